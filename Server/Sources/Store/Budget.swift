@@ -1,20 +1,20 @@
 public import _Primitives
 
-/// A budget that has run out, as the asker and the operator's log are told. An endpoint that throws it answers 429.
+/// A used-up budget, as the caller and the operator's log are told. An endpoint that throws the shortage answers 429.
 public struct Shortage: Error, Hashable {
     /// The setting by which an operator raises the budget, as `--limits` takes it.
     public let setting: String
-    /// The client whose budget it is; `nil` where it is a network's.
+    /// The client whose budget is used up; `nil` for a network's budget.
     public let clientID: String?
-    /// After how many seconds there is something again; an hour at most.
+    /// The seconds after which the budget has something again; an hour at most.
     public let retryAfterSeconds: Int
-    /// What whoever asked can do.
+    /// Advice to the caller.
     public let remedy: String
-    /// Whether the log has not been told of this setting, and of this client, for a minute.
+    /// `true` if the log has not been told of this setting, and of this client, for a minute.
     public let isNews: Bool
 }
 
-/// A budget of sources together with its name, so that whoever runs out of it can be told which one it is.
+/// A budget of sources together with its name, so that a caller without budget can be told the name.
 public struct Budget: Sendable {
     private let setting: String
     private let remedy: String
@@ -22,9 +22,11 @@ public struct Budget: Sendable {
     private let news: SourceBudget
     private let isWithinClients: Bool
 
-    /// The budget of at most `sources` sources, by the name of the setting that raises it: `burst` at once, and so many
-    /// a minute after that. Where its sources are clients', each of at most `clients` has so many. `pauseOfReports` is
-    /// how often the log is told.
+    /// Makes a budget of at most `sources` sources, named after the setting that raises the budget. Each source has
+    /// `burst` at once, and `perMinute` each minute after that.
+    ///
+    /// If `clients` is set, the sources belong to clients: each of at most `clients` clients has room for `sources`
+    /// sources. `pauseOfReports` is the shortest time between two reports to the log.
     public init(
         _ setting: String, burst: Int, perMinute: Int, sources: Int, clients: Int? = nil,
         remedy: String = "Too many requests from this address.", pauseOfReports: Duration = Limits().pauseOfReports
@@ -37,8 +39,8 @@ public struct Budget: Sendable {
         self.news = SourceBudget(oneIn: pauseOfReports, sources: max(sources, clients ?? 0))
     }
 
-    /// Spends one of a source's budget; where nothing is left, says so and spends nothing. The source is one of
-    /// `client`'s.
+    /// Spends one of a source's budget; returns the shortage if the budget is used up, and spends nothing then. The
+    /// source belongs to `client`.
     public func spend(_ source: String, of client: String? = nil, at now: Timestamp) -> Shortage? {
         guard let seconds = self.sources.spend(source, of: self.group(client), at: now) else { return nil }
         return Shortage(

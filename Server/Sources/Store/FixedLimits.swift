@@ -6,370 +6,387 @@ extension Limits {
         /// The letters of a code that is mailed and typed: 50 bits.
         public static let mailedCodeLetters = 10
 
-        /// The least that two moments are apart: timestamps are whole milliseconds.
+        /// The smallest difference between two moments. Timestamps are whole milliseconds.
         public static let clockTick: Duration = .milliseconds(1)
-        /// The largest number that a budget can be set to. Past it there is none.
+        /// The largest number that a budget can be set to. Larger numbers are refused.
         public static let largestBudget = 1_000_000
-        /// The shortest life that anything can be given.
+        /// The shortest lifetime that can be set.
         public static let shortestLifetime: Duration = .seconds(1)
-        /// How many times its default a lifetime can be set to. Past that the threat model's assumptions no longer
-        /// hold.
+        /// The largest multiple of its default that a lifetime can be set to. Past that the threat model's assumptions
+        /// no longer hold.
         public static let lifetimeFactor = 2
 
         // MARK: Keys of personalised identities
 
-        /// How old the key is that phones seal to when another takes its place.
+        /// The age of the key that phones seal to at which another key takes its place.
         public static let sealingKeyTurn: Duration = .seconds(24 * 60 * 60)
-        /// How long the set of keys is good that phones fetch. They fetch a new one each day.
+        /// The life of the set of keys that phones fetch. Phones fetch a new set each day.
         public static let keySetLifetime: Duration = .seconds(2 * 24 * 60 * 60)
-        /// After how long the set is signed anew where nothing in it has changed.
+        /// The time until the set is signed anew if nothing in the set has changed.
         public static let keySetRenewal: Duration = .seconds(60 * 60)
-        /// How long what was sealed to a key is opened after phones must not seal to it any more: the longest that a session
-        /// waits.
+        /// The time for opening sealed messages after phones must not seal to the key any more. The time is the longest
+        /// wait of a session.
         public static let sealingKeyAfterlife: Duration = .seconds(60 * 60)
 
-        /// Keys to seal to that there are at a time. Past it none is made by hand until one is erased: phones read all of them.
+        /// The largest number of keys for sealing at a time. Past it no key can be made by hand until a key is erased.
+        /// Phones read all keys.
         public static let sealingKeys = 16
 
-        /// How long an invitation is good that a newcomer has asked for.
+        /// The life of an invitation that a newcomer has requested.
         public static let newcomerLifetime: Duration = .seconds(60 * 60)
-        /// Of the invitations that can be open at a time newcomers have one in so many: the others are the operators'.
+        /// The divisor for the newcomers' share of the invitations that can be open at a time. The other invitations
+        /// are the operators'.
         public static let newcomersShare = 2
 
-        /// Letters of an activation's identifier in a proof.
+        /// The letters of an activation's identifier in a proof.
         public static let activationLetters = 64
-        /// How far the clocks are ahead of UTC where the next day begins first: whose birthday it is there was born today.
+        /// The lead over UTC of the clocks in the zone where the next day begins first. A person whose birthday has
+        /// begun in this zone was born today.
         public static let earliestTimeZone: Duration = .seconds(14 * 60 * 60)
 
         // MARK: What is said of what somebody sent
 
-        /// Characters of a refused app's name in log and trail. The rest is left out.
+        /// The characters of a refused app's name in log and trail. The rest is left out.
         public static let refusedFacetCharacters = 128
-        /// Entries of the audit trail in an hour about refused apps that no ceremony names. They stay for ever, and whoever
-        /// sends such a name has chosen it; the log has more of them.
+        /// The audit entries in an hour about refused apps without a ceremony. The entries stay for ever, and the
+        /// sender chooses the name. The log has more of the refusals.
         public static let refusedFacetEntries = 60
-        /// Characters of a typed code that are read: all that it has, and as many dashes and spaces as anybody puts in.
+        /// The characters of a typed code that are read: all characters of the code, and room for dashes and spaces.
         public static let typedCodeCharacters = 64
-        /// Bytes of a client's name in a request that is refused, for the log. A longer one is not named.
+        /// The bytes of a client's name in a refused request, for the log. A longer name is not logged.
         public static let notedClientBytes = 64
-        /// Bytes of `User-Agent` that a browser is recognised by. A longer one is "a browser".
+        /// The bytes of `User-Agent` for recognising a browser. A browser with a longer value is "a browser".
         public static let userAgentBytes = 1024
-        /// Bytes of a parameter of the sign-in pages. A longer one counts as missing.
+        /// The bytes of a parameter of the sign-in pages. A longer parameter counts as missing.
         public static let pageParameterBytes = 128
-        /// Bytes of `login_hint`: more than any user name or e-mail address has.
+        /// The bytes of `login_hint`: more than any user name or e-mail address has.
         public static let loginHintBytes = 1024
-        /// Words of `acr_values`.
+        /// The words of `acr_values`.
         public static let requestedLevels = 16
-        /// What a person can have agreed to that a client may have, each time something else. Past it the oldest ends.
+        /// The different agreements of a person with each client at a time. Past it the oldest agreement ends.
         public static let consentsPerClient = 16
-        /// Authentications that a session remembers. Past it the oldest no longer counts as one of its.
+        /// The remembered authentications of a session. Past it the oldest authentication no longer counts for the
+        /// session.
         public static let authenticationsPerSession = 16
-        /// After so long, at most, somebody who has used a budget up is told to come again (`Retry-After`).
+        /// The longest time in `Retry-After` for a caller without budget.
         public static let longestRetry: Duration = .seconds(60 * 60)
 
         // MARK: HTTP
 
-        /// Bytes of a request's target: path and query. Past it: 414.
+        /// The bytes of a request's target: path and query. Past it: 414.
         public static let targetBytes = 8 * 1024
-        /// Bytes of it that stay for the path where a form becomes a query.
+        /// The bytes of the target reserved for the path when a form becomes a query.
         public static let pathBytes = 64
-        /// Fields of a request's head. Past it the connection is closed.
+        /// The fields of a request's head. Past it the connection is closed.
         public static let headerFields = 100
-        /// How long phones may keep the list of facets.
+        /// The time for phones to keep the list of facets.
         public static let facetListLifetime: Duration = .seconds(60 * 60)
-        /// How long browsers may keep an asset, whose name changes with its content.
+        /// The time for browsers to keep an asset. The name of an asset changes with its content.
         public static let assetLifetime: Duration = .seconds(365 * 24 * 60 * 60)
-        /// How long a browser that has come by https keeps to it (`Strict-Transport-Security`).
+        /// The time for a browser to keep to https after the browser has come by https (`Strict-Transport-Security`).
         public static let transportSecurityLifetime: Duration = .seconds(365 * 24 * 60 * 60)
-        /// After how long a browser asks again for a channel that has ended.
+        /// The time until a browser asks again for an ended channel.
         public static let eventRetry: Duration = .seconds(1)
-        /// How exactly a waiting page is told that a phase is over.
+        /// The accuracy with which a waiting page learns that a phase is over.
         public static let watchTick: Duration = .seconds(1)
-        /// Sets of labels that one name of the metrics has. What else comes counts under `other`.
+        /// The sets of labels of one name of the metrics. Further sets count under `other`.
         public static let seriesPerName = 1000
-        /// The upper bounds of what a histogram counts, in seconds: from a page out of memory to a step that waited for a
+        /// The upper bounds of a histogram's buckets, in seconds: from a page out of memory to a step that waited for a
         /// slow disk.
         public static let histogramBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-        /// Where more than one connection in so many says nothing, it is a flood, and a new connection does not wait for
-        /// them.
+        /// The share of silent connections that makes a flood. If more than one connection in this many sends nothing,
+        /// a new connection does not wait for the silent connections.
         public static let silentShare = 4
-        /// Files that a process keeps for the store, the listeners of operators, and what is read again.
+        /// The files that a process reserves for the store, for the listeners of operators, and for files that are read
+        /// again.
         public static let reservedFiles = 128
-        /// Connections of the public listener where nobody set them: past it one costs more memory than a small machine
-        /// has.
+        /// The connections of the public listener if no setting names a number. Past it a connection costs more memory
+        /// than a small machine has.
         public static let mostConnections = 10_000
-        /// Files that a process may open, where the system does not say.
+        /// The number of files that a process may open, if the system does not say.
         public static let assumedFiles = 1024
 
-        /// The last part of ``Limits/stopTime``. No connection takes it: the services beside the listeners end in it, and the
-        /// store is closed.
+        /// The last part of ``Limits/stopTime``. No connection takes this part: the services beside the listeners end
+        /// in it, and the store is closed.
         public static let stopReserve: Duration = .seconds(5)
-        /// When the server stops, the server cuts a peer that has read nothing for this many looks in a row.
+        /// The number of looks in a row without any reading after which a stopping server cuts a peer.
         public static let looksOfStop = 2
 
         // MARK: OpenID
 
-        /// How long the refresh token before the last two is refused without consequences, once the token that it gave was
-        /// used: a request was late, or came twice. Past that time such a token ends its family.
+        /// The time for refusing the refresh token before the last two without consequences, after the first use of the
+        /// token that followed it. A request was late, or came twice. Past that time the token ends its family.
         public static let lateRefreshTime: Duration = .seconds(60)
-        /// The longest time after its first use for which a client's refresh token can be let give the same next token.
+        /// The longest setting of a client for the time after the first use of a refresh token in which the token gives
+        /// the same next token again.
         public static let longestUsedRefreshToken: Duration = .seconds(60 * 60)
-        /// The longest part of a person's name that services are told (`given_name`, `family_name`, `middle_name`), in characters.
+        /// The longest part of a person's name that services are told (`given_name`, `family_name`, `middle_name`), in
+        /// characters.
         public static let profileNameCharacters = 256
         /// The longest address of a person's picture, in characters.
         public static let pictureAddressCharacters = 1024
         /// The longest language or time zone of a person (`locale`, `zoneinfo`), in characters.
         public static let profileTagCharacters = 64
-        /// Random bytes by which a refresh token follows from the one before it.
+        /// The random bytes by which a refresh token follows from the token before.
         public static let refreshStepBytes = 16
-        /// Characters of a signed token that is read. A longer one is refused unread.
+        /// The characters of a signed token. A longer token is refused unread.
         public static let signedTokenCharacters = 8192
-        /// Access tokens that a process knows to be good, so that it need not verify them again, are twice as many at most:
-        /// 10 MB.
+        /// Half the largest number of access tokens that a process remembers as valid, to avoid a second verification.
+        /// The memory takes 10 MB at most.
         public static let verifiedTokens = 50_000
-        /// For how long opaque tokens are made under one key, so that no key ever seals 2³² of them.
+        /// The time for which opaque tokens are made under one key. So no key ever seals 2³² tokens.
         public static let opaqueTokenKeyLifetime: Duration = .seconds(60 * 60)
-        /// How long what a service signs to get a token by can count.
+        /// The longest life of the assertion that a service signs to get a token.
         public static let serviceAssertionLifetime: Duration = .seconds(5 * 60)
-        /// Resources that one client can own, and as many that it can ask tokens for.
+        /// The resources that each client can own, and the number of resources for which each client can request
+        /// tokens.
         public static let resourcesPerClient = 16
-        /// Scopes of its own that one client can have.
+        /// The scopes that each client can define.
         public static let scopesPerClient = 16
-        /// Clients whose tokens one client can exchange.
+        /// The clients whose tokens each client can exchange.
         public static let subjectsPerClient = 16
-        /// How often a token can be exchanged for another: so many services can act one for the other.
+        /// The number of times that a token can be exchanged for another: so many services can act in a chain for one
+        /// another.
         public static let exchangeDepth = 4
-        /// Bytes of the name of a client's certificate.
+        /// The bytes of the name of a client's certificate.
         public static let certificateNameBytes = 1024
-        /// Characters of the name of a group of apps.
+        /// The characters of the name of a group of apps.
         public static let groupCharacters = 64
-        /// Characters of one of a client's scopes.
+        /// The characters of a client's own scope.
         public static let scopeCharacters = 128
-        /// Characters of a cookie's value, of a browser or a session: 32 bytes as base64url.
+        /// The characters of a cookie's value, of a browser or a session: 32 bytes as base64url.
         public static let cookieCharacters = 43
-        /// Characters of a redirect address that a refusal repeats to the administrator who gave it.
+        /// The characters of a redirect address in a refusal to the administrator who gave the address.
         public static let shownAddressCharacters = 200
-        /// Addresses of a host that a call tries, one after the other. A name that stands for many would have this server knock
-        /// at all of them.
+        /// The addresses of a host for one call, tried one after the other. Without the bound, a name with many
+        /// addresses would make this server knock at all of them.
         public static let triedAddresses = 4
-        /// Digits of `max_age`: thirty years.
+        /// The digits of `max_age`: thirty years.
         public static let maximumAgeDigits = 9
-        /// The greatest number of so many digits, for the `max_age` of requests that have none.
+        /// The greatest number with this many digits, as the `max_age` of requests without the parameter.
         public static let maximumAges: Int64 = 999_999_999
-        /// Letters of the code that a person types for a device: 50 bits.
+        /// The letters of the code that a person types for a device: 50 bits.
         public static let deviceUserCodeLetters = 10
-        /// How long whoever asks whether a person has answered waits from one question to the next (RFC 8628, section 3.5).
-        /// By as much it grows where they do not.
+        /// The pause between two questions of a client about a person's answer (RFC 8628, section 3.5). The pause grows
+        /// by the same time if the client asks too soon.
         public static let pollingInterval: Duration = .seconds(5)
-        /// How long they have to wait at most, however often they asked too soon.
+        /// The longest pause between two questions of a client, however often the client asked too soon.
         public static let longestPollingInterval: Duration = .seconds(30)
-        /// How much sooner a question may come: what a network does to the time between two.
+        /// The time by which a question may come too soon. The network can change the time between two questions by as
+        /// much.
         public static let pollingTolerance: Duration = .seconds(1)
-        /// Bytes of `client_notification_token` (OpenID Connect CIBA Core 1.0, section 7.1).
+        /// The bytes of `client_notification_token` (OpenID Connect CIBA Core 1.0, section 7.1).
         public static let notificationTokenBytes = 1024
-        /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
+        /// The shortest time between two reads of the keys because a token names an unknown key. Any sender can invent
+        /// names.
         public static let keyLookupPause: Duration = .seconds(1)
-        /// How long a code of a client of FAPI 2.0 lives at most, whatever is set (section 5.3.2.1).
+        /// The longest life of a code of a client of FAPI 2.0, whatever is set (section 5.3.2.1).
         public static let fapiCodeLifetime: Duration = .seconds(60)
-        /// How long a browser can come with a request that such a client has pushed, at most: less than 600 seconds (section
-        /// 5.3.2.2).
+        /// The longest time for a browser to come with a pushed request of a client of FAPI 2.0: less than 600 seconds
+        /// (section 5.3.2.2).
         public static let fapiPushedRequestLifetime: Duration = .seconds(599)
-        /// Bytes of `authorization_details`. What was granted goes into access tokens.
+        /// The bytes of `authorization_details`. The granted details go into access tokens.
         public static let authorizationDetailsBytes = 2048
-        /// How long browsers may keep what they were told of a request that a page's script wants to make.
+        /// The time for browsers to keep the answer to a preflight request of a page's script.
         public static let preflightLifetime: Duration = .seconds(10 * 60)
-        /// How long an initial access token lasts where the operator does not say.
+        /// The life of an initial access token if the operator does not set a life.
         public static let usualInitialTokenLifetime: Duration = .seconds(24 * 60 * 60)
-        /// How long a client's former secret is taken beside the new one, where the operator does not say.
+        /// The time for taking a client's former secret beside the new secret, if the operator does not set a time.
         public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
 
-        /// Letters of the word for a version of the operator's terms.
+        /// The letters of the word for a version of the operator's terms.
         public static let termsVersionLetters = 64
 
         // MARK: The app sign-in service
 
-        /// The fewest characters of `state` there: as many as 128 random bits have as base64url.
+        /// The fewest characters of `state` at the app sign-in service: as many as 128 random bits have as base64url.
         public static let signInServiceStateCharacters = 22
-        /// How long an access token of a client of it can live.
+        /// The range for the life of an access token of a client of the service.
         public static let signInServiceAccessLifetimes: ClosedRange<Duration> = .seconds(60)...(.seconds(30 * 60))
-        /// How long a session of a client of it can go on without being renewed.
+        /// The range for the life of a client's session at the service without a renewal.
         public static let signInServiceSessionLifetimes: ClosedRange<Duration> =
             .seconds(5 * 60)...(.seconds(45 * 24 * 60 * 60))
-        /// How long an access token of a service account lives at most.
+        /// The longest life of an access token of a service account.
         public static let serviceAccountAccessLifetime: Duration = .seconds(5 * 60)
-        /// Words for what its tokens can say of a person.
+        /// The words for facts about a person in a service account's tokens.
         public static let serviceAccountAttributes = 16
-        /// Bytes of what they say under one such word.
+        /// The bytes of the value under each of these words.
         public static let serviceAccountAttributeBytes = 256
-        /// Bytes of a file of simulated people.
+        /// The bytes of a file of simulated people.
         public static let simulatedPeopleBytes = 1024 * 1024
-        /// Lines of such a file.
+        /// The lines of a file of simulated people.
         public static let simulatedPeopleLines = 10_000
-        /// Bytes of such a line.
+        /// The bytes of a line in a file of simulated people.
         public static let simulatedPersonBytes = 4096
-        /// Identifiers of one kind that a simulated person can have.
+        /// The identifiers of one kind for a simulated person.
         public static let simulatedIdentifiers = 16
-        /// Bytes of one of those, and of who the person is.
+        /// The bytes of an identifier of a simulated person, and of the person's user name, provider and subject.
         public static let simulatedTextBytes = 255
-        /// Words for levels that one client can ask for.
+        /// The words for levels that each client can request.
         public static let signInServiceLevels = 16
-        /// Bytes of such a word, and of whom its access tokens are for.
+        /// The bytes of a word for a level, and of the audience of the client's access tokens.
         public static let signInServiceWordBytes = 128
-        /// Letters that the names of its cookies begin with.
+        /// The letters of the prefix of the service's cookie names.
         public static let cookiePrefixLetters = 32
-        /// How long an access token of its lives where the operator does not say.
+        /// The life of an access token of a client of the service if the operator does not set a life.
         public static let usualAppAccessLifetime: Duration = .seconds(5 * 60)
-        /// How long a session of its goes on without being renewed where the operator does not say.
+        /// The life of a client's session at the service without a renewal, if the operator does not set a time.
         public static let usualAppSessionLifetime: Duration = .seconds(30 * 60)
 
         // MARK: Other providers
 
-        /// Letters of the name of another provider.
+        /// The letters of the name of another provider.
         public static let upstreamNameLetters = 32
-        /// Bytes of a text that an operator gives of another provider: an identifier there, a secret, a word for a level.
+        /// The bytes of an operator's text about another provider: an identifier there, a secret, a word for a level.
         public static let upstreamTextBytes = 512
-        /// Scopes that another provider is asked for, words of its that are translated, domains that it decides about: of
-        /// each so many.
+        /// The entries of each list of another provider: requested scopes, translated words, and the domains that the
+        /// provider decides about.
         public static let upstreamListEntries = 32
-        /// Bytes of what another provider answers with tokens or with what it knows of a person. A longer answer is a
+        /// The bytes of another provider's answer with tokens or with facts about a person. A longer answer is a
         /// failure.
         public static let upstreamAnswerBytes = 64 * 1024
-        /// Letters of an error's code of another provider that the log shows.
+        /// The letters of another provider's error code that the log shows.
         public static let upstreamErrorLetters = 64
-        /// Bytes of a subject (OpenID Connect Core 1.0, section 2).
+        /// The bytes of a subject (OpenID Connect Core 1.0, section 2).
         public static let upstreamSubjectBytes = 255
-        /// Identities at other providers that one account can be connected with.
+        /// The identities at other providers that each account can be connected with.
         public static let linksPerAccount = 16
 
         // MARK: Personalised identities
 
-        /// Roles of one service.
+        /// The roles of one service.
         public static let rolesPerService = 16
-        /// Letters of a role's identifier.
+        /// The letters of a role's identifier.
         public static let roleLetters = 64
-        /// Characters (Unicode scalars) of the name of a role, an organisation or a value: what phones show.
+        /// The characters (Unicode scalars) of the name of a role, an organisation or a value, as phones show the name.
         public static let shownNameCharacters = 128
-        /// Login domains of one service.
+        /// The login domains of one service.
         public static let loginDomains = 32
 
         // MARK: Accounts
 
-        /// Characters of each part of a postal address.
+        /// The characters of each part of a postal address.
         public static let addressPartCharacters = 256
-        /// Bytes of a host (RFC 1035, section 2.3.4, without the length bytes).
+        /// The bytes of a host (RFC 1035, section 2.3.4, without the length bytes).
         public static let hostBytes = 253
-        /// Bytes of a label of a host (RFC 1035, section 2.3.4).
+        /// The bytes of a label of a host (RFC 1035, section 2.3.4).
         public static let hostLabelBytes = 63
         /// The sum of the weights in the document of invented accounts. Four bits of a name's seed choose a weight. Sixteen
         /// steps let invented accounts look like the real ones, and hide how many real ones there are.
         public static let inventedWeights = 16
-        /// Devices of an invented account: as many as its seed has draws for.
+        /// The devices of an invented account: as many as the account's seed has draws for.
         public static let inventedDevices = 3
-        /// Keys of a device of an invented account.
+        /// The keys of a device of an invented account.
         public static let inventedKeys = 8
-        /// Numbers by which wrong passwords of names that nobody has are counted: each name has one, and shares it with
-        /// others.
+        /// The numbers for counting wrong passwords of unknown names. Each name has a number, and shares the number
+        /// with other names.
         public static let unknownNames = 4096
-        /// Accounts whose refused attempts are counted for the trail at a time. Past it the others share one entry without an
-        /// account.
+        /// The accounts with counted refused attempts for the trail at a time. Past it the other accounts share one
+        /// entry without an account.
         public static let refusedAccounts = 10_000
-        /// Seconds of a day, by which attempts at a password are counted together.
+        /// The seconds of a day. Attempts at a password are counted by day.
         public static let daySeconds: Int64 = 24 * 60 * 60
-        /// Doublings of the rest after wrong passwords: by then the longest is reached.
+        /// The doublings of the pause after wrong passwords. After so many doublings the longest pause is reached.
         public static let restDoublings = 16
 
-        /// Bytes of a message: so many are on their way before anybody reads. A longer one is not sent.
+        /// The bytes of a message. This many bytes are on their way before the other side reads. A longer message is
+        /// not sent.
         public static let mailBytes = 4096
-        /// Bytes of what the mail command says that are kept for the log. What follows is read and dropped.
+        /// The bytes of the mail command's output for the log. The rest is read and dropped.
         public static let mailCommandWordBytes = 1024
 
         // MARK: Store
 
-        /// Clients that are kept in memory as they were read. With one more all are forgotten.
+        /// The clients that are kept in memory as they were read. Past it all clients are forgotten.
         public static let knownClients = 1500
-        /// How many values one process seals before it takes other keys: far fewer than the 2³² after which two random
-        /// nonces of one key would be likely the same.
+        /// The number of values that a process seals before the process takes other keys. The number is far below 2³².
+        /// After 2³² values two random nonces of one key would probably be the same.
         public static let sealedPerStretch = 1 << 24
-        /// Keys of sealed values that a process keeps at hand. Past it all are derived anew when they are needed.
+        /// The keys of sealed values in a process's memory. Past it all keys are derived anew when needed.
         public static let keptSealingKeys = 4096
-        /// Sealed values of which a process keeps at hand what they say. Past it all are opened anew when they are needed.
+        /// The sealed values whose plaintext a process keeps in memory. Past it all values are opened anew when needed.
         public static let keptOpenedValues = 4096
-        /// Rows that are looked at, and sealed anew where they need it, in one step.
+        /// The rows that are examined, and sealed anew if needed, in a single step.
         public static let resealedRows = 100
-        /// Reads that one thread takes at a time.
+        /// The reads of one thread at a time.
         public static let readsPerTurn = 32
-        /// How many commits may wait for the disk while the writer goes on. Past it the writer waits.
+        /// The commits waiting for the disk while the writer goes on. Past it the writer waits.
         public static let commitsAhead = 8
-        /// How much sooner than the entry before an event may have happened that is dated with that one's moment, so that the
-        /// trail stands in the order of time: steps wait for each other. A clock that was set back by more shows in the trail.
+        /// The largest step back in time between an event and the audit entry before it, for which the event gets the
+        /// earlier entry's moment. So the trail stays in the order of time, although steps wait for each other. A clock
+        /// that was set back by more shows in the trail.
         public static let auditDisorder: Duration = .seconds(30)
-        /// Entries of the audit trail that are read at a time when it is checked.
+        /// The audit entries in a single read of a check.
         public static let auditPage = 1000
-        /// Bytes of a backup's manifest. A longer one is no backup's.
+        /// The bytes of a backup's manifest. A longer file is not a manifest.
         public static let backupManifestBytes = 64 * 1024
-        /// Bytes that are copied at a time.
+        /// The bytes copied at a time.
         public static let copyPieceBytes = 1024 * 1024
     }
 
-    /// The PIN service, and the server that asks it.
+    /// The limits of the PIN service, and of the server that asks the service.
     public enum Evaluations {
-        /// How long it can take to accept a connection, or for one to become free. Past it nothing was asked.
+        /// The time until the service accepts a connection, or until a connection becomes free. Past it no question was
+        /// asked.
         public static let connectTime: Duration = .seconds(2)
-        /// Connections that a server has to the service. With more questions the others wait for one.
+        /// The connections of a server to the service. Further questions wait for a connection.
         public static let connections = 32
-        /// Questions of a server at a time, those that wait for a connection among them. Past it nothing was asked.
+        /// The questions of a server at a time, with the questions that wait for a connection. Past it no question was
+        /// asked.
         public static let asking = 256
-        /// How long its answer can take. Past it nobody knows what it has done.
+        /// The time for the service's answer. Past it the server does not know the effect of the question.
         public static let answerTime: Duration = .seconds(5)
-        /// Bytes of a question and of an answer. A longer question is answered 413.
+        /// The bytes of a question and of an answer. A longer question is answered 413.
         public static let bodyBytes = 1024
-        /// Questions that wait or are answered at a time, 2 ms each. Past it 503.
+        /// The questions that wait or are answered at a time, 2 ms each. Past it 503.
         public static let waiting = 512
-        /// Requests by which a phone asks about one PIN while their proofs are good. Past it, 200 with `tooManyRequests`.
+        /// The requests of a phone about one PIN while its proofs are valid. Past it, 200 with `tooManyRequests`.
         public static let requestsPerQuestion = 8
-        /// First PINs that may be asked about for one proof of an activation's PIN. Past it, 200 with `pinAlreadyAsked`.
+        /// The first PINs that a phone may ask about with one proof of an activation's PIN. Past it, 200 with
+        /// `pinAlreadyAsked`.
         public static let questionsPerProof = 5
-        /// How long an evaluation counts. Past it its activation has one more.
+        /// The time for which an evaluation counts. Past it the activation has one evaluation more.
         public static let window: Duration = .seconds(24 * 60 * 60)
     }
 
-    /// When `countersign doctor` calls something bad.
+    /// The bounds past which `countersign doctor` calls a state bad.
     public enum Doctor {
-        /// How long the oldest letter can wait.
+        /// The longest wait of the oldest letter.
         public static let longestMailWait: Duration = .seconds(10 * 60)
-        /// Bytes that have to be free on the disk of the data folder, and as many as the database has where that has more.
+        /// The bytes that have to be free on the disk of the data folder. If the database is larger, its size has to be
+        /// free.
         public static let leastFreeBytes: Int64 = 512 * 1024 * 1024
-        /// How long a certificate has to be valid still.
+        /// The shortest remaining validity of a certificate.
         public static let leastCertificateTime: Duration = .seconds(14 * 24 * 60 * 60)
     }
 
-    /// What the operator's commands go by.
+    /// The limits of the operator's commands.
     public enum Commands {
-        /// How long a server can take to accept a connection. Past it the exit code is 5.
+        /// The time until a server accepts a connection. Past it the exit code is 5.
         public static let connectTime: Duration = .seconds(5)
-        /// How long an answer can take. Past it the exit code is 5.
+        /// The time for an answer. Past it the exit code is 5.
         public static let answerTime: Duration = .seconds(30)
-        /// How long the check of a whole audit trail can take.
+        /// The time for the check of a whole audit trail.
         public static let auditVerificationTime: Duration = .seconds(60 * 60)
-        /// How long a letter can take that is a test: longer than the mail command can (`mailCommandTime`).
+        /// The time for a test letter. The time is longer than the time of the mail command (`mailCommandTime`).
         public static let mailTestTime: Duration = .seconds(45)
-        /// How long a proposal for invented accounts can take.
+        /// The time for a proposal for invented accounts.
         public static let proposalTime: Duration = .seconds(5 * 60)
-        /// Bytes of an answer that are read.
+        /// The bytes of an answer that are read.
         public static let answerBytes = 1024 * 1024
-        /// Values in an answer.
+        /// The values in an answer.
         public static let answerValues = 200_000
-        /// Characters of a refusal's reason that are shown.
+        /// The characters of a refusal's reason that are shown.
         public static let shownReasonCharacters = 1000
-        /// Of each kind of what is otherwise after a restore, so many are named to people; with `--json` all are.
+        /// The named differences of each kind after a restore. With `--json` all differences are named.
         public static let shownChanges = 20
-        /// Letters of a server's path below its host: it stands in every link and every QR code.
+        /// The letters of a server's path below its host. The path stands in every link and every QR code.
         public static let addressPathLetters = 64
-        /// How often it is asked how far an activation is.
+        /// The interval between two questions of a command about the progress of an activation.
         public static let activationPause: Duration = .milliseconds(500)
-        /// How often it is said how far a copy has come.
+        /// The interval between two reports of a command about the progress of a copy.
         public static let progressPause: Duration = .seconds(2)
-        /// Bytes of a file that `countersign uaf` reads: a metadata statement is the largest.
+        /// The bytes of a file that `countersign uaf` reads. A metadata statement is the largest such file.
         public static let uafFileBytes = 256 * 1024
     }
 }

@@ -8,12 +8,12 @@ public import _Primitives
     import Darwin
 #endif
 
-/// The key under which everything sealed in a store lies: 32 random bytes, kept outside the data folder.
+/// The key that seals all sealed values of a store: 32 random bytes, kept outside the data folder.
 ///
-/// Its file holds the bytes as base64url text and nobody but its owner may read it (mode 0600). Without it a database
-/// or its backup opens nothing, so the key is never copied beside them.
+/// The key's file holds the bytes as base64url text, and only its owner may read the file (mode 0600). A database or
+/// its backup cannot be opened without the key, so the key is never copied beside them.
 public struct KeyEncryptionKey: Sendable, Equatable {
-    /// How long the key is, in bytes.
+    /// The length of the key, in bytes.
     public static let byteCount = 32
 
     let bytes: SecretBytes
@@ -26,15 +26,15 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         self.bytes = SecretBytes(bytes)
     }
 
-    /// A new key.
+    /// Makes a new key.
     public init(random: RandomSource = .system) {
         self.bytes = SecretBytes(random.bytes(Self.byteCount))
     }
 
     /// Reads a key file.
     ///
-    /// Throws ``StoreError/Code/notFound`` where there is none, and ``StoreError/Code/invalidKey`` where it holds
-    /// something else or others may read it.
+    /// Throws ``StoreError/Code/notFound`` if the file does not exist. Throws ``StoreError/Code/invalidKey`` if the
+    /// file holds something else, or if others may read the file.
     public init(contentsOfFile path: String) throws {
         let manager = FileManager.default
         guard let attributes = try? manager.attributesOfItem(atPath: path), let data = manager.contents(atPath: path)
@@ -49,13 +49,13 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         try self.init(bytes)
     }
 
-    /// The key as a line of its file has it. It is for nobody's eyes.
+    /// The key as the line in its file. The text must never be shown.
     public var text: String { self.bytes.withBytes { Base64URL.encode($0) } }
 
-    /// Writes the key to a new file of mode 0600, which is on disk when this returns: what is sealed under the key must
-    /// never outlive it. Throws ``StoreError/Code/conflict`` where the file exists already.
+    /// Writes the key to a new file of mode 0600. The file is on disk when this returns: values sealed under the key
+    /// must never outlive the key. Throws ``StoreError/Code/conflict`` if the file exists already.
     public func write(toNewFile path: String) throws {
-        // Made under another name first: a crash leaves no half a key under the right one.
+        // The file is made under another name first: a crash leaves no half key under the right name.
         let draft = path + ".new"
         _ = unlink(draft)
         let file = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
@@ -84,24 +84,24 @@ extension String {
     fileprivate var nonEmpty: String? { self.isEmpty ? nil : self }
 }
 
-/// The keys that a store is opened with: the newest, which everything is sealed under from now on, and those of before
-/// that it may still need.
+/// The keys that a store is opened with: the newest key, which seals all new values, and the former keys that the store
+/// may still need.
 public struct KeyRing: Sendable, Equatable {
     /// The key that new values are sealed under.
     public let newest: KeyEncryptionKey
-    /// Keys of before, in any order.
+    /// The former keys, in any order.
     public let former: [KeyEncryptionKey]
 
-    /// A ring of these keys.
+    /// Makes a ring of these keys.
     public init(_ newest: KeyEncryptionKey, former: [KeyEncryptionKey] = []) {
         self.newest = newest
         self.former = former
     }
 
-    /// All of them, the newest first.
+    /// All keys of the ring, the newest first.
     public var all: [KeyEncryptionKey] { [self.newest] + self.former }
 
-    /// The key of that identifier.
+    /// Returns the key with the identifier; `nil` if the ring has no such key.
     public func key(identifier: String) -> KeyEncryptionKey? {
         self.all.first { $0.identifier.hasSameBytes(as: identifier) }
     }

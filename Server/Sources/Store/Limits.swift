@@ -1,317 +1,330 @@
-/// Every time, count and size of the server, in one place. Nothing else has a number of its own, but for what stands
-/// below this (`VerificationLimits`) and the lengths that standards give.
+/// Every time, count and size of the server, in one place. No other part of the code has a number of its own.
+/// Exceptions are the parts below this module (`VerificationLimits`) and the lengths from standards.
 ///
-/// The reference for operators is made of these comments (`scripts/configuration`). Of what an operator can set, the
-/// comment says what happens past it.
+/// The reference for operators is generated from these comments (`scripts/configuration`). The comment of a settable
+/// limit says what happens past the limit.
 public struct Limits: Sendable, Equatable {
     // MARK: Ceremonies
 
-    /// How long a QR code, a link or a typed code can be redeemed. The waiting page renews it. Past it the phone is
-    /// told that its time is over (410 `token-expired`).
+    /// The time for redeeming a QR code, a link or a typed code. The waiting page renews the code. Past it the phone
+    /// gets 410 `token-expired`.
     public var dispatchLifetime: Duration = .seconds(60)
-    /// How long a claimed ceremony waits for the phone's answer. Past it the answer is refused (1491), and the page
+    /// The time for the phone's answer after a ceremony was claimed. Past it the answer is refused (1491), and the page
     /// says that the time is over.
     public var claimedLifetime: Duration = .seconds(180)
-    /// How long a ceremony can live in all, with every renewal.
+    /// The longest life of a ceremony, with every renewal.
     public var ceremonyLifetime: Duration = .seconds(15 * 60)
-    /// How long an activation link from an operator can be redeemed. Nobody renews it. Past it the phone is told 410
-    /// `token-expired`, and the operator makes another.
+    /// The time for redeeming an activation link from an operator. The link is never renewed. Past it the phone gets
+    /// 410 `token-expired`, and the operator makes another link.
     public var activationLifetime: Duration = .seconds(15 * 60)
-    /// How long an enrolment waits for the number that the phone shows. Past it the enrolment ends, and its keys are
+    /// The time for confirming an enrolment by the number on the phone. Past it the enrolment ends, and its keys are
     /// deleted.
     public var confirmationLifetime: Duration = .seconds(10 * 60)
-    /// How long the starting browser can take up a sign-in that its own device has approved. Past it the sign-in has
-    /// ended, and the page offers to begin anew.
+    /// The time for the starting browser to continue a sign-in after a phone on the same device has approved the
+    /// sign-in. Past it the sign-in has ended, and the page offers to begin anew.
     public var continuationLifetime: Duration = .seconds(60)
-    /// How long an approved sign-in waits for the browser to complete it. Past it nobody is signed in, and the page
+    /// The time for the browser to complete an approved sign-in. Past it the person is not signed in, and the page
     /// offers to begin anew.
     public var outcomeLifetime: Duration = .seconds(60)
-    /// How long a ceremony's record can be asked for after its end. Past it the session is `unknown`.
+    /// The time for reading the record of an ended ceremony. Past it the session is `unknown`.
     public var endedRetention: Duration = .seconds(10 * 60)
-    /// How often ended and expired records are looked for.
+    /// The interval between two searches for ended and expired records.
     public var sweepInterval: Duration = .seconds(15)
-    /// How many records one sweep step ends or deletes.
+    /// The number of records to end or delete in one sweep step.
     public var sweepBatch = 500
-    /// Digits of the number that confirms an enrolment.
+    /// The digits of the number that confirms an enrolment.
     public var confirmationDigits = 6
-    /// Letters of the typed code; each carries five bits.
+    /// The letters of the typed code. Each letter carries five bits.
     public var typedCodeLetters = 10
-    /// Characters of a transaction's text. Past it the dispatch is refused (400).
+    /// The characters of a transaction's text. Past it the dispatch is refused (400).
     public var transactionCharacters = 200
-    /// Bytes of a transaction's picture: in base64url it fits a message to a phone. Past it the dispatch is refused (400).
+    /// The bytes of a transaction's picture. In base64url, a picture of this size fits into a message to a phone. Past
+    /// it the dispatch is refused (400).
     public var pictureBytes = 24 * 1024
-    /// Pixels of either side of a transaction's picture. Past it the dispatch is refused (400).
+    /// The pixels of either side of a transaction's picture. Past it the dispatch is refused (400).
     public var picturePixels = 2048
-    /// Watchers of one ceremony at a time (waiting pages, back ends). Past it the oldest one's events end.
+    /// The watchers of each ceremony at a time (waiting pages, back ends). Past it the events of the oldest watcher
+    /// end.
     public var watchersPerCeremony = 8
 
     // MARK: Public challenges
 
-    /// How long a challenge that anybody may ask for can be answered. Past it the answer is refused (1491).
+    /// The time for answering a public challenge. Any device may request a public challenge. Past it the answer is
+    /// refused (1491).
     public var challengeLifetime: Duration = .seconds(180)
-    /// Public challenges that one source can ask for at once. The phones of a carrier may be one source. Past it: 429.
+    /// The requests of each source for public challenges at once. The phones of a carrier may be a single source. Past
+    /// it: 429.
     public var challengeBurst = 3000
-    /// Public challenges that it can ask for each minute after that: about two hundredths of a core. Past it: 429.
+    /// The requests of each source for public challenges each minute after the burst: about two hundredths of a core.
+    /// Past it: 429.
     public var challengesPerMinute = 6000
-    /// Refused answers that one source is told of at once. The phones of a company are one source, and right answers
+    /// The refused answers told to each source at once. The phones of a company are a single source, and right answers
     /// are not counted. Past it a refusal is told as 429; a right answer is taken.
     public var refusalBurst = 300
-    /// Refused answers that it is told of each minute after that. Past it a refusal is told as 429.
+    /// The refused answers told to each source each minute after the burst. Past it a refusal is told as 429.
     public var refusalsPerMinute = 300
-    /// Sources that are counted one by one; the least recent is forgotten first.
+    /// The number of separately counted sources. The least recent source is forgotten first.
     public var countedSources = 10_000
 
     // MARK: Strangers in front of the sign-in page
 
-    /// Sign-ins that the browsers of one source can begin at once, those by a session among them. An office is one
-    /// source. Past it: 429, as a page.
+    /// The sign-ins begun by the browsers of each source at once. Sign-ins by a session count too. An office is a
+    /// single source. Past it: 429, as a page.
     public var signInBurst = 300
-    /// Sign-ins that they can begin each minute after that. Past it: 429, as a page.
+    /// The sign-ins begun by the browsers of each source each minute after the burst. Past it: 429, as a page.
     public var signInsPerMinute = 300
-    /// Sets of codes that the pages of one source can show at once; a waiting page shows one a minute. Past it: 429, as
-    /// a page.
+    /// The sets of codes shown by the pages of each source at once. A waiting page shows one set a minute. Past it:
+    /// 429, as a page.
     public var codeBurst = 600
-    /// Sets of codes that they can show each minute after that. Past it: 429, as a page.
+    /// The sets of codes shown by the pages of each source each minute after the burst. Past it: 429, as a page.
     public var codesPerMinute = 600
-    /// Wrong typed codes, tokens and secrets that one source can send at once. Past it a wrong one is told as 429; a
-    /// right one is taken.
+    /// The wrong typed codes, tokens and secrets from each source at once. Past it a wrong value is told as 429; a
+    /// right value is taken.
     public var guessBurst = 60
-    /// Wrong ones that it can send each minute after that. Past it a wrong one is told as 429.
+    /// The wrong typed codes, tokens and secrets from each source each minute after the burst. Past it a wrong value is
+    /// told as 429.
     public var guessesPerMinute = 60
-    /// Accounts that must have a kind of device before a proposal for invented accounts names it.
+    /// The number of accounts that must have a kind of device before a proposal for invented accounts names this kind.
     public var proposalAccounts = 50
-    /// How long codes that a page has replaced are told from codes that never were.
+    /// The time for recognising a code after a page has replaced the code. Afterwards the code is like a code that
+    /// never existed.
     public var replacedCodeRetention: Duration = .seconds(5 * 60)
 
     // MARK: Dispatches of clients
 
-    /// Dispatches to people whom it names that one client can send at once. Past it: 429, and the log names client and
-    /// setting.
+    /// The dispatches of each client to named people at once. Past it: 429, and the log names client and setting.
     public var dispatchBurst = 3000
-    /// Dispatches that it can send each minute after that. Past it: 429, and the log names client and setting.
+    /// The dispatches of each client to named people each minute after the burst. Past it: 429, and the log names
+    /// client and setting.
     public var dispatchesPerMinute = 6000
-    /// Dispatches without a subject that one client can send at once. Past it: 429, and the log names client and
-    /// setting.
+    /// The dispatches of each client without a subject at once. Past it: 429, and the log names client and setting.
     public var openDispatchBurst = 600
-    /// Dispatches without a subject that it can send each minute after that. Past it: 429, and the log names client and
-    /// setting.
+    /// The dispatches of each client without a subject each minute after the burst. Past it: 429, and the log names
+    /// client and setting.
     public var openDispatchesPerMinute = 600
-    /// Dispatches to one person that one client can send at once. Past it: 429, and the log names client and setting.
+    /// The dispatches of each client to one person at once. Past it: 429, and the log names client and setting.
     public var personDispatchBurst = 30
-    /// Dispatches that it can send to this person each minute after that. Past it: 429, and the log names client and
-    /// setting.
+    /// The dispatches of each client to one person each minute after the burst. Past it: 429, and the log names client
+    /// and setting.
     public var personDispatchesPerMinute = 10
-    /// Persons of one client that are counted one by one; the least recent is forgotten first. More than a client can
-    /// name in the time in which a person's budget comes back, so that none makes a person be forgotten by its own
-    /// doing.
+    /// The number of separately counted persons of each client. The least recent person is forgotten first. A client
+    /// cannot name this many persons before a person's budget has come back. So a client cannot make the server forget
+    /// a person.
     public var countedPersons = 25_000
 
     // MARK: Enrolment over spent keys
 
-    /// Secrets of earlier enrolments that one enrolment can show. Past it: 1400.
+    /// The secrets of earlier enrolments shown in one enrolment. Past it: 1400.
     public var shownDeviceSecrets = 8
-    /// Keys that one enrolment can replace. Past it: 1400.
+    /// The keys replaced by one enrolment. Past it: 1400.
     public var replacedKeys = 16
 
     // MARK: Deregistration
 
-    /// Keys that one deregistration can name. Past it: 1400.
+    /// The keys named by one deregistration. Past it: 1400.
     public var deregisteredKeys = 64
-    /// Bytes that the names of keys may take in the message that has a phone delete them: several hundred names, and
-    /// what a phone reads.
+    /// The bytes of the names of keys in the message that makes a phone delete the keys. The size holds several hundred
+    /// names, and a phone can read a message of this size.
     public var deregistrationBytes = 48 * 1024
-    /// How long a phone that lost the answer to a deregistration can ask for it again: to a dispatched one, or as the
-    /// device itself.
+    /// The time for a phone to request the answer to a deregistration again after the answer was lost. The phone
+    /// repeats a dispatched deregistration, or asks as the device itself.
     public var deregistrationRetention: Duration = .seconds(30 * 24 * 60 * 60)
 
     // MARK: Tokens and sessions
 
-    /// How long an authorization code can be exchanged. Past it: `invalid_grant`.
+    /// The time for exchanging an authorization code. Past it: `invalid_grant`.
     public var authorizationCodeLifetime: Duration = .seconds(60)
-    /// How long a person can take over a sign-in page. Past it the page says that there is no such sign-in any more;
-    /// the service sends the browser again.
+    /// The time for a person to complete a sign-in page. Past it the page says that the sign-in does not exist any
+    /// more; the service sends the browser again.
     public var authorizationRequestLifetime: Duration = .seconds(15 * 60)
-    /// How long an access token and an ID token are valid. Past it an access token is refused (401).
+    /// The life of an access token and of an ID token. Past it an access token is refused (401).
     public var accessTokenLifetime: Duration = .seconds(5 * 60)
-    /// How long a browser's session at the server lasts. Past it the phone is asked for again.
+    /// The life of a browser's session at the server. Past it the server asks for the phone again.
     public var sessionLifetime: Duration = .seconds(12 * 60 * 60)
-    /// How long a phone's token of an in-app authentication is valid. Past it: 401.
+    /// The life of a phone's token from an in-app authentication. Past it: 401.
     public var deviceTokenLifetime: Duration = .seconds(5 * 60)
-    /// How long a signed transaction result is valid.
+    /// The life of a signed transaction result.
     public var resultLifetime: Duration = .seconds(5 * 60)
-    /// What only the OpenID provider has to know.
+    /// The limits of the OpenID provider alone.
     public var oauth = OAuth()
-    /// What only password accounts have to know.
+    /// The limits of password accounts alone.
     public var passwords = PasswordAccounts()
-    /// Mail to people.
+    /// The limits of mail to people.
     public var mail = Mail()
-    /// How long the cookie lives that knows a browser again.
+    /// The life of the cookie by which the server recognises a browser.
     public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
 
     // MARK: What a person's own phone sees
 
-    /// The newest notices, and sessions, that a phone is shown.
+    /// The number of notices, and of sessions, shown on a phone. The newest are shown.
     public var activityRows = 50
-    /// How long a notice can be read. An older one is deleted.
+    /// The time for which a notice can be read. An older notice is deleted.
     public var noticeRetention: Duration = .seconds(90 * 24 * 60 * 60)
-    /// The services that a phone is shown for one session.
+    /// The services shown on a phone for one session.
     public var servicesPerSession = 5
 
     // MARK: Personalised identities
 
-    /// Requests that one device can prove to be its own at once, by its key. No app sends so many: it is the bound of one in a
-    /// loop, and of a key that somebody has got. Past it: 429, before the database is asked for anything more.
+    /// The requests of each device with a proof by its key at once. No app sends so many. The limit bounds an app in a
+    /// loop, and a stolen key. Past it: 429, before the server asks the database for anything more.
     public var provenRequestBurst = 3_000
-    /// Requests that it can prove each minute after that: about a hundredth of a core. Past it: 429.
+    /// The requests of each device with a proof by its key each minute after the burst: about a hundredth of a core.
+    /// Past it: 429.
     public var provenRequestsPerMinute = 600
-    /// How long a session can be claimed that an app has opened for itself.
+    /// The time for claiming a session after an app has opened the session for itself.
     public var inAppLifetime: Duration = .seconds(5 * 60)
-    /// How long a session can be claimed that was pushed to a person's devices.
+    /// The time for claiming a session after the session was pushed to a person's devices.
     public var pushLifetime: Duration = .seconds(180)
-    /// How long what was granted to an app can be done: another PIN, a further factor or device, the account's deletion.
+    /// The time for an app to use a grant: for another PIN, a further factor or device, or the deletion of the account.
     public var grantLifetime: Duration = .seconds(5 * 60)
-    /// How often a person's answers about attributes can be wrong in one session. With one more it ends.
+    /// The wrong answers of a person about attributes in one session. One more wrong answer ends the session.
     public var correctionsPerSession = 3
-    /// How many new PINs one grant refuses. With the last of them it ends.
+    /// The new PINs refused by one grant. The last refusal ends the grant.
     public var pinsPerGrant = 3
-    /// How long an activation rests after a first failed attempt. Past it the next one is judged: where that fails, too, it
-    /// rests for the first of ``lockoutSeconds``. How many attempts there are does not depend on it.
+    /// The pause of an activation after a first failed attempt. Past it the next attempt is judged. If this attempt
+    /// fails too, the activation pauses for the first of ``lockoutSeconds``. The pause does not change the number of
+    /// attempts.
     public var firstLockout: Duration = .seconds(5)
-    /// How long an activation rests after more failed attempts in a row, in seconds: after the second, the third and so on;
-    /// the last of them counts for all that follow.
+    /// The pauses of an activation after more failed attempts in a row, in seconds: after the second, the third and so
+    /// on. The last pause counts for all later attempts.
     public var lockoutSeconds = [15, 60, 300, 1_800, 7_200, 43_200, 86_400]
-    /// With so many failed attempts in a row an activation is disabled.
+    /// The number of failed attempts in a row that disables an activation.
     public var lockoutFailuresInARow = 10
-    /// With so many failed attempts within ``lockoutWindow`` it is disabled, too, whatever was right in between.
+    /// The number of failed attempts within ``lockoutWindow`` that disables an activation. Right attempts in between do
+    /// not change the count.
     public var lockoutFailuresInWindow = 100
-    /// How long a failed attempt counts.
+    /// The time for which a failed attempt counts.
     public var lockoutWindow: Duration = .seconds(30 * 24 * 60 * 60)
-    /// The values of one attribute that an account can have. Past it no further one is taken.
+    /// The values of one attribute in an account. Past it no further value is taken.
     public var valuesPerAttribute = 8
-    /// The addresses that an account can have beside its first one. Past it no further one is taken.
+    /// The addresses of an account beside the first address. Past it no further address is taken.
     public var emailsPerAccount = 8
-    /// The codes for further devices that an account can have waiting, of those that its person has had a page make. Past it
-    /// the page says that one has to be taken back first.
+    /// The waiting codes for further devices of an account. Only codes that the person has made on a page count. Past
+    /// it the page asks the person to take a code back first.
     public var openOffersPerAccount = 4
-    /// How long after signing in a person can end or rename something of their account on a page, and how long after the
-    /// phone's confirmation a change can be made. Past it the page asks the person to sign in, or to confirm, once more.
+    /// The time after signing in for a person to end or rename parts of the account on a page. The same time after the
+    /// phone's confirmation is the time for making a change. Past it the page asks the person to sign in, or to
+    /// confirm, once more.
     public var freshSignIn: Duration = .seconds(10 * 60)
-    /// How long a person can say of a change of their account that it was somebody else's, and after that, that it was
-    /// theirs. Past it the page refuses the question, and what rests of the change is deleted.
+    /// The time for a person to report a change of their account as somebody else's, and afterwards the time for taking
+    /// the report back. Past it the page refuses the question, and the rest of the change is deleted.
     public var changeQuestionLifetime: Duration = .seconds(7 * 24 * 60 * 60)
-    /// How long a change waits after another provider has confirmed the change, for an account that has neither phone nor
-    /// password. The change can be made from then on, until ``changeQuestionLifetime`` has passed.
+    /// The wait of a change after another provider has confirmed the change, for an account without phone and password.
+    /// The change can be made from then on, until ``changeQuestionLifetime`` has passed.
     public var providerConfirmationWait: Duration = .seconds(24 * 60 * 60)
-    /// How long an account's history has a session of its identity. Past it the session is forgotten.
+    /// The time for which an account's history keeps a session of the account's identity. Past it the session is
+    /// forgotten.
     public var identityHistoryRetention: Duration = .seconds(396 * 24 * 60 * 60)
-    /// The sessions that an account's history has: ten a day for as long as they are kept. Past it the oldest is forgotten,
-    /// however young it is.
+    /// The sessions in an account's history: ten a day for the whole retention time. Past it the oldest session is
+    /// forgotten, however young it is.
     public var identityHistoryRows = 4_000
-    /// How long it is kept what a person has agreed to, with the signatures. A year, and a month to ask about its last day.
+    /// The time for keeping a person's agreements, with the signatures: a year, and a month to ask about its last day.
     public var identityConsentRetention: Duration = .seconds(396 * 24 * 60 * 60)
-    /// The agreements that are kept of an account. Past it the oldest is forgotten, however young it is.
+    /// The kept agreements of an account. Past it the oldest agreement is forgotten, however young it is.
     public var identityConsentRows = 400
-    /// The organisations that there can be.
+    /// The organisations of a server.
     public var organisations = 1_000
-    /// The invitations that can be open at a time.
+    /// The number of open invitations at a time.
     public var openInvites = 10_000
-    /// How long an invitation can be accepted.
+    /// The time for accepting an invitation.
     public var inviteLifetime: Duration = .seconds(14 * 24 * 60 * 60)
-    /// How long it is remembered what became of an invitation after its time.
+    /// The time for keeping the outcome of an invitation after the invitation's end.
     public var inviteRetention: Duration = .seconds(90 * 24 * 60 * 60)
 
     // MARK: Administration
 
-    /// How long the one-time link for the first administrator works. Past it the next start makes another.
+    /// The life of the one-time link for the first administrator. Past it the next start makes another link.
     public var administratorLinkLifetime: Duration = .seconds(15 * 60)
-    /// How long an administrator's token works, at most. Past it: 401.
+    /// The longest life of an administrator's token. Past it: 401.
     public var administratorTokenLifetime: Duration = .seconds(365 * 24 * 60 * 60)
-    /// Rows of one page of a list.
+    /// The rows of one page of a list.
     public var pageSize = 100
-    /// Characters of a user name.
+    /// The characters of a user name.
     public var usernameCharacters = 128
-    /// Characters of a display name, a device's name and a client's name.
+    /// The characters of a display name, a device's name and a client's name.
     public var nameCharacters = 128
 
     // MARK: Messages
 
-    /// Bytes of a JSON body. Past it: 413.
+    /// The bytes of a JSON body. Past it: 413.
     public var bodyBytes = 64 * 1024
-    /// Bytes of a UAF response. Past it: 413.
+    /// The bytes of a UAF response. Past it: 413.
     public var uafResponseBytes = 16 * 1024
-    /// Bytes of a request's header block. Past it the connection is closed.
+    /// The bytes of a request's header block. Past it the connection is closed.
     public var headerBytes = 16 * 1024
-    /// How long a request's body can take to come in whole, from the end of its head. Past it: 408, and the connection
+    /// The time for the whole body of a request to arrive, from the end of its head. Past it: 408, and the connection
     /// is closed.
     public var requestDeadline: Duration = .seconds(30)
-    /// How long a connection stays without a whole head: when it is new, and after each answer. Then it is closed.
+    /// The longest time of a connection without a whole request head: after its opening, and after each answer. Then
+    /// the connection is closed.
     public var connectionIdleTime: Duration = .seconds(75)
 
-    /// How long what a client does not read of its answers may stay without ``answerBytes`` of it leaving. Past it the
-    /// connection is cut.
+    /// The time in which at least ``answerBytes`` of a client's unread answers must leave. Past it the connection is
+    /// cut.
     public var answerPeriod: Duration = .seconds(30)
-    /// Bytes of its answers that a client reads in each ``answerPeriod`` in which some are left. Below it the
+    /// The bytes of its answers that a client must read in each ``answerPeriod`` with unread answers. Below it the
     /// connection is cut.
     public var answerBytes = 4 * 1024
-    /// How often a connection with something unsent is looked at: the one that has moved the least gives way first.
+    /// The interval between two checks of the connections with unsent data. The connection that has moved the least
+    /// gives way first.
     public var answerLook: Duration = .seconds(1)
-    /// What the system may keep of a connection's answers, in bytes. A connection whose client does not read costs no
-    /// more, and one whose client reads slowly shows in time that it does.
+    /// The bytes of a connection's answers that the system may keep. The bound limits the cost of a connection whose
+    /// client does not read. The bound also lets the server notice a slow reader in time.
     public var sendBufferBytes = 64 * 1024
-    /// How long a client may leave what was sent to it unacknowledged.
+    /// The time for a client to acknowledge sent data.
     public var acknowledgementTime: Duration = .seconds(75)
-    /// How long the other end can take to close a connection that the server has closed for its part.
+    /// The time for the other end to close a connection after the server has closed its side.
     public var lingerTime: Duration = .seconds(2)
-    /// How long the whole stop of the server can take, from the signal to the end of the process. The service manager
-    /// kills the server after 30 seconds. Past it the process ends at once, the log says which part still went on, and
-    /// what was acknowledged is on disk.
+    /// The time for the whole stop of the server, from the signal to the end of the process. The service manager kills
+    /// the server after 30 seconds. Past it the process ends at once, the log names the part that still went on, and
+    /// all acknowledged data is on disk.
     public var stopTime: Duration = .seconds(25)
-    /// How long requests under way can take to be answered when the server is told to stop. All of them have what
-    /// ``stopTime`` leaves, less ``Fixed/stopReserve``, where that is shorter. Past that time the connection is cut.
+    /// The time for answering requests under way when the server is told to stop. All requests together have the rest
+    /// of ``stopTime``, less ``Fixed/stopReserve``, if this rest is shorter. Past that time the connection is cut.
     public var drainTime: Duration = .seconds(20)
-    /// The same at the listeners of operators.
+    /// The time for answering requests under way at the listeners of operators when the server is told to stop.
     public var operatorDrainTime: Duration = .seconds(2)
     /// The longest silence of a channel for events. Then the server sends a heartbeat.
     public var heartbeat: Duration = .seconds(15)
 
     // MARK: Connections
 
-    /// Connections that one source can have at a time. By default a quarter of all. Past it the source loses its own
-    /// connection that has waited the longest.
+    /// The connections of each source at a time. By default a quarter of all connections. Past it the source loses its
+    /// own connection with the longest wait.
     public var connectionsPerSource = 2_500
-    /// Channels for events that one source can have at a time, however many proxies they come through; by default as
-    /// many as connections. Past it the source loses its oldest channel, whose page asks again.
+    /// The channels for events of each source at a time, through any number of proxies. By default as many as
+    /// connections. Past it the source loses its oldest channel, and the page of this channel asks again.
     public var channelsPerSource = 2_500
-    /// How many sources could each have their whole share of all connections.
+    /// The number of sources that could each have a whole share of all connections.
     public var sharesOfConnections = 4
-    /// No share is smaller: a browser opens six connections, and a phone its own.
+    /// The smallest share of connections for a source. A browser opens six connections, and a phone its own.
     public var smallestShare = 8
-    /// It is said in the log at most so often that a bound is reached which anybody can reach.
+    /// The shortest time between two log entries about a reached bound, for bounds that any outsider can reach.
     public var pauseOfReports: Duration = .seconds(60)
 
     // MARK: Store
 
-    /// Steps that may wait for the writer; past it the store is unavailable (503).
+    /// The steps that may wait for the writer. Past it the store is unavailable (503).
     public var waitingSteps = 4096
-    /// Steps that share one commit.
+    /// The steps in one commit.
     public var stepsPerCommit = 256
-    /// Tokens of dispatch and refresh that a process remembers to have written, 16 bytes each or a little more; one that it remembers
-    /// goes to the writer at once, and any other is looked up by a reader before.
+    /// The written tokens of dispatch and refresh that a process remembers, 16 bytes each or a little more. A
+    /// remembered token goes to the writer at once. Any other token is first looked up by a reader.
     public var handedOutTokens = 32_768
-    /// Threads, and connections, that read.
+    /// The number of reading threads, each with a connection.
     public var readers = 2
-    /// Memory for pages, each connection, in KiB; taken as it is needed.
+    /// The memory for pages of each connection, in KiB. Memory is taken when needed.
     public var cacheKibibytes = 16 * 1024
-    /// Pages that the log of what was written may have before they go into the database's file, 4 KiB each: a page that
-    /// is written again meanwhile goes there once. After a crash so many are read at the start.
+    /// The pages of the write-ahead log before they go into the database's file, 4 KiB each. A page that is written
+    /// again in the meantime goes into the file once. After a crash the start reads up to this many pages.
     public var logPages = 8000
-    /// How long the store waits for a foreign lock on its file.
+    /// The wait of the store for a foreign lock on its file.
     public var busyTimeout: Duration = .seconds(2)
 
     /// The defaults.
     public init() {}
 
-    /// The defaults of a server that can have so many connections at a time.
+    /// The defaults of a server that can have this many connections at a time.
     public init(connections: Int) {
         self.init()
         let share = min(connections, max(self.smallestShare, connections / self.sharesOfConnections))

@@ -1,19 +1,20 @@
 import Synchronization
 
-/// What was found out lately and is the same whenever it is asked for: a memory of bounded size, shared by threads.
+/// Recently computed values by key: a memory of bounded size, shared by threads.
 ///
-/// It is for what follows from its key alone. Nothing is ever taken back; past the capacity everything is forgotten.
+/// The memory is for values that follow from their key alone. No single value is ever removed. Past the capacity all
+/// values are forgotten.
 package final class RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let values = Mutex<[Key: Value]>([:])
     private let capacity: Int
 
-    /// Remembers at most so many values.
+    /// Makes a memory for at most `capacity` values.
     package init(capacity: Int) { self.capacity = capacity }
 
-    /// What was kept for a key; `nil` where nothing was, or it was forgotten.
+    /// Returns the kept value of a key; `nil` if no value was kept, or the value was forgotten.
     package func value(_ key: Key) -> Value? { self.values.withLock { $0[key] } }
 
-    /// Keeps what was found out.
+    /// Keeps a value for a key.
     package func keep(_ value: Value, for key: Key) {
         self.values.withLock { values in
             if values.count >= self.capacity { values = [:] }
@@ -21,7 +22,8 @@ package final class RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sen
         }
     }
 
-    /// What was kept for a key, or is found out now and kept. What it throws is not kept.
+    /// Returns the kept value of a key. Without a kept value, makes the value now and keeps it. An error of `make` is
+    /// passed on and not kept.
     package func value(_ key: Key, orMake make: () throws -> Value) rethrows -> Value {
         if let value = self.value(key) { return value }
         let value = try make()

@@ -3,18 +3,20 @@ import Foundation
 import Synchronization
 public import _Primitives
 
-/// The secret that codes are made under, and what others carry for minutes: it stays the same when the key-encryption
-/// key changes, because what was made under it cannot be made again. A store keeps it sealed.
+/// The secret that codes and short-lived sealed values are made under. The secret stays the same when the
+/// key-encryption key changes, because codes and values made under it cannot be made again. A store keeps the secret
+/// sealed.
 public struct SealingRoot: Sendable, Equatable {
-    /// How long it is, in bytes.
+    /// The length of the secret, in bytes.
     public static let byteCount = 32
 
     let bytes: SecretBytes
 
-    /// A new secret.
+    /// Makes a new secret.
     public init(random: RandomSource = .system) { self.bytes = SecretBytes(random.bytes(Self.byteCount)) }
 
-    /// What stood in its place before stores had one of their own: it follows from the key, and the key not from it.
+    /// Makes the root secret of a store from before root secrets of their own. The secret follows from the key, and the
+    /// key does not follow from the secret.
     public init(of key: KeyEncryptionKey) {
         let code = key.bytes.withBytes {
             HKDF<SHA256>.extract(inputKeyMaterial: SymmetricKey(data: $0), salt: [UInt8]())
@@ -22,13 +24,13 @@ public struct SealingRoot: Sendable, Equatable {
         self.bytes = SecretBytes(Array(code))
     }
 
-    /// A secret that was kept. Throws ``StoreError/Code/corrupt`` for another count of bytes.
+    /// Takes a kept secret. Throws ``StoreError/Code/corrupt`` for another count of bytes.
     public init(kept bytes: [UInt8]) throws {
         guard bytes.count == Self.byteCount else { throw StoreError(.corrupt, "the store's root secret") }
         self.bytes = SecretBytes(bytes)
     }
 
-    /// Its bytes, to be sealed.
+    /// The secret's bytes, to be sealed.
     public var kept: [UInt8] { self.bytes.withBytes { Array($0) } }
 
     func derived(_ info: String) -> SymmetricKey { self.derived(Array(info.utf8)) }
@@ -41,10 +43,10 @@ public struct SealingRoot: Sendable, Equatable {
 }
 
 extension KeyEncryptionKey {
-    /// A name for the key that gives nothing of it away: backups and stores know their keys by it.
+    /// A name for the key that reveals nothing of the key. Backups and stores recognise their keys by this name.
     public var identifier: String { Base64URL.encode(self.digest) }
 
-    /// What tells sealed values of this key from those of another.
+    /// The bytes that distinguish sealed values of this key from sealed values of another key.
     var tag: [UInt8] { Array(self.digest.prefix(Sealing.tagBytes)) }
 
     private var digest: [UInt8] {
@@ -53,12 +55,12 @@ extension KeyEncryptionKey {
     }
 }
 
-/// Seals what must not be readable in a stolen database, and digests what is too short for a plain hash.
+/// Seals values that must not be readable in a stolen database, and digests values that are too short for a plain hash.
 ///
-/// - Sealed values: AES-256-GCM. The purpose and the row's identifier are authenticated with a value: copied to another
-///   row it does not open.
+/// - Sealed values: AES-256-GCM. The purpose and the row's identifier are authenticated with a value: a value copied to
+///   another row does not open.
 /// - Secrets of 128 bits and more are stored as ``digest(ofSecret:)`` (SHA-256).
-/// - Shorter ones (typed codes, numbers), and values that must be found but not read (user names), are stored as
+/// - Shorter secrets (typed codes, numbers), and values that must be found but not read (user names), are stored as
 ///   ``code(_:purpose:)`` (HMAC-SHA256) under the store's root secret.
 ///
 /// ```
@@ -66,13 +68,17 @@ extension KeyEncryptionKey {
 ///  ├─ 2 ─────┼─ key ──────┼─ stretch ─┼─ nonce ───┼─ ciphertext ────┼─ tag ──────┤
 /// ```
 ///
-/// A value names the key-encryption key that it lies under, so that values of several keys stand side by side while one
-/// follows another. It names its stretch, too: keys are derived for each purpose in each stretch, and a stretch is what one
-/// process seals until it has sealed so many values, so that no key ever seals so many that two random nonces are likely
-/// the same (NIST SP 800-38D, section 8.3). A value that begins with 1 is from before: it has neither, and lies under the
-/// root secret.
+/// A value names the key-encryption key that seals it. So values of several keys stand side by side while one key
+/// follows another.
+///
+/// A value names its stretch, too. A stretch is a run of values that one process seals, up to a largest number. Keys
+/// are derived for each purpose in each stretch. So no key ever seals so many values that two random nonces are likely
+/// the same (NIST SP 800-38D, section 8.3).
+///
+/// A value that begins with 1 is from before: it has neither a key's name nor a stretch, and is sealed under the root
+/// secret.
 public final class Sealing: Sendable {
-    /// Bytes by which a value names its key.
+    /// The number of bytes by which a value names its key.
     static let tagBytes = 8
     private static let version: UInt8 = 2
     private static let formerVersion: UInt8 = 1
@@ -83,18 +89,18 @@ public final class Sealing: Sendable {
         var codeKeys: [SealingPurpose: SymmetricKey] = [:]
         var stretchKeys: [StretchKey: SymmetricKey] = [:]
         var stretch: [UInt8]
-        /// What was sealed in it.
+        /// The number of values sealed in the stretch.
         var count = 0
     }
 
-    /// Names the key of a purpose in a stretch.
+    /// The name of the key of a purpose in a stretch.
     private struct StretchKey: Hashable {
-        /// `nil` for the root secret.
+        /// The tag of the key-encryption key; `nil` for the root secret.
         let tag: [UInt8]?
         let purpose: String
         let stretch: [UInt8]
 
-        /// By purpose and stretch alone: a stretch is random.
+        /// Hashes the purpose and the stretch alone: a stretch is random.
         func hash(into hasher: inout Hasher) {
             hasher.combine(self.purpose)
             self.stretch.withUnsafeBytes { hasher.combine(bytes: $0) }
@@ -103,9 +109,9 @@ public final class Sealing: Sendable {
 
     /// The keys that values are sealed under.
     public let keys: KeyRing
-    /// What codes are made under.
+    /// The secret that codes are made under.
     public let root: SealingRoot
-    /// The store's epoch, which ends where a backup is put in its place.
+    /// The store's epoch, which ends when a backup is put in the store's place.
     public let epoch: String
     private let random: RandomSource
     private let newest: (tag: [UInt8], secret: SealingRoot)
@@ -114,9 +120,10 @@ public final class Sealing: Sendable {
     private let state: Mutex<State>
     private let opened = OpenedValues()
 
-    /// Sealing under these keys, in the epoch of a store. `random` makes nonces and stretches.
+    /// Makes sealing under these keys, in the epoch of a store. `random` makes nonces and stretches.
     ///
-    /// Without a `root` it is the one that follows from the newest key, as in a store from before there were others.
+    /// Without a `root`, the root secret follows from the newest key, as in stores from before root secrets of their
+    /// own.
     public init(
         _ keys: KeyRing, root: SealingRoot? = nil, epoch: String = "", random: RandomSource = .system,
         messagesPerStretch: Int = Limits.Fixed.sealedPerStretch
@@ -131,14 +138,14 @@ public final class Sealing: Sendable {
         self.state = Mutex(State(stretch: random.bytes(Self.stretchBytes)))
     }
 
-    /// Sealing under one key.
+    /// Makes sealing under one key.
     public convenience init(_ key: KeyEncryptionKey, epoch: String = "", random: RandomSource = .system) {
         self.init(KeyRing(key), epoch: epoch, random: random)
     }
 
     // MARK: Rows
 
-    /// What every value begins with that lies under the newest key.
+    /// The first bytes of every value sealed under the newest key.
     public var newestHeader: [UInt8] { [Self.version] + self.newest.tag }
 
     /// Seals `bytes` for one row. `row` is the row's identifier, unique for the purpose.
@@ -152,10 +159,10 @@ public final class Sealing: Sendable {
         try self.seal(text.utf8, purpose: purpose, row: row)
     }
 
-    /// The bytes that were sealed for this purpose and row.
+    /// Returns the bytes sealed for this purpose and row.
     ///
-    /// Throws ``StoreError/Code/corrupt`` where the value is damaged, of another row or purpose, or under a key that is not
-    /// there.
+    /// Throws ``StoreError/Code/corrupt`` if the value is damaged, belongs to another row or purpose, or is sealed
+    /// under a missing key.
     public func open(_ sealed: some Collection<UInt8>, purpose: SealingPurpose, row: String) throws -> [UInt8] {
         let bytes = Array(sealed)
         if let known = self.opened.value(bytes, purpose, row) { return known }
@@ -178,7 +185,7 @@ public final class Sealing: Sendable {
         return opened
     }
 
-    /// A sealed text. Throws ``StoreError/Code/corrupt``, also where the bytes are not UTF-8.
+    /// Returns a sealed text. Throws ``StoreError/Code/corrupt``, also if the bytes are not UTF-8.
     public func openText(_ sealed: some Collection<UInt8>, purpose: SealingPurpose, row: String) throws -> String {
         guard let text = String(validating: try self.open(sealed, purpose: purpose, row: row), as: UTF8.self) else {
             throw StoreError(.corrupt, "a sealed text of \(purpose) is not UTF-8")
@@ -188,14 +195,15 @@ public final class Sealing: Sendable {
 
     // MARK: What others carry
 
-    /// Seals what lives for minutes and is carried by somebody else: after a backup was restored it opens no more, though no
-    /// row of it was ever kept, and another key-encryption key changes nothing for it. `label` says what it is.
+    /// Seals a value that lives for minutes and that another party carries. After a backup was restored the value opens
+    /// no more, although no row of it was ever kept. A new key-encryption key changes nothing for the value. `label`
+    /// says what the value is.
     public func sealPassing(_ bytes: some Collection<UInt8>, purpose: SealingPurpose, label: String) throws -> [UInt8] {
         let (stretch, key) = self.nextKey(of: nil, self.root, "passing", self.passingName(purpose))
         return try self.sealed(bytes, key, purpose, label, after: [Self.version] + stretch)
     }
 
-    /// What ``sealPassing(_:purpose:label:)`` sealed in this epoch; `nil` for everything else.
+    /// Returns the bytes that ``sealPassing(_:purpose:label:)`` sealed in this epoch; `nil` for everything else.
     public func openPassing(_ sealed: some Collection<UInt8>, purpose: SealingPurpose, label: String) -> [UInt8]? {
         let bytes = Array(sealed)
         let headerBytes = 1 + Self.stretchBytes
@@ -206,7 +214,7 @@ public final class Sealing: Sendable {
         {
             return opened
         }
-        // What a version from before sealed has neither version nor stretch.
+        // A value that an earlier version sealed has neither version nor stretch.
         let former = self.key(self.epoch.isEmpty ? purpose : SealingPurpose(self.passingName(purpose)))
         return Self.opened(bytes[...], former, Array(label.utf8))
     }
@@ -215,8 +223,8 @@ public final class Sealing: Sendable {
 
     // MARK: Keys
 
-    /// The stretch that the next value belongs to, which is counted, and the key of a purpose in it, derived where it is not
-    /// at hand.
+    /// Counts the next value, and returns its stretch with the key of a purpose in the stretch. The key is derived if
+    /// it is not in memory.
     private func nextKey(
         of tag: [UInt8]?, _ secret: SealingRoot, _ use: String, _ purpose: String
     ) -> (stretch: [UInt8], key: SymmetricKey) {
@@ -234,8 +242,8 @@ public final class Sealing: Sendable {
         }
     }
 
-    /// Opens under the key of a purpose in a stretch. A key that was not at hand is kept where it has opened something:
-    /// whoever invents stretches drives no others out.
+    /// Opens a value under the key of a purpose in a stretch. A newly derived key is kept only after it has opened a
+    /// value. So a sender of invented stretches drives no other keys out.
     private func opened(
         _ bytes: ArraySlice<UInt8>, _ tag: [UInt8]?, _ secret: SealingRoot, _ use: String, _ purpose: String,
         _ stretch: [UInt8], by open: (ArraySlice<UInt8>, SymmetricKey) -> [UInt8]?
@@ -259,7 +267,7 @@ public final class Sealing: Sendable {
         state.stretchKeys[name] = key
     }
 
-    /// The purpose's own key below the root secret.
+    /// Returns the purpose's own key below the root secret.
     private func key(_ purpose: SealingPurpose) -> SymmetricKey {
         self.state.withLock { state in
             if let key = state.codeKeys[purpose] { return key }
@@ -280,7 +288,7 @@ public final class Sealing: Sendable {
         return context
     }
 
-    /// Nonce, ciphertext and tag, behind what they are preceded by.
+    /// Seals bytes: returns the header, followed by nonce, ciphertext and tag.
     private func sealed(
         _ bytes: some Collection<UInt8>, _ key: SymmetricKey, _ purpose: SealingPurpose, _ row: String,
         after header: [UInt8]
@@ -305,21 +313,21 @@ public final class Sealing: Sendable {
 
     // MARK: Codes
 
-    /// HMAC-SHA256 under the purpose's key: for values too short to hide behind a plain hash. 32 bytes.
+    /// Returns the HMAC-SHA256 under the purpose's key, for values too short to hide behind a plain hash. 32 bytes.
     public func code(_ bytes: some Collection<UInt8>, purpose: SealingPurpose) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: Array(bytes), using: self.key(purpose)))
     }
 
-    /// HMAC-SHA256 of a text's UTF-8 bytes, as ``code(_:purpose:)``.
+    /// Returns the HMAC-SHA256 of a text's UTF-8 bytes, as ``code(_:purpose:)``.
     public func code(_ text: String, purpose: SealingPurpose) -> [UInt8] {
         self.code(text.utf8, purpose: purpose)
     }
 
-    /// SHA-256: for random secrets of 128 bits and more only. 32 bytes.
+    /// Returns the SHA-256, for random secrets of 128 bits and more only. 32 bytes.
     public static func digest(ofSecret secret: some Collection<UInt8>) -> [UInt8] {
         Array(SHA256.hash(data: Array(secret)))
     }
 
-    /// SHA-256 of a secret's text, as ``digest(ofSecret:)``.
+    /// Returns the SHA-256 of a secret's text, as ``digest(ofSecret:)``.
     public static func digest(ofSecret secret: String) -> [UInt8] { self.digest(ofSecret: secret.utf8) }
 }

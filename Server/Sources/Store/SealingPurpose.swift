@@ -1,13 +1,14 @@
-/// What a sealed value or a code's digest is for. Each purpose has a key of its own, so that no value can stand in for
-/// one of another kind.
+/// The purpose of a sealed value or of a code's digest. Each purpose has a key of its own, so that no value can take
+/// the place of a value of another purpose.
 public struct SealingPurpose: Hashable, Sendable, CustomStringConvertible {
-    /// The name that enters the key's derivation. Never changed once values exist.
+    /// The name that enters the key's derivation. The name never changes once values exist.
     public let name: String
 
-    /// Whether its values are opened again and again: what those of lately say is kept at hand. For secrets it is not.
+    /// `true` if the purpose's values are opened again and again. Then the plaintext of recently opened values is kept
+    /// in memory. The flag is `false` for secrets.
     public let isOpenedOften: Bool
 
-    /// Names a purpose.
+    /// Makes a purpose with a name.
     public init(_ name: String, isOpenedOften: Bool = false) {
         self.name = name
         self.isOpenedOften = isOpenedOften

@@ -1,12 +1,13 @@
 import Synchronization
 public import _Primitives
 
-/// How often each source may do something that costs the server more than an answer: a bucket a source, refilled with
-/// time.
+/// A budget for each source of requests that cost the server more than an answer: a bucket for each source, refilled
+/// with time.
 ///
-/// A budget of this process: a source that asks at two nodes gets two budgets. It holds so many sources at most; past
-/// that the one that asked least recently is forgotten, and starts anew. Sources may be in groups, each of which has
-/// room for so many: none makes another's be forgotten.
+/// The budget belongs to this process: a source that asks at two nodes gets two budgets. The budget holds a bounded
+/// number of sources. Past the bound the source that asked least recently is forgotten, and starts anew. Sources may be
+/// in groups, and each group has room for this number of sources. So no group makes a source of another group be
+/// forgotten.
 public final class SourceBudget: Sendable {
     private struct Bucket {
         var tokens: Double
@@ -19,8 +20,8 @@ public final class SourceBudget: Sendable {
     private let sources: Int
     private let groupBound: Int
 
-    /// A budget for each of at most `sources` sources of at most `groups` groups: so many at once, and so many a second
-    /// after that.
+    /// Makes a budget for each of at most `sources` sources in each of at most `groups` groups: `burst` at once, and
+    /// `perSecond` a second after that.
     public init(burst: Int, perSecond: Double, sources: Int, groups: Int = 1) {
         self.groupBound = groups
         self.burst = Double(burst)
@@ -28,13 +29,13 @@ public final class SourceBudget: Sendable {
         self.sources = sources
     }
 
-    /// A budget of one in each `pause`.
+    /// Makes a budget of one in each `pause`.
     public convenience init(oneIn pause: Duration, sources: Int) {
         self.init(burst: 1, perSecond: 1000 / Double(pause.milliseconds), sources: sources)
     }
 
-    /// Spends one of the source's budget. Where nothing is left: after how many seconds there is one again, an hour at
-    /// most, and nothing is spent.
+    /// Spends one of the source's budget. If nothing is left, spends nothing and returns the seconds until one is free
+    /// again, an hour at most.
     public func spend(_ source: String, of group: String = "", at now: Timestamp) -> Int? {
         let (source, group) = (ExactText(source), ExactText(group))
         let missing: Double = self.groups.withLock { groups in
@@ -55,8 +56,8 @@ public final class SourceBudget: Sendable {
         return missing
     }
 
-    /// Gives back what was spent on something that turned out to cost nothing: an attempt is counted before it is
-    /// judged, so that many at once do not all find the same rest, and given back where it was right.
+    /// Gives one back to the source. An attempt is counted before it is judged, so that many attempts at once do not
+    /// all find the same rest. A right attempt costs nothing and is given back.
     public func refund(_ source: String, of group: String = "") {
         let (source, group) = (ExactText(source), ExactText(group))
         self.groups.withLock { groups in
@@ -66,7 +67,7 @@ public final class SourceBudget: Sendable {
         }
     }
 
-    /// Whole seconds until `missing` have come; an hour at most, also where none ever come.
+    /// Returns the whole seconds until `missing` have come; an hour at most, also if none ever come.
     private func wait(for missing: Double) -> Int {
         let most = Double(Limits.Fixed.longestRetry.components.seconds)
         guard self.perSecond > 0 else { return Int(most) }
@@ -77,7 +78,8 @@ public final class SourceBudget: Sendable {
         min(self.burst, bucket.tokens + max(0, Double((now - bucket.at).milliseconds)) / 1000 * self.perSecond)
     }
 
-    /// Makes room: sources whose bucket is full again, and if that is not enough the half that asked least recently.
+    /// Makes room for a source: removes the sources whose bucket is full again. If that is not enough, removes the half
+    /// that asked least recently.
     private func forget(_ buckets: inout [ExactText: Bucket], at now: Timestamp) {
         buckets = buckets.filter { self.level($0.value, at: now) < self.burst }
         guard buckets.count >= self.sources else { return }
@@ -86,8 +88,8 @@ public final class SourceBudget: Sendable {
         }
     }
 
-    /// Makes room for a group: those all of whose buckets are full again go, and if there are none the one that asked
-    /// least recently.
+    /// Makes room for a group: removes the groups whose buckets are all full again. If no such group exists, removes
+    /// the group that asked least recently.
     private func forgetGroup(_ groups: inout [ExactText: [ExactText: Bucket]], at now: Timestamp) {
         groups = groups.filter { $0.value.contains { self.level($0.value, at: now) < self.burst } }
         guard groups.count >= self.groupBound else { return }

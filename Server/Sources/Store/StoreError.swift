@@ -1,6 +1,7 @@
-/// Why a store did not do a step. Nothing of a refused step is left behind. Two are equal when their codes are.
+/// The reason why a store did not do a step. A refused step leaves nothing behind. Two errors are equal when their
+/// codes are equal.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, for code that has to choose.
+    /// The kind of an error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case unavailable, conflict, notFound, forbidden, outdated, corrupt, wrongKey, missingKey, locked,
@@ -8,7 +9,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
                 invalidKey
         }
         private let name: Name
-        /// The store cannot write or read now: its disk is full, it is busy, its queue is full. Trying again may help.
+        /// The store cannot write or read now: its disk is full, the store is busy, or its queue is full. Trying again
+        /// may help.
         public static let unavailable = Self(name: .unavailable)
         /// The step would break a rule of uniqueness or order: a name is taken, a counter went back, a state has passed.
         public static let conflict = Self(name: .conflict)
@@ -16,14 +18,14 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notFound = Self(name: .notFound)
         /// The account is locked, or its key may not be used (yet).
         public static let forbidden = Self(name: .forbidden)
-        /// What somebody has confirmed for the step does not hold any more: a value is gone, or there are as many as there
-        /// can be.
+        /// A state that a person has confirmed for the step has changed since: a value is gone, or the largest number
+        /// is reached.
         public static let outdated = Self(name: .outdated)
-        /// What is stored cannot be read: a damaged file, or a sealed value that does not belong to its row.
+        /// Stored data cannot be read: a damaged file, or a sealed value that does not belong to its row.
         public static let corrupt = Self(name: .corrupt)
         /// The key-encryption key is not the one that this store was made with.
         public static let wrongKey = Self(name: .wrongKey)
-        /// A former key-encryption key is not there that values of this store still lie under.
+        /// A former key-encryption key is missing, and values of this store are still sealed under this key.
         public static let missingKey = Self(name: .missingKey)
         /// Another process holds the data folder.
         public static let locked = Self(name: .locked)
@@ -34,9 +36,9 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.name.rawValue }
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public let code: Code
-    /// For the log: what and where, never a stored value.
+    /// A text for the log about the problem and its place, never with a stored value.
     public let reason: String
 
     /// Makes an error. `reason` must hold no stored value.

@@ -1,6 +1,6 @@
-/// What a store took to do something, with the wait for its turn.
+/// The duration of a store's work, with the wait for its turn.
 public struct StoreMeasurement: Sendable {
-    /// What was done.
+    /// A kind of work.
     public enum Work: String, Sendable {
         /// A whole step, until it was durable.
         case step
@@ -8,14 +8,14 @@ public struct StoreMeasurement: Sendable {
         case read
     }
 
-    /// What was done.
+    /// The kind of the measured work.
     public let work: Work
-    /// From the call to its return.
+    /// The time from the call to its return.
     public let duration: Duration
-    /// Whether the store could not do it. A step's own refusal is none of the store's failures.
+    /// `true` if the store could not do the work. A step's own refusal does not count as a failure of the store.
     public let isFailed: Bool
 
-    /// The measurement of something that has ended.
+    /// Makes the measurement of finished work.
     public init(_ work: Work, duration: Duration, isFailed: Bool) {
         self.work = work
         self.duration = duration

@@ -1,21 +1,21 @@
 public import _Primitives
 
-/// Letters that a person reads in one place and types in another: Crockford's base 32, without look-alikes.
+/// A code that a person reads in one place and types in another: letters of Crockford's base 32, without look-alikes.
 public struct TypedCode: Sendable, Equatable {
-    /// The letters alone: what digests are made of.
+    /// The letters alone. Digests are made of these letters.
     public let letters: String
 
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
-    /// A new code. Each of its letters carries five random bits.
+    /// Makes a new code of `count` letters. Each letter carries five random bits.
     public init(letters count: Int, random: RandomSource) { self.init(of: random.bytes(count)) }
 
-    /// The code of some bytes: five bits of each byte are a letter.
+    /// Makes the code of some bytes: five bits of each byte are a letter.
     public init(of bytes: some Collection<UInt8>) {
         self.letters = String(decoding: bytes.map { Self.alphabet[Int($0 & 31)] }, as: UTF8.self)
     }
 
-    /// What somebody has typed; `nil` where no code of so many letters reads like that.
+    /// Reads a code that a person has typed; `nil` if the text is not a code of `count` letters.
     public init?(typed text: String, letters count: Int) {
         let letters = Self.letters(of: text)
         guard letters.utf8.count == count, letters.utf8.allSatisfy(Self.alphabet.contains) else { return nil }
@@ -28,8 +28,8 @@ public struct TypedCode: Sendable, Equatable {
         return "\(self.letters.prefix(half))-\(self.letters.dropFirst(half))"
     }
 
-    /// What is meant by a text that somebody has typed: case, dashes and spaces do not matter, and O, I and L are what they
-    /// look like. Whether it is a code of ours is not asked.
+    /// Returns the letters that a person means by a typed text: case, dashes and spaces do not matter, and O, I and L
+    /// count as the digits that they look like. The function does not check that the letters are a code of this server.
     public static func letters(of text: String) -> String {
         var letters: [UInt8] = []
         for byte in text.utf8.prefix(Limits.Fixed.typedCodeCharacters) {

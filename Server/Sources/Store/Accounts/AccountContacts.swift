@@ -4,25 +4,26 @@ public import _Primitives
 public struct AccountPhone: Sendable, Equatable {
     /// The number as E.164 has it: a plus sign and digits. Sealed at rest.
     public var number: String
-    /// Whether the operator vouches that the number is the person's.
+    /// `true` if the operator vouches that the number is the person's.
     public var isVerified: Bool
 
-    /// A number, and whether somebody has seen to it.
+    /// Makes a phone from a number and the operator's word for it.
     public init(number: String, isVerified: Bool) {
         self.number = number
         self.isVerified = isVerified
     }
 }
 
-/// What else services are told of a person for the scope `profile` (OpenID Connect Core 1.0, section 5.1). Sealed at rest.
+/// Further facts about a person that services are told for the scope `profile` (OpenID Connect Core 1.0, section 5.1).
+/// Sealed at rest.
 public struct PersonProfile: Sendable, Equatable {
-    /// The claims that there are, by the names of the standard; each is a text.
+    /// The claims of the profile, by the names of the standard. Each claim is a text.
     public let claims: JSONObject
 
     /// The names that claims can have.
     public static let names = ["given_name", "family_name", "middle_name", "picture", "locale", "zoneinfo"]
 
-    /// A profile of these claims, of which none is empty. `nil` where there is none, or one of another name.
+    /// Makes a profile of these claims. `nil` if there are no claims, a claim is empty, or a claim has another name.
     public init?(_ claims: JSONObject) {
         guard !claims.members.isEmpty else { return nil }
         for (name, value) in claims.members {
@@ -32,16 +33,16 @@ public struct PersonProfile: Sendable, Equatable {
     }
 }
 
-/// Where a person gets post, in the parts that services are told of (OpenID Connect Core 1.0, section 5.1.1). Sealed at
-/// rest.
+/// A person's postal address, in the parts that services are told of (OpenID Connect Core 1.0, section 5.1.1). Sealed
+/// at rest.
 public struct PostalAddress: Sendable, Equatable {
-    /// The parts that there are, by the names of the standard.
+    /// The parts of the address, by the names of the standard.
     public let parts: JSONObject
 
     /// The names that parts can have.
     public static let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"]
 
-    /// An address of these parts, of which none is empty. `nil` where there is none, or one of another name.
+    /// Makes an address of these parts. `nil` if there are no parts, a part is empty, or a part has another name.
     public init?(_ parts: JSONObject) {
         guard !parts.members.isEmpty else { return nil }
         for (name, value) in parts.members {

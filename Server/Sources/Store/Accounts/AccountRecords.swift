@@ -4,41 +4,42 @@ public import _Primitives
 public struct AccountEmail: Sendable, Equatable {
     /// The address. Sealed at rest.
     public var address: String
-    /// Whether the operator vouches that the address is the person's.
+    /// `true` if the operator vouches that the address is the person's.
     public var isVerified: Bool
 
-    /// An address, and whether somebody has seen to it.
+    /// Makes an e-mail address with the operator's word for it.
     public init(address: String, isVerified: Bool) {
         self.address = address
         self.isVerified = isVerified
     }
 }
 
-/// A person whom the server knows.
+/// An account: a person whom the server knows.
 public struct AccountRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// The name by which operators and apps call the person; unique. Somebody who came from another provider may have
-    /// none.
+    /// The name by which operators and apps call the person; unique. A person who came from another provider may have
+    /// no name.
     public var username: AccountName?
     /// The name that pages show.
     public var displayName: String?
-    /// Where the person gets e-mail. It identifies nobody: two accounts may have the same.
+    /// The person's e-mail address. The address identifies no person: two accounts may have the same address.
     public var email: AccountEmail?
-    /// By what number the person can be called.
+    /// The person's telephone number.
     public var phone: AccountPhone?
-    /// Where the person gets post.
+    /// The person's postal address.
     public var address: PostalAddress?
-    /// What else services are told of the person.
+    /// Further facts about the person for services.
     public var profile: PersonProfile?
-    /// A locked account authenticates nobody.
+    /// `true` if the account is locked. A locked account authenticates no person.
     public var isLocked: Bool
-    /// When the account was added.
+    /// The moment when the account was added.
     public var createdAt: Timestamp
-    /// When something that services are told of the person last changed; until something has, when the account was added.
+    /// The moment of the last change to a value that services are told of the person. Before the first change, the
+    /// moment when the account was added.
     public var updatedAt: Timestamp
 
-    /// Describes an account.
+    /// Makes the record of an account.
     public init(
         id: String, username: AccountName?, displayName: String?, email: AccountEmail? = nil,
         phone: AccountPhone? = nil, address: PostalAddress? = nil, profile: PersonProfile? = nil,
@@ -58,32 +59,34 @@ public struct AccountRecord: Sendable, Equatable {
 }
 
 extension AccountRecord {
-    /// What stands before the identifier of an account where an operator means it by that.
+    /// The prefix with which an operator refers to an account by its identifier.
     public static let referencePrefix = "id:"
 
-    /// What operators call the account: its user name, or for one without its identifier after `id:`.
+    /// The text by which operators refer to the account: its user name, or its identifier after `id:` for an account
+    /// without a user name.
     public var reference: AccountName {
         self.username ?? AccountName(stored: Self.referencePrefix + self.id)
     }
 }
 
-/// A device registration: the keys that one phone made for one account, in one registration or, in its app, in several.
+/// A device registration: the keys made by one phone for one account, in a single registration or, in the app, in
+/// several.
 public struct DeviceRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// Whose device it is.
+    /// The account of the device.
     public var accountID: String
-    /// What the phone calls itself.
+    /// The phone's own name for itself.
     public var name: String
-    /// Whether its keys may authenticate; not before the enrolment is confirmed.
+    /// `true` if the device's keys may authenticate; not before the enrolment is confirmed.
     public var isActive: Bool
-    /// When it was registered.
+    /// The moment of the registration.
     public var createdAt: Timestamp
-    /// HMAC of the secret by which the phone proves later that it is this device; `nil` for a device from before there
-    /// were any, or of another maker's client.
+    /// The HMAC of the secret for later proofs that the phone is this device. `nil` for a device from before these
+    /// secrets, or of another maker's client.
     public var secretCode: [UInt8]?
 
-    /// Describes a device.
+    /// Makes the record of a device.
     public init(
         id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp, secretCode: [UInt8]? = nil
     ) {
@@ -100,9 +103,9 @@ public struct DeviceRecord: Sendable, Equatable {
 public struct CredentialRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// The device that made it.
+    /// The device that made the key.
     public var deviceID: String
-    /// Whose key it is.
+    /// The account of the key.
     public var accountID: String
     /// The authenticator's model, canonical letters. Unique together with ``keyID``, across all accounts.
     public var aaid: String
@@ -114,24 +117,24 @@ public struct CredentialRecord: Sendable, Equatable {
     public var keyFormat: UInt16
     /// UAF registry number of the signature algorithm.
     public var algorithm: UInt16
-    /// The last signature counter that was accepted; 0 where the authenticator counts none.
+    /// The last accepted signature counter; 0 if the authenticator does not count.
     public var counter: UInt32
     /// The registration counter at enrolment.
     public var registrationCounter: UInt32
     /// The authenticator's version at enrolment.
     public var authenticatorVersion: UInt16
-    /// What is kept of the certificates that attested the key; empty where none did. Sealed at rest.
+    /// The kept part of the key's attestation certificates; empty without certificates. Sealed at rest.
     public var attestation: [UInt8]
-    /// The pictures that the authenticator said it shows, a JSON array; empty for none. Sealed at rest.
+    /// The pictures shown by the authenticator, by its own statement, as a JSON array; empty for none. Sealed at rest.
     public var pictureDisplays: [UInt8]
-    /// As its device's.
+    /// `true` if the key may authenticate, as its device may.
     public var isActive: Bool
-    /// When it was registered.
+    /// The moment of the registration.
     public var createdAt: Timestamp
-    /// When a signature of it was accepted last.
+    /// The moment when a signature of the key was last accepted.
     public var lastUsedAt: Timestamp?
 
-    /// Describes a key.
+    /// Makes the record of a key.
     public init(
         id: String, deviceID: String, accountID: String, aaid: String, keyID: [UInt8], publicKey: [UInt8],
         keyFormat: UInt16, algorithm: UInt16, counter: UInt32, registrationCounter: UInt32,
@@ -157,11 +160,11 @@ public struct CredentialRecord: Sendable, Equatable {
     }
 }
 
-/// A key with the state of the account that it belongs to.
+/// A key with the state of its account.
 public struct StoredCredential: Sendable, Equatable {
     /// The key.
     public var credential: CredentialRecord
-    /// Whether its account is locked.
+    /// `true` if the key's account is locked.
     public var isAccountLocked: Bool
 
     /// Joins a key with its account's state.
@@ -171,7 +174,7 @@ public struct StoredCredential: Sendable, Equatable {
     }
 }
 
-/// What a challenge says of an account: by what its keys are called.
+/// The names of an account's keys, for a challenge.
 public struct ActiveKeys: Sendable, Equatable {
     /// The name of a key, and the device that holds it.
     public struct Key: Sendable, Equatable {
@@ -179,7 +182,7 @@ public struct ActiveKeys: Sendable, Equatable {
         public var aaid: String
         /// The key's KeyID.
         public var keyID: [UInt8]
-        /// The registration of a device that the key came with.
+        /// The device registration that made the key.
         public var deviceID: String
 
         /// Names a key.
@@ -192,7 +195,7 @@ public struct ActiveKeys: Sendable, Equatable {
 
     /// The account.
     public var accountID: String
-    /// Whether the account is locked.
+    /// `true` if the account is locked.
     public var isAccountLocked: Bool
     /// The keys that may authenticate, oldest first.
     public var keys: [Key]

@@ -1,64 +1,67 @@
 import _Primitives
 
-/// Accounts, their devices and keys. Every method that changes something appends its audit event in the same step.
+/// Accounts, their devices and keys. Every method with an effect appends its audit event in the same step.
 public protocol AccountStore: Sendable {
-    /// Adds an account. Throws `conflict` where the user name is taken.
+    /// Adds an account. Throws `conflict` if the user name is taken.
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws
 
-    /// The account with this user name; `nil` where there is none.
+    /// Returns the account with this user name; `nil` if no account has the name.
     func account(username: AccountName) async throws -> AccountRecord?
 
-    /// The account with this identifier; `nil` where there is none.
+    /// Returns the account with this identifier; `nil` if no account has the identifier.
     func account(id: String) async throws -> AccountRecord?
 
-    /// Accounts in the order of their creation, after the account `after` (from the start where `nil`), at most `limit`.
+    /// Returns accounts in the order of their creation, after the account `after` (`nil` for the start), at most
+    /// `limit`.
     func accounts(after: String?, limit: Int) async throws -> [AccountRecord]
 
-    /// Locks or unlocks an account. `false` where there is none. Locking ends its sessions, and what was granted in them, in
-    /// the same step.
+    /// Locks or unlocks an account. Returns `false` if the account does not exist. Locking ends the account's sessions,
+    /// and all grants given in them, in the same step.
     ///
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool
 
-    // Each change of a person here, and of their e-mail address anywhere, sets ``AccountRecord/updatedAt`` to the moment of
-    // the audit event.
+    // Each change of a person here, and of their e-mail address anywhere, sets ``AccountRecord/updatedAt`` to the
+    // moment of the audit event.
 
-    /// Calls an account by other names. `false` where there is no such account. Throws `conflict` where the user name is
-    /// another account's.
+    /// Changes an account's user name and display name. Returns `false` if the account does not exist. Throws
+    /// `conflict` if the user name belongs to another account.
     func setAccountNames(id: String, audit: [AuditEvent], username: AccountName?, displayName: String?) async throws
         -> Bool
 
-    /// Gives an account an e-mail address, or none. `false` where there is no such account. No value of `email` that is the
-    /// address before is verified any more, unless the account has that one verified still, as its first or a further one.
+    /// Sets an account's e-mail address, or removes it. Returns `false` if the account does not exist. Values of
+    /// `email` with the former address are no longer verified, unless the account still has the address verified, as
+    /// its first address or a further address.
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Gives an account a telephone number, or none. `false` where there is no such account.
+    /// Sets an account's telephone number, or removes it. Returns `false` if the account does not exist.
     func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Gives an account a postal address, or none. `false` where there is no such account.
+    /// Sets an account's postal address, or removes it. Returns `false` if the account does not exist.
     func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Gives an account a profile, or none. `false` where there is no such account.
+    /// Sets an account's profile, or removes it. Returns `false` if the account does not exist.
     func setAccountProfile(_ profile: PersonProfile?, id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes an account with its devices, keys, sessions, ceremonies, notices, and the names by which clients knew it.
-    /// `false` where there is none. The audit trail stays.
+    /// Deletes an account with its devices, keys, sessions, ceremonies, notices, and the names by which clients knew
+    /// it. Returns `false` if the account does not exist. The audit trail stays.
     func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool
 
-    /// The account's devices, oldest first, pending ones included.
+    /// Returns the account's devices, oldest first, pending devices included.
     func devices(accountID: String) async throws -> [DeviceRecord]
 
-    /// The account's keys, oldest first, pending ones included.
+    /// Returns the account's keys, oldest first, pending keys included.
     func credentials(accountID: String) async throws -> [CredentialRecord]
 
-    /// The names of the active keys of the account with that user name, and what an account looks like that has to be
-    /// invented in its place, in one read that opens nothing sealed and is the same for every name.
+    /// Returns the names of the active keys of the account with that user name, and the look of an invented account for
+    /// names without an account. The method is a single read that opens no sealed value and does the same work for
+    /// every name.
     func keys(username: AccountName) async throws -> NamedKeys
 }
 
 extension AccountStore {
-    /// The account that an operator means: of that user name or, where nobody has it, of the identifier after `id:`
-    /// (``AccountRecord/reference``).
+    /// Returns the account that an operator refers to: the account with that user name, or else the account with the
+    /// identifier after `id:` (``AccountRecord/reference``).
     public func account(reference: AccountName) async throws -> AccountRecord? {
         if let account = try await self.account(username: reference) { return account }
         let prefix = AccountRecord.referencePrefix

@@ -1,6 +1,6 @@
-/// Which keys of an account are to go.
+/// The keys of an account that are to be deleted.
 public enum CredentialSelection: Sendable, Equatable {
-    /// The name of a key: its model and its name within that.
+    /// The name of a key: its model and its name within the model.
     public struct Name: Sendable, Equatable {
         public var aaid: String
         public var keyID: [UInt8]
@@ -12,35 +12,35 @@ public enum CredentialSelection: Sendable, Equatable {
         }
     }
 
-    /// All, with every device and every session of the account.
+    /// All keys, with every device and every session of the account.
     case all
-    /// Those of one model, on every device.
+    /// The keys of one model, on every device.
     case model(String)
-    /// These.
+    /// These keys.
     case keys([Name])
 }
 
-/// What a deregistration came to.
+/// The result of a deregistration.
 public enum DeregistrationOutcome: Sendable, Equatable {
-    /// So many keys were there, and are gone.
+    /// The keys were found and deleted, in this number.
     case deregistered(credentials: Int)
-    /// The account, or the device that asked, is not there (any more). Nothing was changed.
+    /// The account, or the asking device, does not exist (any more). Nothing was changed.
     case unknown
-    /// The account of the device that asked is locked. Nothing was changed.
+    /// The account of the asking device is locked. Nothing was changed.
     case locked
 }
 
-/// Who has keys deleted.
+/// The party that has keys deleted.
 public enum DeregistrationAsker: Sendable, Equatable {
-    /// Somebody who may have any of the account deleted.
+    /// A party that may have any key of the account deleted.
     case anybody
     /// The account's person, on this device.
     case person(onDevice: String)
-    /// This device alone, without its person: of what is selected its own keys go, those of its other registrations among
-    /// them.
+    /// This device alone, without its person. Only the device's own keys among the selected keys are deleted, with the
+    /// keys of its other registrations.
     case device(String)
 
-    /// The device that asks.
+    /// The asking device; `nil` for `anybody`.
     public var device: String? {
         switch self {
         case .anybody: nil

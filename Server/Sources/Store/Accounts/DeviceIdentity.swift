@@ -2,9 +2,9 @@ import _Primitives
 
 /// The public keys by which a device speaks for itself.
 public struct DeviceIdentity: Sendable, Equatable {
-    /// One of the two.
+    /// A signing key or an encryption key.
     public struct Key: Sendable, Equatable {
-        /// By what the key is known: the thumbprint that RFC 7638 makes of it.
+        /// The key's name: its thumbprint by RFC 7638.
         public var name: String
         /// The key: an uncompressed point on P-256, 65 bytes. Sealed at rest.
         public var point: [UInt8]
@@ -16,27 +16,28 @@ public struct DeviceIdentity: Sendable, Equatable {
         }
     }
 
-    /// What the device signs with.
+    /// The key that the device signs with.
     public var signing: Key
-    /// What is for the device alone is sealed to.
+    /// The key to which messages for the device alone are sealed.
     public var encryption: Key
 
-    /// A pair.
+    /// Makes the pair of keys.
     public init(signing: Key, encryption: Key) {
         self.signing = signing
         self.encryption = encryption
     }
 }
 
-/// A device as a proof of its names it.
+/// The device that a proof names by its key.
 public struct ProvingDevice: Sendable, Equatable {
-    /// Which device.
+    /// The device.
     public var deviceID: String
-    /// Whose it is, or was.
+    /// The account that owns, or owned, the device.
     public var account: AccountRecord
-    /// The key that its proofs are verified with: an uncompressed point on P-256, 65 bytes.
+    /// The key that verifies the device's proofs: an uncompressed point on P-256, 65 bytes.
     public var signingKey: [UInt8]
-    /// Whether the device was taken away. Its key is known for a while longer, so that it is told once more that it is gone.
+    /// `true` if the device was removed. The store knows its key for a while longer, so that the device can be told
+    /// once more of its removal.
     public var isGone: Bool
 
     /// Describes a device.
@@ -48,28 +49,28 @@ public struct ProvingDevice: Sendable, Equatable {
     }
 }
 
-/// What a device that is registered already says of its keys, in what a registered key of it has signed.
+/// The identity keys of a device that is already registered. A registered key of the device has signed the statement.
 public struct DeviceIdentityAddition: Sendable, Equatable {
-    /// Which device.
+    /// The device.
     public var deviceID: String
-    /// Whose it is.
+    /// The account of the device.
     public var accountID: String
-    /// Its keys.
+    /// The device's keys.
     public var identity: DeviceIdentity
-    /// What the trail keeps where the device had none, and they are taken.
+    /// The audit event for a device without earlier identity keys, when the keys are taken.
     public var audit: AuditEvent
-    /// What becomes known where they take the place of others; `nil` where they may not: nobody has seen to it that the
-    /// device's person was there.
+    /// The event and the notice for keys that replace earlier keys. `nil` if the keys may not replace earlier keys,
+    /// because the presence of the device's person was not verified.
     public var replacement: Replacement?
 
-    /// What becomes known of keys that take the place of others.
+    /// The audit event and the notice for a replacement of keys.
     public struct Replacement: Sendable, Equatable {
-        /// What the trail keeps.
+        /// The audit event.
         public var audit: AuditEvent
-        /// What the person's devices are told. Its subject is the device's name, which the store adds.
+        /// The notice for the person's devices. Its subject is the device's name, which the store adds.
         public var notice: NoticeRecord
 
-        /// Describes what becomes known.
+        /// Makes a replacement from its event and notice.
         public init(audit: AuditEvent, notice: NoticeRecord) {
             self.audit = audit
             self.notice = notice
@@ -89,13 +90,14 @@ public struct DeviceIdentityAddition: Sendable, Equatable {
     }
 }
 
-/// The keys by which devices speak for themselves. They come with ``DeviceRegistration/identity`` and
+/// The keys by which devices speak for themselves. The keys arrive with ``DeviceRegistration/identity`` and
 /// ``CeremonyChange/identityAddition``.
 public protocol DeviceIdentityStore: Sendable {
-    /// The device of a signing key, by the key's name: of several registrations of one phone that have it the newest that
-    /// may authenticate, or one that was taken away not long ago. `nil` where nobody has such a key.
+    /// Returns the device of a signing key, by the key's name. If several registrations of one phone have the key, the
+    /// result is the newest registration that may authenticate, or else a recently removed one. `nil` if no device has
+    /// the key.
     func device(ofKey name: String) async throws -> ProvingDevice?
 
-    /// Whether a registration has the signing key of that name.
+    /// Returns `true` if the registration has the signing key of that name.
     func isKey(_ name: String, ofDevice id: String) async throws -> Bool
 }

@@ -1,18 +1,18 @@
-/// What a challenge by a name needs, in one read.
+/// The data that a challenge for a user name needs, in a single read.
 public struct NamedKeys: Sendable, Equatable {
-    /// The names of the account's active keys; `nil` where nobody has the name.
+    /// The names of the account's active keys; `nil` if no account has the name.
     public var active: ActiveKeys?
-    /// What invented accounts look like, as an operator has set it (``InventedAccountStore``); `nil` where none has.
+    /// The look of invented accounts, as an operator has set it (``InventedAccountStore``); `nil` if no look is set.
     public var inventedAccounts: String?
 
-    /// Joins them.
+    /// Joins the two parts.
     public init(active: ActiveKeys?, inventedAccounts: String?) {
         self.active = active
         self.inventedAccounts = inventedAccounts
     }
 }
 
-/// Which keys people's devices have, counted.
+/// Counts of the keys that people's devices have.
 public struct KeyStatistics: Sendable, Equatable {
     /// A model, and the length of its keys' names.
     public struct Key: Sendable, Hashable {
@@ -28,7 +28,7 @@ public struct KeyStatistics: Sendable, Equatable {
     /// The active keys that a device has together, in the order of their models.
     public struct DeviceKeys: Sendable, Equatable {
         public var keys: [Key]
-        /// How many accounts have such a device.
+        /// The number of accounts that have such a device.
         public var accounts: Int
 
         public init(keys: [Key], accounts: Int) {
@@ -37,9 +37,9 @@ public struct KeyStatistics: Sendable, Equatable {
         }
     }
 
-    /// The commonest first.
+    /// The sets of keys, the most common set first.
     public var sets: [DeviceKeys]
-    /// How many accounts have so many devices with active keys.
+    /// The number of accounts for each number of devices with active keys.
     public var accountsByDevices: [Int: Int]
 
     /// Joins the counts.
@@ -49,15 +49,15 @@ public struct KeyStatistics: Sendable, Equatable {
     }
 }
 
-/// What invented accounts look like: a document that an operator sets, the same for every node.
+/// The look of invented accounts: a document that an operator sets, the same for every node.
 public protocol InventedAccountStore: Sendable {
-    /// The document; `nil` where none is set.
+    /// Returns the document; `nil` if no document is set.
     func inventedAccounts() async throws -> String?
 
-    /// Sets the document, or takes it away.
+    /// Sets the document, or removes it.
     func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws
 
-    /// Counts the active keys of all accounts, with at most `limit` kinds of devices. Reads every key: for an operator who
-    /// asks, never for a request.
+    /// Counts the active keys of all accounts, with at most `limit` kinds of devices. The method reads every key. It is
+    /// for an operator's request, never for a client's.
     func keyStatistics(limit: Int) async throws -> KeyStatistics
 }

@@ -1,16 +1,16 @@
 public import _Primitives
 
-/// One run between a person's device and the server, from its creation to its end.
+/// A single run between a person's device and the server, from creation to end.
 public struct CeremonyRecord: Sendable, Equatable {
-    /// What the run is for.
+    /// The purpose of a run.
     public enum Kind: Int, Sendable, CaseIterable {
         /// A new device registration.
         case registration = 1
-        /// Saying who somebody is.
+        /// The proof of a person's identity.
         case authentication = 2
-        /// Agreeing to a text.
+        /// The agreement to a text.
         case transaction = 3
-        /// Having a device delete keys that the server deletes.
+        /// The deletion, on a device, of keys that the server deletes as well.
         case deregistration = 4
         /// A session of a personalised identity, whose steps are a document of its own (``CeremonyRecord/progress``).
         case identity = 5
@@ -22,91 +22,92 @@ public struct CeremonyRecord: Sendable, Equatable {
         case created = 1
         /// A phone has the request. Next: `answering`, `ended`.
         case claimed = 2
-        /// The phone has answered; somebody else must act: the operator who confirms, the browser that continues.
-        /// Next: `ended`.
+        /// The phone has answered, and another party must act: the operator who confirms, or the browser that
+        /// continues. Next: `ended`.
         case answering = 3
         /// Nothing more happens.
         case ended = 4
     }
 
-    /// How it ended.
+    /// The way a ceremony ended.
     public enum Outcome: Int, Sendable, CaseIterable {
         case succeeded = 1
         /// The person said no.
         case denied = 2
         case failed = 3
         case expired = 4
-        /// Whoever started it gave it up, or started another in its place.
+        /// The starting party gave the ceremony up, or started another in its place.
         case cancelled = 5
     }
 
-    /// How a token travels to the phone.
+    /// The way a token travels to the phone.
     public enum Channel: Int, Sendable, CaseIterable {
-        /// A QR code that holds a link, which a phone's own camera opens.
+        /// A QR code with a link. A phone's own camera opens the link.
         case linkQRCode = 1
         case link = 2
         case typed = 3
-        /// A QR code that holds the payload alone, which only the app reads.
+        /// A QR code with the payload alone. Only the app reads the payload.
         case qrCode = 4
 
-        /// Whether a link carries the token: anybody can send it on to somebody else.
+        /// `true` if a link carries the token. Any person can pass a link on.
         public var isLink: Bool { self == .link || self == .linkQRCode }
     }
 
     /// Random, 16 bytes as base64url: the session identifier of back ends.
     public var id: String
-    /// What it is for.
+    /// The purpose of the ceremony.
     public var kind: Kind
-    /// How far it is.
+    /// The phase of the ceremony.
     public var phase: Phase
-    /// There when the phase is `ended`.
+    /// The way the ceremony ended; set when the phase is `ended`.
     public var outcome: Outcome?
-    /// The relying party that started it through its back end.
+    /// The relying party whose back end started the ceremony.
     public var clientID: String?
-    /// What a browser signs in to: the identifier of the authorization request. One ceremony at a time has it.
+    /// The identifier of the authorization request of a browser's sign-in. A single ceremony at a time has the
+    /// reference.
     public var reference: String?
     /// SHA-256 of the starting browser's cookie.
     public var browserDigest: [UInt8]?
-    /// The person: from the start where it is known, else from the phone's answer.
+    /// The person: set from the start if the person is known, otherwise from the phone's answer.
     public var accountID: String?
-    /// How the token that was redeemed had travelled.
+    /// The way the redeemed token had travelled.
     public var channel: Channel?
-    /// When it was created.
+    /// The moment when the ceremony was created.
     public var createdAt: Timestamp
-    /// When the present phase is over.
+    /// The moment when the present phase is over.
     public var expiresAt: Timestamp
-    /// When the phase changed last.
+    /// The moment when the phase last changed.
     public var changedAt: Timestamp
     /// SHA-256 of the one-time continuation for the starting browser.
     public var continuationDigest: [UInt8]?
     /// HMAC of the number that confirms an enrolment.
     public var confirmationCode: [UInt8]?
-    /// The pending device of an enrolment; the device that answered.
+    /// The pending device of an enrolment, or the device that answered.
     public var deviceID: String?
     /// UAF status code of the answer.
     public var uafStatusCode: Int?
-    /// UAF client error code that the phone reported.
+    /// UAF client error code from the phone.
     public var clientErrorCode: Int?
-    /// ASM status code that the phone reported.
+    /// ASM status code from the phone.
     public var asmStatusCode: Int?
     /// The models that answered, their AAIDs.
     public var authenticators: [String]
-    /// The methods by which a person authenticated, as they were when it was verified; words without spaces.
+    /// The methods of the person's authentication, as they were at the verification; words without spaces.
     public var methods: [String]
     /// The assurance that was reached; empty before.
     public var assurance: String
     /// SHA-256 of the content that the person agreed to.
     public var contentHash: [UInt8]?
-    /// Whether the outcome has been taken up by the sign-in that wanted it.
+    /// `true` if the sign-in that wanted the outcome has taken the outcome up.
     public var isConsumed: Bool
-    /// Whether its continuation has been opened in a browser that did not start it.
+    /// `true` if the continuation was opened in another browser than the starting browser.
     public var isOpenedElsewhere: Bool
-    /// How far a ceremony of a kind with steps of its own is: that kind's document. Sealed at rest.
+    /// The progress of a ceremony whose kind has steps of its own, as a document of this kind. Sealed at rest.
     public var progress: [UInt8]?
-    /// What the phone shows. Sealed at rest and never changed.
+    /// The details for the phone's screen. Sealed at rest and never changed.
     public let detail: CeremonyDetail
 
-    /// A ceremony at its creation.
+    /// Makes a ceremony at its creation.
     public init(
         id: String, kind: Kind, clientID: String? = nil, reference: String? = nil, browserDigest: [UInt8]? = nil,
         accountID: String? = nil, createdAt: Timestamp, expiresAt: Timestamp, detail: CeremonyDetail
@@ -130,7 +131,7 @@ public struct CeremonyRecord: Sendable, Equatable {
     }
 }
 
-/// Who asks, from where, and for what: what a phone shows before a person answers.
+/// The details shown on a phone before a person answers: the asking party, the place, and the request.
 public struct CeremonyDetail: Sendable, Equatable {
     /// The relying party's name.
     public var service: String?
@@ -140,22 +141,23 @@ public struct CeremonyDetail: Sendable, Equatable {
     public var address: String?
     /// The browser and its system, in words.
     public var browser: String?
-    /// The same for the same browser at this server.
+    /// An identifier of the browser, the same for the same browser at this server.
     public var browserID: String?
     /// Media type of ``content``.
     public var contentType: String?
     /// The content to agree to.
     public var content: [UInt8]?
-    /// Which keys are to go, as the back end said it: a JSON object.
+    /// The keys to delete, in the back end's words: a JSON object.
     public var deregistration: String?
-    /// The policy that the answer must meet, by its name; `nil` for the default one.
+    /// The name of the policy for the answer; `nil` for the default policy.
     public var policy: String?
-    /// The relying party that a browser signs in to, by its identifier: no phone shows it.
+    /// The identifier of the relying party of a browser's sign-in. No phone shows the identifier.
     public var client: String?
-    /// The change of the account that ``content`` asks for, as a JSON object of the engine's: no phone shows it.
+    /// The change of the account that ``content`` asks for, as a JSON object of the engine's. No phone shows the
+    /// object.
     public var change: String?
 
-    /// Describes what a phone shows.
+    /// Describes the details for a phone.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
@@ -175,13 +177,13 @@ public struct CeremonyDetail: Sendable, Equatable {
     }
 }
 
-/// A token that a phone redeems, by the digest of its secret.
+/// A token to be redeemed by a phone, by the digest of its secret.
 public struct DispatchTokenRecord: Sendable, Equatable {
     /// SHA-256 of a token of 128 bits and more, HMAC of a typed code.
     public var digest: [UInt8]
-    /// How it travels.
+    /// The way the token travels.
     public var channel: CeremonyRecord.Channel
-    /// Until when it can be redeemed.
+    /// The moment when the token expires.
     public var expiresAt: Timestamp
 
     /// Describes a token.

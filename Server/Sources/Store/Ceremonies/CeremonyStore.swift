@@ -1,12 +1,12 @@
 public import _Primitives
 
-/// By what a ceremony is found.
+/// The key by which a ceremony is found.
 public enum CeremonyKey: Sendable, Equatable {
-    /// By its identifier.
+    /// The ceremony's identifier.
     case id(String)
-    /// By what a browser signs in to: the newest ceremony of the reference.
+    /// The reference that a browser signs in for: the newest ceremony of the reference.
     case reference(String)
-    /// By the digest of its continuation.
+    /// The digest of the ceremony's continuation.
     case continuation([UInt8])
 }
 
@@ -14,83 +14,84 @@ public enum CeremonyKey: Sendable, Equatable {
 public struct CounterAdvance: Sendable, Equatable {
     /// The key that signed.
     public var credentialID: String
-    /// The counter of the signature. Accepted where it is greater than the stored one, or where both are 0.
+    /// The counter of the signature. Accepted if it is greater than the stored counter, or if both are 0.
     public var counter: UInt32
 
-    /// Moves a key's counter on.
+    /// Makes an advance of a key's counter.
     public init(credentialID: String, counter: UInt32) {
         self.credentialID = credentialID
         self.counter = counter
     }
 }
 
-/// What else becomes durable together with a ceremony's change.
+/// The other changes that become durable together with a ceremony's change.
 public struct CeremonyChange: Sendable {
-    /// What happens to the ceremony's pending device.
+    /// The fate of the ceremony's pending device.
     public enum DeviceFate: Sendable, Equatable {
         case keep
-        /// It and its keys may authenticate from now on, and the keys that it replaces go, with the devices that have
-        /// none left.
+        /// The device and its keys may authenticate from now on. The keys that the device replaces are deleted, with
+        /// the devices that have no keys left.
         case activate
-        /// It and its keys are deleted.
+        /// The device and its keys are deleted.
         case discard
     }
 
-    /// Counters to move on; all or the step fails.
+    /// Counters to advance. If one cannot advance, the step fails.
     public var advances: [CounterAdvance] = []
     /// A device and its keys to add.
     public var registration: DeviceRegistration?
-    /// Keys to add to a device that is there, in place of its keys of the same models.
+    /// Keys to add to an existing device, in place of its keys of the same models.
     public var newCredentials: [CredentialRecord] = []
-    /// The keys of a device for itself, which it has told in an authentication: taken where it has none, and with
-    /// ``DeviceIdentityAddition/replacement`` in the place of others, where the device may authenticate and nobody has one
-    /// of them.
+    /// The keys of a device for itself, which the device has stated in an authentication. They are taken if the device
+    /// has none yet. With ``DeviceIdentityAddition/replacement`` they replace other keys, if the device may
+    /// authenticate and no device has one of them.
     public var identityAddition: DeviceIdentityAddition?
-    /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. Which ones were there stays known for
-    /// as long as the ceremony: ``RedeemedCeremony/deregistered``.
+    /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. The store knows the names of the
+    /// deleted keys for as long as the ceremony: ``RedeemedCeremony/deregistered``.
     public var deregistration: CredentialSelection?
-    /// What the trail keeps of the deletion, and the person's devices are told of it, where a key was deleted.
+    /// The audit event of the deletion, kept if a key was deleted.
     public var deregistrationAudit: AuditEvent?
-    /// See ``deregistrationAudit``.
+    /// The notice for the person's devices about the deletion, kept if a key was deleted. See ``deregistrationAudit``.
     public var deregistrationNotice: NoticeRecord?
-    /// What the account's history has of the sessions of identities that end with devices which are taken away, because they
-    /// were deregistered or replaced.
+    /// The history entries for the sessions of identities on deregistered or replaced devices. The sessions end with
+    /// the devices.
     public var endOfSessions: SessionEnding = { _ in nil }
-    /// What becomes of the device that the ceremony made.
+    /// The fate of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
-    /// What the trail keeps of each device that lost keys because its successor was activated; the store adds the
-    /// device's identifier as detail.
+    /// The audit event for each device that lost keys because its successor was activated; the store adds the device's
+    /// identifier as detail.
     public var replacementAudit: AuditEvent?
-    /// Tokens that replace all earlier ones of the ceremony; those answer as expired from now on.
+    /// Tokens that replace all earlier tokens of the ceremony. The earlier tokens answer as expired from now on.
     public var newTokens: [DispatchTokenRecord]?
-    /// Together with new tokens: earlier ones that expired before this moment are deleted.
+    /// The moment before which earlier tokens that have expired are deleted, together with new tokens.
     public var tokensKeptSince: Timestamp?
-    /// What a session of a personalised identity leaves with the account: values, choices and history.
+    /// The results that a session of a personalised identity leaves with the account: values, choices and history.
     public var identityOutcome: IdentityOutcomeChange?
-    /// A change of the account that was confirmed by the ceremony, and the letter that tells of the change with the number
-    /// of letters that may wait. The letter is left if the change is kept.
+    /// A change of the account confirmed by the ceremony, and the letter about the change, with the number of letters
+    /// that may wait. The letter is left if the change is kept.
     public var accountChange: (record: AccountChangeRecord, mail: (MailRecord, most: Int)?)?
     /// A letter to the account's person, with the number of letters that may wait.
     public var letter: (MailRecord, most: Int)?
-    /// What the trail keeps of it.
+    /// The audit events of the change.
     public var audit: [AuditEvent] = []
-    /// What the person's devices are told of it.
+    /// The notices for the person's devices about the change.
     public var notices: [NoticeRecord] = []
 
-    /// A change of nothing but the row.
+    /// Makes a change of nothing but the row.
     public init() {}
 }
 
-/// A device with the keys that one registration made.
+/// A device with the keys from one registration.
 public struct DeviceRegistration: Sendable, Equatable {
     /// The device.
     public var device: DeviceRecord
-    /// Its keys.
+    /// The device's keys.
     public var credentials: [CredentialRecord]
-    /// The account's keys, by their identifiers, that go when the device is activated, and stay when it is not. One that
-    /// is another account's is as one that never was.
+    /// The account's keys, by their identifiers, that are deleted when the device is activated, and stay otherwise. A
+    /// key of another account counts as unknown.
     public var replaces: [String]
-    /// The keys by which the device speaks for itself; `nil` where it has told none. A key of another device is a conflict.
+    /// The keys by which the device speaks for itself; `nil` if the device stated none. A key of another device is a
+    /// conflict.
     public var identity: DeviceIdentity?
 
     /// Joins a device with its keys.
@@ -104,11 +105,11 @@ public struct DeviceRegistration: Sendable, Equatable {
     }
 }
 
-/// A challenge that lives in no row until it is answered.
+/// A challenge that gets its row only when it is answered.
 public struct AnsweredChallenge: Sendable, Equatable {
     /// SHA-256 of the challenge.
     public var digest: [UInt8]
-    /// When it could not have been answered any more; the record is kept until then.
+    /// The moment from which the challenge can no longer be answered. The record is kept until then.
     public var expiresAt: Timestamp
 
     /// Describes a challenge.
@@ -118,20 +119,21 @@ public struct AnsweredChallenge: Sendable, Equatable {
     }
 }
 
-/// A ceremony whose token was redeemed, with what its request needs.
+/// A redeemed ceremony, with the data for its request.
 public struct RedeemedCeremony: Sendable, Equatable {
     /// The ceremony after the step.
     public var ceremony: CeremonyRecord
-    /// The account that a registration is for; `nil` for every other kind.
+    /// The account of a registration; `nil` for every other kind.
     public var account: AccountRecord?
-    /// The active keys of the ceremony's account, where it is about a known one.
+    /// The active keys of the ceremony's account, if the account is known.
     public var credentials: [CredentialRecord]
-    /// The keys that the redemption of a deregistration has deleted, this one or the first, the newest key first.
+    /// The keys that the redemption of a deregistration has deleted, in this redemption or the first, the newest key
+    /// first.
     public var deregistered: [CredentialSelection.Name]
-    /// Whether it was redeemed before, and nothing was done now.
+    /// `true` if the token was redeemed before, and this redemption changed nothing.
     public var isAgain: Bool
 
-    /// Joins a ceremony with what its request needs.
+    /// Joins a ceremony with the data for its request.
     public init(
         ceremony: CeremonyRecord, account: AccountRecord?, credentials: [CredentialRecord],
         deregistered: [CredentialSelection.Name] = [], isAgain: Bool = false
@@ -144,13 +146,13 @@ public struct RedeemedCeremony: Sendable, Equatable {
     }
 }
 
-/// A ceremony as a token finds it.
+/// A ceremony with the token that found it.
 public struct OfferedCeremony: Sendable, Equatable {
     /// The ceremony.
     public var ceremony: CeremonyRecord
     /// The token.
     public var token: DispatchTokenRecord
-    /// The keys that the redemption of a deregistration has deleted, the newest key first; none before.
+    /// The keys that the redemption of a deregistration has deleted, the newest key first; none before the redemption.
     public var deregistered: [CredentialSelection.Name]
 
     /// Joins a ceremony with its token.
@@ -163,85 +165,90 @@ public struct OfferedCeremony: Sendable, Equatable {
     }
 }
 
-/// Decides, on the row as it is at that moment, what becomes of it. Runs inside the step: it must be quick and pure.
-/// What it throws reaches the caller, and nothing is changed.
+/// Decides about the row as it is at that moment. A judge runs inside the step: it must be quick and pure. An error of
+/// the judge reaches the caller, and nothing is changed.
 public typealias CeremonyJudge = @Sendable (inout CeremonyRecord) throws -> CeremonyChange
 
-/// Ceremonies and everything that must change together with them.
+/// Keeps ceremonies and all data that changes together with a ceremony.
 ///
-/// Each method is one atomic step: all of it is durable when it returns, or nothing of it when it throws. Two steps on
-/// one ceremony never run at the same time: the judge of the second sees what the first has written.
+/// Each method is a single atomic step: all changes are durable when the method returns, and no change is made when the
+/// method throws. Two steps on the same ceremony never run at the same time: the judge of the second step sees the
+/// changes of the first.
 public protocol CeremonyStore: DeregistrationStore {
-    /// Adds a ceremony and its tokens. Where it has a reference, an earlier ceremony of that reference loses it, ends as
-    /// cancelled and forgets its progress unless it has ended, and its tokens expire. Throws `conflict` where that earlier
-    /// one was started by another browser: nobody takes over what somebody else has begun.
+    /// Adds a ceremony and its tokens. If the ceremony has a reference, an earlier ceremony of the same reference loses
+    /// the reference, and its tokens expire. The earlier ceremony also ends as cancelled and forgets its progress,
+    /// unless it has ended. Throws `conflict` if another browser started the earlier ceremony: no browser takes over
+    /// another browser's sign-in.
     func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
 
-    /// The ceremony of a token as it is, and the token, and the keys that its redemption has deleted; `nil` where no
-    /// ceremony has that token. A reader's work: nothing waits for the writer.
+    /// Returns the present ceremony of a token, the token, and the keys that its redemption has deleted; `nil` if no
+    /// ceremony has that token. Runs on a reader: nothing waits for the writer.
     func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony?
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
-    /// `nil` where no ceremony has that token.
+    /// Returns `nil` if no ceremony has the token.
     ///
-    /// A reader finds it first and asks `screen`, and what that refuses or answers never waits for the writer, nor does a
-    /// token that nobody has. `judge` sees the row as it is in its step: somebody else may have been quicker.
+    /// A reader first finds the ceremony and asks `screen`. A request refused or answered by `screen` never waits for
+    /// the writer, and neither does an unknown token. `judge` sees the present row in its step: another request may
+    /// have been quicker.
     func redeem(
         tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony?
 
-    /// Finds a ceremony, lets `judge` decide, and writes the row and the change. `nil` where there is none.
+    /// Finds a ceremony, lets `judge` decide, and writes the row and the change. Returns `nil` if the ceremony does not
+    /// exist.
     ///
-    /// Throws `conflict` where a counter does not advance or a key with that model and name exists already, `forbidden`
-    /// where the account is locked or a key is not active, `notFound` where a key, or the device that a key is to join, is
-    /// gone or not active.
+    /// Throws `conflict` if a counter does not advance or a key with that model and name exists already. Throws
+    /// `forbidden` if the account is locked or a key is not active. Throws `notFound` if a key, or the device that a
+    /// key is to join, is gone or not active.
     func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord?
 
-    /// Accepts the answer to a challenge that had no row: notes the challenge, lets `judge` decide with what is stored
-    /// of each of the keys, in their order, and writes the change that it gives. Answers what else it gives.
+    /// Accepts the answer to a challenge without a row. Notes the challenge, lets `judge` decide with the stored data
+    /// of each of the keys, in their order, and writes the change from `judge`. Returns the result of `judge`.
     ///
-    /// `nil`, and nothing judged or written, where the challenge was answered before: of many concurrent calls for one
-    /// challenge one succeeds. What `judge` throws reaches the caller, and the challenge stays as it was. It runs
-    /// inside the step: the check of a signature may be its work, waiting may not. Throws as ``change(_:judge:)``.
+    /// Returns `nil`, without judging or writing, if the challenge was answered before: of many concurrent calls for
+    /// the same challenge one succeeds. An error of `judge` reaches the caller, and the challenge stays as it was.
+    /// `judge` runs inside the step: it may check a signature, but must not wait. Throws as ``change(_:judge:)``.
     func answer<Result: Sendable>(
         _ challenge: AnsweredChallenge, keys: [(aaid: String, keyID: [UInt8])], at now: Timestamp,
         judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
     ) async throws -> Result?
 
-    /// A ceremony as it is; `nil` where there is none.
+    /// Returns a ceremony in its present state; `nil` if none exists.
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
 
-    /// The ceremonies that a client has had an account asked by without a browser, and that no phone has taken up at `now`,
-    /// the newest first, at most `limit`: by their identifiers.
+    /// Returns the ceremonies in which a client asks the account's person without a browser, and which no phone has
+    /// taken up at `now`: by their identifiers, the newest first, at most `limit`.
     func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String]
 
-    /// The ceremonies that a browser has begun for a known account, that no phone has taken up at `now`, and that have
-    /// progress, the newest first, at most `limit`: changes of an account without a phone that another provider confirms.
+    /// Returns the ceremonies with progress that a browser has begun for a known account, and which no phone has taken
+    /// up at `now`: the newest first, at most `limit`. These are changes of an account without a phone that another
+    /// provider confirms.
     func delayedChanges(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
 
-    /// What the verification of an answer to a ceremony needs, in one read: the ceremony, and for each key what is
-    /// stored, in their order.
+    /// Returns the data for the verification of an answer to a ceremony, in a single read: the ceremony, and the stored
+    /// data for each key, in their order.
     func verificationMaterial(ceremonyID: String, keys: [(aaid: String, keyID: [UInt8])]) async throws
         -> (ceremony: CeremonyRecord?, credentials: [StoredCredential?])
 
-    /// The same for an answer to a challenge that had no row: for each key what is stored, in their order; `nil` where
-    /// the challenge was answered before.
+    /// Returns the data for the verification of an answer to a challenge without a row: the stored data for each key,
+    /// in their order; `nil` if the challenge was answered before.
     func verificationMaterial(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
         -> [StoredCredential?]?
 
-    /// Ceremonies that have not ended although their phase was over at `now`, at most `limit`.
+    /// Returns ceremonies that have not ended although their phase was over at `now`, at most `limit`.
     func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
 
-    /// Deletes what ended before `endedBefore`, and challenges that expired before `now`, at most `limit` rows of each.
-    /// Returns how many. A deregistration that was carried out, and the keys for itself of a device that was taken away, go
-    /// only where that was before `deregisteredBefore`: a phone that lost its answer asks again.
+    /// Deletes ceremonies ended before `endedBefore`, and challenges expired before `now`, at most `limit` rows of
+    /// each. Returns the number of deleted rows. A completed deregistration, and the own keys of a removed device, stay
+    /// until `deregisteredBefore` is later than their end: a phone without the answer asks again.
     func deleteStale(endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int) async throws
         -> Int
 }
 
 extension CeremonyStore {
-    /// As ``redeem(tokenDigest:screen:judge:)``, with nothing that is decided before the step.
+    /// Redeems a token as ``redeem(tokenDigest:screen:judge:)``, without a decision before the step.
     public func redeem(
         tokenDigest: [UInt8],
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
@@ -249,9 +256,9 @@ extension CeremonyStore {
         try await self.redeem(tokenDigest: tokenDigest, screen: { _ in nil }, judge: judge)
     }
 
-    /// Accepts the answer to a challenge that had no row where the change is known before.
+    /// Accepts the answer to a challenge without a row if the change is known before.
     ///
-    /// `false`, and nothing written, where the challenge was answered before. Throws as ``change(_:judge:)``.
+    /// Returns `false`, and writes nothing, if the challenge was answered before. Throws as ``change(_:judge:)``.
     public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool {
         try await self.answer(challenge, keys: [], at: now) { _ in (change, true) } ?? false
     }

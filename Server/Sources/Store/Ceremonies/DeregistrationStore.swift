@@ -1,25 +1,27 @@
-/// What the history of an account has of a session, as it is before something else ends it; `nil` for one that leaves
-/// nothing there.
+/// Returns the entry for the account's history about a session in its state before another event ends the session;
+/// `nil` for a session without an entry.
 public typealias SessionEnding = @Sendable (CeremonyRecord) throws -> IdentityOutcomeChange?
 
-/// Takes keys and devices away. What hangs on a device ends in the same step: the sessions that were signed in to with
-/// it, what was granted in them, sign-ins with it that no browser has taken up, and its pending enrolment.
+/// Deletes keys and devices. The same step ends everything that depends on a device: the sessions signed in to with the
+/// device, the grants from these sessions, sign-ins with the device that no browser has taken up, and the device's
+/// pending enrolment.
 public protocol DeregistrationStore: Sendable {
-    /// Deletes keys of an account, and the devices that have none left. The event and the notice are written where a key
-    /// was deleted. A named key of another account is as one that never was.
+    /// Deletes keys of an account, and the devices that have no keys left. The event and the notice are written if a
+    /// key was deleted. A named key of another account counts as unknown.
     ///
     /// - Parameters:
-    ///   - asker: Who asks. A device must be an active one of the account, and the account not locked.
-    ///   - ending: What the account's history has of the sessions of identities that end with their devices.
+    ///   - asker: The asking party. A device must be an active device of the account, and the account must not be
+    ///     locked.
+    ///   - ending: Returns the history entries for the sessions of identities that end with their devices.
     func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
         notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> DeregistrationOutcome
 
-    /// Deletes a device and its keys; the store adds the account to the event. `false` where there is none. `ending` is as
-    /// for a deregistration.
+    /// Deletes a device and its keys; the store adds the account to the event. Returns `false` if the device does not
+    /// exist. `ending` is as for a deregistration.
     func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool
 
-    /// The account of an active device; `nil` where there is no such device of that account.
+    /// Returns the account of an active device; `nil` if the account has no such device.
     func account(id: String, ofDevice device: String) async throws -> AccountRecord?
 }

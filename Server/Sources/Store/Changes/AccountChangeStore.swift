@@ -16,26 +16,26 @@ public enum AccountAddition: Sendable, Hashable {
     case secondFactor
     /// Recovery codes.
     case recoveryCodes
-    /// Nothing: the change has taken something away.
+    /// Nothing: the change has removed something.
     case nothing
 }
 
-/// A change of an account that was confirmed and made. Its person can say for some days that the change was somebody
-/// else's.
+/// A change of an account that was confirmed and made. Its person can report the change as somebody else's for some
+/// days.
 public struct AccountChangeRecord: Sendable, Equatable {
     /// The latest decision about a change.
     public enum State: String, Sendable, CaseIterable {
         /// The change stands.
         case made
-        /// The person has said that the change was somebody else's: the addition rests.
+        /// The person has reported the change as somebody else's: the addition rests.
         case disowned
-        /// The person has said that the change was theirs after all. The state is final.
+        /// The person has taken the report back: the change was theirs after all. The state is final.
         case reclaimed
     }
 
     /// 128 random bits as base64url.
     public let id: String
-    /// The account.
+    /// The account of the change.
     public let accountID: String
     /// The addition. Sealed at rest.
     public let addition: AccountAddition
@@ -73,7 +73,7 @@ public struct AccountChangeDecision: Sendable {
     public let accountID: String
     /// ``AccountChangeRecord/State/disowned`` or ``AccountChangeRecord/State/reclaimed``.
     public let state: AccountChangeRecord.State
-    /// The hash of a password that nobody knows, for a password that rests.
+    /// The hash of an unknown password, for a password that rests.
     public let unusableHash: String
     /// The audit event; its moment is the moment of the decision.
     public let audit: AuditEvent
@@ -99,34 +99,34 @@ public struct AccountChangeDecision: Sendable {
 /// A change is kept by the step of its ceremony that takes the confirmation (``CeremonyChange/accountChange``). A change goes
 /// with its account.
 public protocol AccountChangeStore: Sendable {
-    /// The change of that identifier; `nil` if there is none.
+    /// Returns the change with the identifier; `nil` if the change does not exist.
     func accountChange(_ id: String) async throws -> AccountChangeRecord?
 
-    /// The account's changes that were made or decided after `moment`, the latest first, at most `limit`.
+    /// Returns the account's changes that were made or decided after `moment`, the latest first, at most `limit`.
     func accountChanges(accountID: String, after moment: Timestamp, limit: Int) async throws -> [AccountChangeRecord]
 
-    /// Makes a decision about a change, spends the mailed links about the change, and ends everything that the account has
-    /// authenticated, with lasting grants, device secrets and consents.
+    /// Makes a decision about a change, spends the mailed links about the change, and ends everything that the account
+    /// has authenticated, with lasting grants, device secrets and consents.
     ///
-    /// A change that is disowned rests: nothing that the change has added signs anybody in, is told to services, or gets
-    /// letters. A password rests by an unusable one in its place, so that a mailed link still sets a new password; a second
-    /// factor takes the password to rest as well, because a password alone would be less than the account had. Nothing that
-    /// the change took away comes back. A change that is reclaimed rests no longer, except for additions in whose place
-    /// something newer stands.
+    /// A disowned change rests: the addition signs no person in, is not told to services, and gets no letters. A
+    /// password rests by an unusable one in its place, so that a mailed link still sets a new password. A second factor
+    /// takes the password to rest as well, because a password alone would be less than the account had. Values that the
+    /// change removed do not come back. A reclaimed change rests no longer, except for additions that something newer
+    /// has replaced.
     ///
-    /// Must be one step. `false`, and nothing has changed, if the account is gone or locked, has no such change, or the change
-    /// is not in the state before: `made` before `disowned`, `disowned` before `reclaimed`.
+    /// Must be a single step. Returns `false`, and changes nothing, if the account is gone or locked, has no such
+    /// change, or the change is not in the state before: `made` before `disowned`, `disowned` before `reclaimed`.
     func decide(_ decision: AccountChangeDecision) async throws -> Bool
 
     /// Spends the mailed link about a change and returns the change's identifier; `nil` if the link is spent, too old, or
     /// about something else. Must be one step.
     func takeChangeLink(digest: [UInt8], at moment: Timestamp) async throws -> String?
 
-    /// Spends the mailed code that confirms a change of an account, and forgets the wrong attempts at codes of the account.
-    /// `false` if the code is spent, too old, or another account's. Must be one step.
+    /// Spends the mailed code that confirms a change of an account, and forgets the wrong attempts at codes of the
+    /// account. Returns `false` if the code is spent, too old, or another account's. Must be a single step.
     func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool
 
-    /// Forgets changes that were decided before `moment`, with everything of them that rests, at most `limit`. Returns the
-    /// number of forgotten changes.
+    /// Forgets changes that were decided before `moment`, with all their resting additions, at most `limit`. Returns
+    /// the number of forgotten changes.
     func deleteAccountChanges(before moment: Timestamp, limit: Int) async throws -> Int
 }

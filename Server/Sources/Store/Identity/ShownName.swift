@@ -1,8 +1,9 @@
 import PersonalInformation
 
-/// Names that people are shown: of roles, of organisations, of values that somebody has called something.
+/// Names that people are shown: of roles, of organisations, of values with a person's own label.
 public enum ShownName {
-    /// Whether a name is one line that people can be shown: nothing in it hides or reorders, and no space is around it.
+    /// Returns `true` if a name is a single line that people can be shown: no character hides or reorders text, and no
+    /// space is around the name.
     public static func isAccepted(_ name: String) -> Bool {
         NameValidator(maxLength: Limits.Fixed.shownNameCharacters).accepts(name)
     }

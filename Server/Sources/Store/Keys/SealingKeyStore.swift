@@ -1,17 +1,18 @@
 import _Primitives
 
-/// How far a store has come in sealing anew what lies under a former key-encryption key.
+/// The progress of a store in sealing anew the values under a former key-encryption key.
 public struct Resealed: Sendable, Equatable {
-    /// Values that were looked at.
+    /// The number of examined values.
     public var examined: Int
-    /// Those that lay under another key than the newest, and lie under it now.
+    /// The number of values that were sealed under another key than the newest, and are sealed under the newest key
+    /// now.
     public var resealed: Int
-    /// Those that open under no key: somebody has spoilt them, and they stay as they are.
+    /// The number of values that no key opens. These values were spoilt, and stay as they are.
     public var unreadable: Int
-    /// Where those are: tables and columns.
+    /// The tables and columns of the unreadable values.
     public var unreadableColumns: [String]
 
-    /// So many values.
+    /// Makes a progress with these numbers.
     public init(examined: Int = 0, resealed: Int = 0, unreadable: Int = 0, unreadableColumns: [String] = []) {
         self.examined = examined
         self.resealed = resealed
@@ -19,7 +20,7 @@ public struct Resealed: Sendable, Equatable {
         self.unreadableColumns = unreadableColumns
     }
 
-    /// Counts what another stretch of the store has had.
+    /// Adds the numbers of another part of the store.
     public mutating func add(_ other: Resealed) {
         self.examined += other.examined
         self.resealed += other.resealed
@@ -30,17 +31,19 @@ public struct Resealed: Sendable, Equatable {
     }
 }
 
-/// Keeps which key-encryption keys values lie under.
+/// Keeps the names of the key-encryption keys that values are sealed under.
 public protocol SealingKeyStore: Sendable {
-    /// The identifiers of the keys that values of this store can lie under, the newest first.
+    /// Returns the identifiers of the keys that values of this store can be sealed under, the newest first.
     func sealingKeys() async throws -> [String]
 
-    /// Seals everything anew that lies under another key than the newest, some rows in each step, and forgets the former keys
-    /// with the audit event once nothing lies under them. Does nothing where the newest is the only one. Where a value could
-    /// not be read, all former keys stay: nobody knows which of them it needs.
+    /// Seals anew all values sealed under another key than the newest, some rows in each step. Once no value needs the
+    /// former keys, forgets these keys with the audit event.
     ///
-    /// Every step leaves the store whole: whoever ends in between begins again, and a value is the same before and after.
-    /// `told` hears how far it is after each step.
+    /// Does nothing if the newest key is the only key. If a value could not be read, all former keys stay: the key that
+    /// the value needs is unknown.
+    ///
+    /// Every step leaves the store whole. A process that ends in between begins again, and a value is the same before
+    /// and after. `told` receives the progress after each step.
     func reseal(
         audit: @escaping @Sendable () -> AuditEvent, told: @escaping @Sendable (Resealed) -> Void
     ) async throws -> Resealed

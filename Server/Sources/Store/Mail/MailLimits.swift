@@ -1,47 +1,49 @@
 extension Limits {
     /// The times, counts and sizes of mail to people.
     public struct Mail: Sendable, Equatable {
-        /// Letters that one source can ask for at once. Past it: 429, as a page.
+        /// The letters requested by each source at once. Past it: 429, as a page.
         public var mailBurst = 20
-        /// Letters that it can ask for each minute after that. Past it: 429, as a page.
+        /// The letters requested by each source each minute after the burst. Past it: 429, as a page.
         public var mailsPerMinute = 4
-        /// Letters to one account that are sent as they are asked for. Past it each needs a rest, the first of a minute,
-        /// and each twice as long as the one before; whoever asks is told the same.
+        /// The letters to each account that are sent without a pause. Past it each letter needs a pause: first a
+        /// minute, and then each twice as long as the pause before. The answer to the request stays the same.
         public var mailsInARow = 3
-        /// How long a link works from when its letter was handed over. Past it it opens nothing.
+        /// The life of a link, from the handover of its letter. Past it the link opens nothing.
         public var mailedLinkLifetime: Duration = .seconds(15 * 60)
-        /// How long it is tried to send what carries a link, or was asked for. Past it it is given up, and the audit trail
-        /// says so.
+        /// The time for sending a letter with a link, or a requested letter. Past it the letter is given up, and the
+        /// audit trail says so.
         public var linkLetterLifetime: Duration = .seconds(60 * 60)
-        /// New passwords that were asked for, and that a node looks after at a time.
+        /// The requests for a new password under way on a node at a time.
         public var asksAtOnce = 256
-        /// How long it is tried to send what carries no link. Past it it is given up, and the audit trail says so.
+        /// The time for sending a letter without a link. Past it the letter is given up, and the audit trail says so.
         public var mailLifetime: Duration = .seconds(24 * 60 * 60)
-        /// Letters that wait to be sent, and as many that were asked for. Past it no more links are mailed; whoever asks is
-        /// told the same, and the operator is told how many there were.
+        /// The number of letters waiting to be sent, and of waiting requests for letters. Past it no more links are
+        /// mailed. The answer to a request stays the same, and the operator is told the number of dropped letters.
         public var waitingMails = 10_000
-        /// Letters that wait for strangers, who have not shown who they are; a part of all letters that wait.
+        /// The waiting letters for strangers, who have not proved their identity. The letters are a part of all waiting
+        /// letters.
         public var waitingAnonymousMails = 2000
-        /// Letters that one node sends at a time. The others wait.
+        /// The letters that one node sends at a time. The others wait.
         public var mailsAtOnce = 4
-        /// Of those, letters for strangers.
+        /// The letters for strangers that one node sends at a time, as a part of ``mailsAtOnce``.
         public var anonymousMailsAtOnce = 2
-        /// How long a node has for a letter that it has taken. Past it another one takes it.
+        /// The time for a node to send a letter after taking it. Past it another node takes the letter.
         public var mailLease: Duration = .seconds(2 * 60)
-        /// How often a node looks whether something is due, beside each time that a letter was handed over.
+        /// The interval between two searches of a node for due letters. A node also searches after each handover of a
+        /// letter.
         public var mailInterval: Duration = .seconds(1)
-        /// How long a letter waits that was not taken. Each time it waits twice as long.
+        /// The first pause of a letter after a failed handover. Each further pause is twice as long.
         public var mailRetryPause: Duration = .seconds(5)
-        /// The longest that it waits.
+        /// The longest pause of a letter after a failed handover.
         public var longestMailRetryPause: Duration = .seconds(15 * 60)
-        /// How long the mail command can take. Past it it is ended, and the letter is tried again.
+        /// The time for the mail command. Past it the command is ended, and the letter is tried again.
         public var mailCommandTime: Duration = .seconds(30)
 
         /// The defaults.
         public init() {}
     }
 
-    /// A pause that is doubled so often, within its bound.
+    /// Returns the pause after so many doublings of the first pause, at most `longest`.
     public static func pause(_ first: Duration, doubled times: Int, atMost longest: Duration) -> Duration {
         min(first * (1 << min(max(times, 0), Fixed.restDoublings)), longest)
     }

@@ -1,12 +1,12 @@
 public import _Primitives
 
-/// A link by which a person comes back from their mailbox. What it opens is kept by its digest alone.
+/// A link by which a person comes back from their mailbox. Only the digest of the link is kept.
 public struct MailedLinkRecord: Sendable, Equatable {
-    /// What a link is good for.
+    /// The purpose of a link.
     public enum Purpose: String, Sendable, CaseIterable {
-        /// A new password in place of one that is forgotten.
+        /// A new password in place of a forgotten password.
         case passwordReset = "password-reset"
-        /// The person shows that mail to an address of the account reaches them.
+        /// The proof that mail to an address of the account reaches the person.
         case addressConfirmation = "address-confirmation"
         /// The question whether a change of the account was the person's own; the change is ``MailedLinkRecord/about``.
         case changeQuestion = "change-question"
@@ -15,18 +15,19 @@ public struct MailedLinkRecord: Sendable, Equatable {
         case changeCode = "change-code"
     }
 
-    /// The digest of its secret.
+    /// The digest of the link's secret.
     public var digest: [UInt8]
-    /// Whose it is.
+    /// The account of the link.
     public var accountID: String
-    /// What it is good for.
+    /// The purpose of the link.
     public var purpose: Purpose
-    /// The further address that it is about, by its identifier, and `nil` for the account's first; or the change.
+    /// The further address that the link is about, by its identifier; `nil` for the account's first address. For other
+    /// purposes, the change.
     public var about: String?
-    /// From when on it is none.
+    /// The moment from which the link opens nothing.
     public var expiresAt: Timestamp
 
-    /// A link of these values.
+    /// Makes a link of these values.
     public init(digest: [UInt8], accountID: String, purpose: Purpose, about: String? = nil, expiresAt: Timestamp) {
         self.about = about
         self.digest = digest
@@ -36,67 +37,69 @@ public struct MailedLinkRecord: Sendable, Equatable {
     }
 }
 
-/// What came of a link by which a person has confirmed an address.
+/// The result of a person's confirmation of an address by a link.
 public enum AddressConfirmation: Sendable, Equatable {
-    /// The address is the person's; a further one is a verified value, too.
+    /// The address is the person's. A further address is a verified value, too.
     case complete
-    /// The address is the person's, and is no value: there are as many as an attribute can have.
+    /// The address is the person's, but is not a value: the attribute already has the largest number of values.
     case withoutValue
 }
 
-/// Something that a person is to be told by mail. To which address is asked when it is sent.
+/// A letter to a person. The recipient's address is looked up when the letter is sent.
 public struct MailRecord: Sendable, Equatable {
-    /// What it says.
+    /// The content of a letter.
     public enum Subject: String, Sendable, CaseIterable {
-        /// How to choose a new password.
+        /// The way to choose a new password.
         case passwordReset = "password-reset"
-        /// How to show that the address is the person's.
+        /// The way to prove that the address is the person's.
         case addressConfirmation = "address-confirmation"
-        /// That the password is another one.
+        /// The news that the password was changed.
         case passwordChanged = "password-changed"
-        /// That what is asked for beside the password is another one.
+        /// The news that the second factor beside the password was changed.
         case secondFactorChanged = "second-factor-changed"
-        /// That the address is invited, by the invitation that it is about.
+        /// The news that the address is invited, by the invitation that the letter is about.
         case invitation
-        /// The code of the activation that it is about, for another device of the person's.
+        /// The code of the activation that the letter is about, for another device of the person's.
         case newActivation = "new-activation"
-        /// That the account was changed, by the change that the letter is about, and how to say that it was somebody else.
+        /// The news that the account was changed, by the change that the letter is about, and the way to report the
+        /// change as somebody else's.
         case accountChanged = "account-changed"
         /// The code that confirms a change, by the reference that the letter is about.
         case changeCode = "change-code"
-        /// That a change waits, by the reference that the letter is about, and how to stop the change.
+        /// The news that a change waits, by the reference that the letter is about, and the way to stop the change.
         case changeWaits = "change-waits"
     }
 
-    /// When its turn is, where more waits than can be sent at once: the first case comes first. Kept as its number.
+    /// The turn of a letter when more letters wait than can be sent at once: the first case comes first. Kept as its
+    /// number.
     public enum Turn: Int, Sendable, CaseIterable {
-        /// Its person waits for it, to go on with what they have begun.
+        /// The person waits for the letter, to go on with what they have begun.
         case awaited = 0
-        /// It tells of something, or is sent by an operator's wish.
+        /// The letter reports an event, or an operator has it sent.
         case told = 1
-        /// A stranger has asked for it, who has shown nothing of who they are. Strangers have a share of all mail.
+        /// A stranger, who has not proved their identity, has requested the letter. Strangers have a share of all mail.
         case stranger = 2
     }
 
-    /// Who is told.
+    /// The account of the recipient.
     public var accountID: String
-    /// What.
+    /// The content of the letter.
     public var subject: Subject
-    /// When its turn is.
+    /// The turn of the letter.
     public var turn: Turn
-    /// The link that it carries, and the name of which its secret is made; `nil` for mail without one.
+    /// The link in the letter, and the name from which the link's secret is made; `nil` for a letter without a link.
     public var link: (name: String, record: MailedLinkRecord)?
-    /// What it is about, by its identifier: an invitation, the offer of an activation, a further address, a change, or the
-    /// reference of a change that waits.
+    /// The identifier of the thing that the letter is about: an invitation, the offer of an activation, a further
+    /// address, a change, or the reference of a change that waits.
     public var about: String?
-    /// Since when it waits.
+    /// The beginning of the letter's wait.
     public var createdAt: Timestamp
-    /// From when on nobody needs it any more.
+    /// The moment from which the letter is no longer needed.
     public var expiresAt: Timestamp
 
-    /// Mail of these values.
+    /// Makes a letter of these values.
     ///
-    /// - Parameter turn: `nil` for the turn that is usual for what it says.
+    /// - Parameter turn: `nil` for the usual turn of the letter's content.
     public init(
         accountID: String, subject: Subject, turn: Turn? = nil, link: (name: String, record: MailedLinkRecord)? = nil,
         about: String? = nil, createdAt: Timestamp, expiresAt: Timestamp
@@ -119,7 +122,7 @@ public struct MailRecord: Sendable, Equatable {
 }
 
 extension MailRecord.Subject {
-    /// When the turn of such mail is, unless a stranger has asked for it.
+    /// The usual turn of such letters, unless a stranger has requested the letter.
     fileprivate var usualTurn: MailRecord.Turn {
         switch self {
         case .passwordReset, .addressConfirmation, .newActivation, .changeCode: .awaited
@@ -128,26 +131,26 @@ extension MailRecord.Subject {
     }
 }
 
-/// Mail that somebody has taken out of the outbox to send it.
+/// A letter that a node has taken out of the outbox to send it.
 public struct MailDelivery: Sendable, Hashable {
-    /// Its place in the outbox.
+    /// The place of the letter in the outbox.
     public let number: Int64
-    /// Who is told.
+    /// The account of the recipient.
     public let accountID: String
-    /// What.
+    /// The content of the letter.
     public let subject: MailRecord.Subject
-    /// When its turn was.
+    /// The turn of the letter.
     public let turn: MailRecord.Turn
-    /// The name of which the secret of its link is made, where it has one.
+    /// The name from which the secret of the letter's link is made; `nil` without a link.
     public let linkName: String?
-    /// What it is about, as in ``MailRecord``.
+    /// The identifier of the thing that the letter is about, as in ``MailRecord``.
     public let about: String?
-    /// How often it was taken, this time too.
+    /// The number of times that the letter was taken, this time included.
     public let attempt: Int
-    /// From when on nobody needs it any more.
+    /// The moment from which the letter is no longer needed.
     public let expiresAt: Timestamp
 
-    /// A delivery of these values.
+    /// Makes a delivery of these values.
     public init(
         number: Int64, accountID: String, subject: MailRecord.Subject, turn: MailRecord.Turn, linkName: String?,
         about: String? = nil, attempt: Int, expiresAt: Timestamp
@@ -163,16 +166,16 @@ public struct MailDelivery: Sendable, Hashable {
     }
 }
 
-/// That somebody has asked for a new password for a name, which nobody may have.
+/// A request for a new password for a name. The name may be unknown.
 public struct ResetAsk: Sendable, Hashable {
-    /// Its place among those that wait.
+    /// The place of the request among the waiting requests.
     public let number: Int64
-    /// Who has the name now; `nil` where nobody does.
+    /// The account that has the name now; `nil` if no account has the name.
     public let accountID: String?
-    /// Since when it waits.
+    /// The beginning of the request's wait.
     public let askedAt: Timestamp
 
-    /// An ask of these values.
+    /// Makes a request of these values.
     public init(number: Int64, accountID: String?, askedAt: Timestamp) {
         self.number = number
         self.accountID = accountID
@@ -180,80 +183,83 @@ public struct ResetAsk: Sendable, Hashable {
     }
 }
 
-/// How much mail is not sent.
+/// The amount of unsent mail.
 public struct WaitingMails: Sendable, Equatable {
-    /// How many letters.
+    /// The number of waiting letters.
     public let count: Int
-    /// Since when the oldest of them waits.
+    /// The beginning of the oldest letter's wait; `nil` if none waits.
     public let oldest: Timestamp?
 
-    /// So many, since then.
+    /// Makes an amount of these values.
     public init(count: Int, oldest: Timestamp?) {
         self.count = count
         self.oldest = oldest
     }
 }
 
-/// Keeps mail until it is sent, whatever becomes of this process, and the links in it until they are used.
+/// Keeps mail until it is sent, even if this process ends, and keeps the links in the mail until they are used.
 ///
-/// Mail is left by the steps that it tells of (``PasswordStore``, ``InviteStore``, ``IdentityStore``), where fewer wait than
-/// may: for a stranger, fewer strangers' letters. Mail that is not left for that reason is counted as dropped. Mail goes with its account and with its link; a link goes
-/// with everything that the account has authenticated, with a new password, and with another address of the account. The
-/// links of ``MailedLinkRecord/Purpose/changeQuestion`` stay: a change of the password must not take the letter that tells of
-/// the change.
+/// The steps that a letter is about leave the letter (``PasswordStore``, ``InviteStore``, ``IdentityStore``), if fewer
+/// letters wait than allowed. For a stranger's letter, only strangers' letters count. A letter that is not left for
+/// that reason counts as dropped.
+///
+/// Mail goes with its account and with its link. A link goes with everything that the account has authenticated, with a
+/// new password, and with another address of the account. The links of ``MailedLinkRecord/Purpose/changeQuestion``
+/// stay: a change of the password must not remove the letter about the change.
 public protocol MailStore: Sendable {
-    /// Keeps that a new password was asked for. `false`, and the letter counts as dropped, where `most` wait already.
+    /// Keeps a request for a new password. Returns `false`, and counts the letter as dropped, if `most` requests wait
+    /// already.
     ///
-    /// Must be one step, durable before it answers, and the same for every name: nothing is looked for.
+    /// Must be a single step, durable before it answers, and the same for every name: no name is looked up.
     func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool
 
-    /// Takes what was asked for and is due at `moment`, as ``takeMails(at:lease:limit:strangers:)`` takes mail; the oldest
+    /// Takes requests that are due at `moment`, as ``takeMails(at:lease:limit:strangers:)`` takes mail; the oldest
     /// comes first.
     func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk]
 
-    /// Forgets what was asked for.
+    /// Deletes a request for a new password.
     func removeAsk(_ ask: ResetAsk) async throws
 
-    /// Has the time of a letter's link begin: it ends at `moment`. `false`, and nothing has changed, where the link is gone,
-    /// or somebody else has taken the letter since.
+    /// Starts the time of a letter's link: the link ends at `moment`. Returns `false`, and changes nothing, if the link
+    /// is gone, or if another caller has taken the letter since.
     func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool
 
-    /// Takes mail that is due at `moment` for the caller, who has it until `lease`: then it is due again, whatever became of
-    /// the caller. What has the earlier turn comes first, and of one turn the oldest.
+    /// Takes mail that is due at `moment` for the caller, who has it until `lease`. Then the mail is due again,
+    /// whatever became of the caller. Mail with the earlier turn comes first, and within a turn the oldest.
     ///
-    /// Must be atomic: of any number of callers one has a delivery.
+    /// Must be atomic: of any number of callers a single caller has a delivery.
     ///
-    /// - Parameter strangers: How many strangers' letters may be among them.
+    /// - Parameter strangers: The largest number of strangers' letters among the taken letters.
     func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws -> [MailDelivery]
 
-    /// How much mail waits, also what somebody has taken and not sent yet.
+    /// Returns the amount of waiting mail, with letters that were taken and not sent yet.
     func waitingMails() async throws -> WaitingMails
 
-    /// How many letters were dropped since this was last asked, by what they were to say.
+    /// Returns the number of letters dropped since the last call, by their content.
     ///
     /// Must be atomic: of any number of callers one is told of a letter.
     func takeDroppedMails() async throws -> [MailRecord.Subject: Int]
 
-    /// Removes mail: it is sent, or has to be given up, with the audit event then. What the offer of an activation keeps for
-    /// its letter is erased with it.
+    /// Removes a letter: the letter is sent, or is given up, then with the audit event. The code that the offer of an
+    /// activation keeps for its letter is erased with the letter.
     func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws
 
-    /// Has mail wait until `moment`, where nobody else has taken it since.
+    /// Makes a letter wait until `moment`, if no other caller has taken the letter since.
     func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws
 
-    /// The link whose secret has this digest; `nil` where there is none, or its time is over.
+    /// Returns the link whose secret has this digest; `nil` if the link does not exist, or its time is over.
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
         -> MailedLinkRecord?
 
-    /// Spends a link that was sent to an address of an account: the address is the person's from now on. A further one also
-    /// becomes a verified value of the attribute `email`, by its identifier, where the account has fewer than `values` of
-    /// those; where it has that value already, that one is verified.
+    /// Spends a link sent to an address of an account: the address is the person's from now on. A further address also
+    /// becomes a verified value of the attribute `email`, by its identifier, if the account has fewer than `values`
+    /// such values. If the account already has this value, the value is verified.
     ///
-    /// Must be one step. `nil`, and nothing has changed, where the link is spent, its time is over, or the account or the
-    /// further address is gone, or the account is locked.
+    /// Must be a single step. Returns `nil`, and changes nothing, if the link is spent, its time is over, the account
+    /// or the further address is gone, or the account is locked.
     func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws -> AddressConfirmation?
 
-    /// Forgets links whose time is over, at most `limit`, and mail that carries them, unless it is still tried to send that.
-    /// Says how many there were.
+    /// Deletes links whose time is over, at most `limit`, and the mail that carries them, unless the mail is still
+    /// being sent. Returns the number of deleted links.
     func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int
 }

@@ -1,34 +1,35 @@
 public import _Primitives
 
-/// As what somebody has come to a service of personalised identities: with the factors that this role asks for, and what
-/// they have confirmed for this service.
+/// The role in which a person has signed in to a service of personalised identities: with the factors that the role
+/// requires, and with the confirmed values for this service.
 public struct RoleAtService: Sendable, Equatable {
     /// The service, by its client's identifier.
     public let service: String
     /// The role, by its identifier at the service.
     public let role: String
 
-    /// A role at a service.
+    /// Makes a role at a service.
     public init(service: String, role: String) {
         self.service = service
         self.role = role
     }
 }
 
-/// An authentication: who proved who they are, when, how and from where, whatever the method was.
+/// An authentication: the proof of a person's identity, with time, method and place, whatever the method was.
 ///
-/// It is written once and never changes. Sessions and grants stand on it: what deletes it ends all of them.
+/// An authentication is written once and never changes. Sessions and grants depend on it: deleting an authentication
+/// ends all of them.
 public struct AuthenticationRecord: Sendable, Equatable {
     /// 128 random bits as base64url.
     public let id: String
-    /// What a sign-in by a password is called: it stands on a row of its own until it is completed.
+    /// The method name of a sign-in by a password. Such a sign-in has a row of its own until it is completed.
     public static let passwordMethod = "password"
 
-    /// Who it was.
+    /// The account that authenticated.
     public let account: String
     /// The sign-in method, by the name that it has in the provider's list.
     public let method: String
-    /// When.
+    /// The moment of the authentication.
     public let at: Timestamp
     /// The level (`acr`).
     public let acr: String
@@ -38,13 +39,13 @@ public struct AuthenticationRecord: Sendable, Equatable {
     public let browser: String?
     /// The browser's network address. Sealed at rest.
     public let address: String?
-    /// The device that the person authenticated with: what stands on the authentication ends with it.
+    /// The device that the person authenticated with. Sessions and grants of the authentication end with the device.
     public let device: String?
-    /// The service of personalised identities that it was for, and the role; `nil` for every other. Such a service takes no
-    /// authentication that was not for it.
+    /// The role at the service of personalised identities for which the authentication was made; `nil` for every other
+    /// authentication. Such a service takes no authentication made for another purpose.
     public let role: RoleAtService?
 
-    /// A record of these values.
+    /// Makes a record of these values.
     public init(
         id: String, account: String, method: String, at: Timestamp, acr: String, amr: [String],
         browser: String? = nil, address: String? = nil, device: String? = nil, role: RoleAtService? = nil

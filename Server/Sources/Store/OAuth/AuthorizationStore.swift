@@ -1,17 +1,17 @@
 public import _Primitives
 
-/// A sign-in that a request ends with: what the five records of it are.
+/// A sign-in that ends a request, as the records of the sign-in.
 public struct CompletedAuthorization: Sendable, Equatable {
-    /// The request that is answered, by its identifier.
+    /// The answered request, by its identifier.
     public let request: String
-    /// The session that begins, with the authentication that it begins with.
+    /// The session that begins, with its first authentication.
     public let session: SessionRecord
-    /// What the client may have.
+    /// The grant for the client.
     public let grant: GrantRecord
-    /// What the client is given for it.
+    /// The code for the grant.
     public let code: CodeRecord
 
-    /// A sign-in of these records.
+    /// Makes a sign-in of these records.
     public init(request: String, session: SessionRecord, grant: GrantRecord, code: CodeRecord) {
         self.request = request
         self.session = session
@@ -20,81 +20,86 @@ public struct CompletedAuthorization: Sendable, Equatable {
     }
 }
 
-/// What taking a code came to.
+/// The result of taking a code.
 public enum CodeTaking: Sendable, Equatable {
     /// This call, and no other, has the code.
     case taken(CodeRecord, StandingGrant)
     /// The code had been taken before. Its grant is gone now.
     case replayed
-    /// There is no such code (any more), or the session that it was made in has ended.
+    /// The code does not exist (any more), or the session in which the code was made has ended.
     case unknown
 }
 
 /// Keeps authorization requests, grants and codes.
 ///
-/// A grant hangs on its authentication and, unless the grant lasts, on its session. A code hangs on its grant. A grant that
-/// was got by another grant's session or device secret hangs on that other grant (``GrantRecord/origin``). The end of a row
-/// ends every row that hangs on the row, at once and on every node.
+/// A grant depends on its authentication and, unless the grant lasts, on its session. A code depends on its grant. A
+/// grant made by another grant's session or device secret depends on that other grant (``GrantRecord/origin``). The end
+/// of a row ends every row that depends on the row, at once and on every node.
 public protocol AuthorizationStore: Sendable {
     /// Keeps a new request.
     func addRequest(_ request: AuthorizationRequestRecord) async throws
 
-    /// The request of that identifier, expired or not.
+    /// Returns the request with the identifier, expired or not; `nil` if none exists.
     func request(_ id: String) async throws -> AuthorizationRequestRecord?
 
-    /// Has a request that waits go on with another browser's secret: of any number of calls with one digest, one is told
-    /// `true`. `false`, and nothing has changed, where the request is gone or has another digest.
+    /// Gives a waiting request another browser's secret. Of any number of calls with one digest, one returns `true`.
+    /// Returns `false`, and changes nothing, if the request is gone or has another digest.
     func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool
 
-    /// Removes a request. Says whether this call removed it: of two at once, one is told `true`.
+    /// Removes a request. Returns `true` if this call removed the request: of two calls at once, a single call returns
+    /// `true`.
     func removeRequest(_ id: String) async throws -> Bool
 
-    /// Ends a request with a sign-in: removes it, ends the session whose cookie the browser showed, begins the new
-    /// session, keeps the grant and its code, and remembers the subject for ``account(subject:client:)``. All or nothing.
+    /// Ends a request with a sign-in: removes the request, ends the session whose cookie the browser showed, begins the
+    /// new session, keeps the grant and its code, and remembers the subject for ``account(subject:client:)``. All or
+    /// nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone (of two at once, one), or the device of the
-    /// authentication is, or its account; and where the account is locked, or was at any time since the authentication.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone (for the second of two calls at once), or the device
+    /// of the authentication is gone, or its account. Throws the same if the account is locked, or was locked at any
+    /// time since the authentication.
     func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws
 
-    /// Ends a request with an authentication that is added to a session which goes on: removes the request, adds the first
+    /// Ends a request with an authentication added to an existing session. Removes the request, adds the first
     /// authentication of ``CompletedAuthorization/session``, gives the session its new cookie, keeps the grant and its
     /// code, and remembers the subject. All or nothing. A session remembers its last
     /// ``Limits/Fixed/authenticationsPerSession`` authentications.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the session has ended or has another cookie than that of the digest, and
-    /// as ``complete(_:replacing:)`` does.
+    /// Throws ``StoreError/Code/notFound`` if the session has ended or has another cookie than the digest's, and as
+    /// ``complete(_:replacing:)`` does.
     func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws
 
-    /// Keeps a grant of the session that it names with its code, notes that the session was used at `moment`, and remembers
-    /// the subject.
+    /// Keeps a grant of the session that the grant names, with its code. Notes that the session was used at `moment`,
+    /// and remembers the subject.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the session has ended.
+    /// Throws ``StoreError/Code/notFound`` if the session has ended.
     func addGrant(_ grant: GrantRecord, code: CodeRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws
 
-    /// Takes a code, for good: it stays taken whatever its taker then finds wrong with it.
+    /// Takes a code, for good: the code stays taken even if its taker then finds an error.
     ///
-    /// Must be atomic: of any number of calls for one code exactly one gets ``CodeTaking/taken(_:_:)``; the next that is
-    /// right ends the grant with all that hangs on it and that came of it (RFC 6749, section 4.1.2). One that is not is told that there is
-    /// no such code, and changes nothing: an old code by itself, out of a browser's history, ends nobody's grant.
+    /// Must be atomic: of any number of calls for the same code exactly one gets ``CodeTaking/taken(_:_:)``. The next
+    /// right call ends the grant with all dependent rows and all grants made from it (RFC 6749, section 4.1.2). A wrong
+    /// call gets ``CodeTaking/unknown``, and changes nothing: an old code by itself, out of a browser's history, ends
+    /// no grant.
     ///
     /// - Parameters:
-    ///   - replay: The audit event of a code that was taken before; the store adds the account to it. It is kept once for
-    ///     a grant.
-    ///   - isRight: Whether everything else that is shown with the code is right for it.
+    ///   - replay: The audit event of a code that was taken before; the store adds the account to the event. The event
+    ///     is kept once for a grant.
+    ///   - isRight: Returns `true` if all other values that the client shows with the code are right for the code.
     func takeCode(
         digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
         isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
     ) async throws -> CodeTaking
 
-    /// The account that a client knows by this subject.
+    /// Returns the account that a client knows by this subject; `nil` if the client knows no such account.
     func account(subject: String, client: String) async throws -> String?
 
-    /// The clients that were told a subject of an account, by their identifiers, in their order after `client`, at most `limit`.
+    /// Returns the clients that were told a subject of an account, by their identifiers, in their order after `client`,
+    /// at most `limit`.
     func clients(knowingAccount id: String, after client: String?, limit: Int) async throws -> [String]
 
-    /// Deletes requests, grants, sessions, authentications, names of revoked tokens and what ``ReplayStore`` remembers that
-    /// have ended by `moment`, at most `limit` of each kind, and says how many. An authentication ends with the last of what
-    /// was made of it.
+    /// Deletes rows that have ended by `moment`, at most `limit` of each kind: requests, grants, sessions,
+    /// authentications, names of revoked tokens, and rows of ``ReplayStore``. Returns the number of deleted rows. An
+    /// authentication ends with the last row made from it.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended too.
     func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int

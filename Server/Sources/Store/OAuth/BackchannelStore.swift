@@ -1,22 +1,22 @@
 public import _Primitives
 
-/// How a client is told what became of a request, where it does not ask (OpenID Connect CIBA Core 1.0, sections 10.2 and
-/// 10.3).
+/// A way to tell a client the outcome of a request, for a client that does not ask (OpenID Connect CIBA Core 1.0,
+/// sections 10.2 and 10.3).
 public struct BackchannelNotification: Sendable, Equatable {
-    /// Whether it is told that there is an answer, or the answer.
+    /// The message to the client: that the answer is ready (`ping`), or the answer itself (`push`).
     public enum Mode: String, Sendable, CaseIterable {
         case ping, push
     }
 
-    /// What it is told.
+    /// The kind of message to the client.
     public let mode: Mode
-    /// What the client knows the request by (`auth_req_id`). Sealed at rest.
+    /// The client's identifier for the request (`auth_req_id`). Sealed at rest.
     public let secret: String
-    /// What this server shows the client that it is this server (`client_notification_token`). Sealed at rest, and not for a
-    /// log.
+    /// The token that proves this server's identity to the client (`client_notification_token`). Sealed at rest, and
+    /// not for a log.
     public let token: String
 
-    /// A notification of these values.
+    /// Makes a notification of these values.
     public init(mode: Mode, secret: String, token: String) {
         self.mode = mode
         self.secret = secret
@@ -24,26 +24,28 @@ public struct BackchannelNotification: Sendable, Equatable {
     }
 }
 
-/// What a client wants a person asked whom it names, without a browser (OpenID Connect CIBA Core 1.0).
+/// A client's request to authenticate a named person without a browser (OpenID Connect CIBA Core 1.0).
 public struct BackchannelRequestRecord: Sendable, Equatable {
-    /// 128 random bits as base64url: by it whoever asks the person knows it. It opens nothing.
+    /// 128 random bits as base64url. The part that asks the person knows the request by this identifier. The identifier
+    /// opens nothing.
     public let id: String
-    /// SHA-256 of what the client asks by (`auth_req_id`), which has 256 random bits.
+    /// SHA-256 of the client's identifier for the request (`auth_req_id`). The identifier has 256 random bits.
     public let digest: [UInt8]
     /// The client that asked.
     public let client: String
     /// The scopes that will be granted, separated by spaces.
     public let scope: String
-    /// How long the client waits from one question to the next.
+    /// The client's pause between two questions.
     public let interval: Duration
-    /// From then on it is worth nothing.
+    /// The moment when the request expires.
     public let expiresAt: Timestamp
-    /// What the person is asked in detail (`authorization_details`, RFC 9396), as JSON; `nil` for nothing. Sealed at rest.
+    /// The details that the person is asked about (`authorization_details`, RFC 9396), as JSON; `nil` for none. Sealed
+    /// at rest.
     public let details: String?
-    /// How the client is told; `nil` where it asks.
+    /// The way to tell the client the outcome; `nil` if the client asks.
     public let notification: BackchannelNotification?
 
-    /// A record of these values.
+    /// Makes a record of these values.
     public init(
         id: String, digest: [UInt8], client: String, scope: String, interval: Duration, expiresAt: Timestamp,
         details: String? = nil, notification: BackchannelNotification? = nil
@@ -59,18 +61,18 @@ public struct BackchannelRequestRecord: Sendable, Equatable {
     }
 }
 
-/// What a client may have whose person has authenticated, with the session that begins for it.
+/// The grant for a client whose person has authenticated, with the session that begins for the grant.
 public struct BackchannelGrant: Sendable, Equatable {
-    /// The request that is answered, by its identifier.
+    /// The answered request, by its identifier.
     public let request: String
-    /// It has no browser: nobody has its cookie.
+    /// The session of the grant. The session has no browser, and no browser has its cookie.
     public let session: SessionRecord
-    /// What the client may have.
+    /// The grant for the client.
     public let grant: GrantRecord
-    /// The client's address that people are shown.
+    /// The client's address to show to people.
     public let redirectURI: String
 
-    /// A grant of these records.
+    /// Makes a grant of these records.
     public init(request: String, session: SessionRecord, grant: GrantRecord, redirectURI: String) {
         self.request = request
         self.session = session
@@ -79,55 +81,56 @@ public struct BackchannelGrant: Sendable, Equatable {
     }
 }
 
-/// A request whose client is to be told.
+/// A request whose client is to be told the outcome.
 public struct NotifiedBackchannelRequest: Sendable, Equatable {
     /// The request.
     public let request: BackchannelRequestRecord
-    /// What it has given already: the client may have been told, and may not.
+    /// The grant that the request has already given. The client may or may not have been told.
     public let given: StandingGrant?
 
-    /// A request that has given this.
+    /// Makes a request with its grant.
     public init(request: BackchannelRequestRecord, given: StandingGrant?) {
         self.request = request
         self.given = given
     }
 }
 
-/// What a client's question comes to.
+/// The answer to a client's question.
 public enum BackchannelAnswer: Sendable, Equatable {
-    /// It may be told what the person has said: whoever asks the person knows.
+    /// The request is open: the client may be told the person's answer. The part that asks the person knows the answer.
     case open(BackchannelRequestRecord)
-    /// It has asked too soon. From now on it has to wait longer.
+    /// The client has asked too soon. From now on it has to wait longer.
     case tooSoon
     /// The time is over.
     case expired
-    /// It had its tokens before. They are gone now.
+    /// The client had its tokens before. The tokens are gone now.
     case replayed
-    /// The client has no such request (any more), or what it gave was revoked.
+    /// The client has no such request (any more), or the grant of the request was revoked.
     case unknown
 }
 
-/// Keeps what clients want people asked.
+/// Keeps the requests of clients to authenticate people without a browser.
 ///
-/// A request goes with its grant and with its client, and
-/// ``AuthorizationStore/sweepAuthorizations(at:idleSince:limit:)`` deletes it some time after its end.
+/// A request goes with its grant and with its client. ``AuthorizationStore/sweepAuthorizations(at:idleSince:limit:)``
+/// deletes the request some time after the request's end.
 public protocol BackchannelStore: Sendable {
-    /// Keeps a new request until `end`, which is later than its own, so that a client that asks late is told why.
+    /// Keeps a new request until `end`. `end` is later than the request's own end, so that a late client still learns
+    /// the reason.
     func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws
 
-    /// The request of that identifier, expired or not; `nil` once what it gave was revoked.
+    /// Returns the request with the identifier, expired or not; `nil` once the grant of the request was revoked.
     func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest?
 
     /// Answers a client.
     ///
-    /// Must be atomic: a question that comes after ``grant(_:at:audit:)`` deletes the grant with all that hangs on it.
-    /// Another client changes nothing.
+    /// Must be atomic: a question that comes after ``grant(_:at:audit:)`` deletes the grant with all dependent rows. A
+    /// question of another client changes nothing.
     func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer
 
-    /// Gives a client what its person has agreed to: begins the session and keeps the grant, together with the audit event.
-    /// All or nothing.
+    /// Gives a client the grant that its person has agreed to: begins the session and keeps the grant, together with
+    /// the audit event. All or nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone or was answered (of two at once, one), or the device of
-    /// the authentication is, or its account is locked.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone or was answered (for the second of two calls at
+    /// once), or the device of the authentication is gone, or its account is locked.
     func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws
 }

@@ -1,6 +1,7 @@
-/// The name by which a client's certificate is known, of those that an authority vouches for (RFC 8705, section 2.1.2).
+/// The name by which a client's certificate is known, among the names that an authority vouches for (RFC 8705, section
+/// 2.1.2).
 public struct ClientCertificateName: Sendable, Hashable {
-    /// Of which kind a name is; the values are those of the metadata without their `tls_client_auth_`.
+    /// The kind of a name. The values are the metadata names without their `tls_client_auth_`.
     public enum Kind: String, Sendable, CaseIterable {
         /// The subject's distinguished name, as text (RFC 4514).
         case subject = "subject_dn"
@@ -14,18 +15,18 @@ public struct ClientCertificateName: Sendable, Hashable {
         case email = "san_email"
     }
 
-    /// Of which kind it is.
+    /// The kind of the name.
     public let kind: Kind
-    /// The name. Compared by bytes, of a host and a mailbox without regard to case.
+    /// The name. Names are compared by bytes; a host and a mailbox without regard to case.
     public let value: String
 
-    /// A name of that kind.
+    /// Makes a name of that kind.
     public init(_ kind: Kind, _ value: String) {
         self.kind = kind
         self.value = value
     }
 
-    /// Reads `KIND:NAME`, as ``text`` writes it; `nil` where there is no such kind.
+    /// Reads `KIND:NAME`, as ``text`` writes it; `nil` for an unknown kind.
     public init?(_ text: String) {
         guard let kind = Kind.allCases.first(where: { text.utf8.starts(with: "\($0.rawValue):".utf8) }) else {
             return nil

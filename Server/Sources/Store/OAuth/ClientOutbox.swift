@@ -1,29 +1,29 @@
 public import _Primitives
 
-/// Something that a client has still to be told, at an address of its own.
+/// A message for a client, at an address of the client.
 public struct ClientDelivery: Sendable, Hashable {
-    /// What it is about.
+    /// The content of a delivery.
     public enum Content: Sendable, Hashable {
         /// A session of the client's has ended: the session, and the account's name at this client.
         case logout(session: String, subject: String)
-        /// A person has answered whom the client has had asked, or does not answer any more: the request, by its identifier.
+        /// A person has answered the client's request, or does not answer any more: the request, by its identifier.
         case answer(request: String)
     }
 
-    /// Its place in the outbox.
+    /// The place of the delivery in the outbox.
     public let number: Int64
-    /// Whom it is for.
+    /// The client of the delivery.
     public let client: String
-    /// Where the client wants to be told, as it is registered now.
+    /// The client's address for the messages, as registered now.
     public let address: String
-    /// What it is about.
+    /// The content of the delivery.
     public let content: Content
-    /// How often it was taken, this time too.
+    /// The number of times that the delivery was taken, this time included.
     public let attempt: Int
-    /// Since when there is something to be told.
+    /// The beginning of the delivery's wait.
     public let createdAt: Timestamp
 
-    /// A delivery of these values.
+    /// Makes a delivery of these values.
     public init(
         number: Int64, client: String, address: String, content: Content, attempt: Int, createdAt: Timestamp
     ) {
@@ -36,52 +36,53 @@ public struct ClientDelivery: Sendable, Hashable {
     }
 }
 
-/// How much of what clients have to be told is not delivered.
+/// The amount of undelivered messages to clients.
 public struct WaitingDeliveries: Sendable, Equatable {
-    /// How many.
+    /// The number of waiting deliveries.
     public let count: Int
-    /// Since when the oldest of them waits.
+    /// The beginning of the oldest delivery's wait; `nil` if none waits.
     public let oldest: Timestamp?
 
-    /// So many, since then.
+    /// Makes an amount of these values.
     public init(count: Int, oldest: Timestamp?) {
         self.count = count
         self.oldest = oldest
     }
 }
 
-/// Keeps what clients have to be told until they have been told, whatever becomes of this process.
+/// Keeps messages to clients until the clients have been told, even if this process ends.
 ///
-/// The steps that end a session fill it: whoever signs out or is signed out, by the person, an operator, a lock, the end of
-/// a device or of the account, leaves a delivery for each client that the session has signed in to and that wants to be
-/// told, in the same step. A session that runs out leaves none, nor one that its own person's next sign-in takes the place
-/// of.
+/// The steps that end a session fill the outbox: a sign-out by the person in the browser or from elsewhere, a sign-out
+/// by an operator, a lock, and the end of a device or of the account. The same step leaves a delivery for each client
+/// that the session has signed in to and that wants to be told. A session leaves no delivery when its time runs out, or
+/// when its own person's next sign-in replaces it.
 ///
-/// So does the step that ends a ceremony, however it ends, whose reference is a request with a
-/// ``BackchannelRequestRecord/notification``.
+/// The step that ends a ceremony leaves a delivery too, however the ceremony ends, if the ceremony's reference is a
+/// request with a ``BackchannelRequestRecord/notification``.
 ///
 /// Deliveries go with their client.
 public protocol ClientOutbox: Sendable {
-    /// Takes deliveries that are due at `moment` for the caller, who has them until `lease`: then they are due again,
-    /// whatever became of the caller.
+    /// Takes deliveries due at `moment` for the caller until `lease`. Then the deliveries are due again, whatever
+    /// became of the caller.
     ///
-    /// Must be atomic: of any number of callers one has a delivery.
+    /// Must be atomic: of any number of callers a single caller has a delivery.
     ///
     /// - Parameters:
-    ///   - share: How many of one client's, those among them that are under way; the oldest come first.
-    ///   - most: How many in all. The client of which the fewest are under way comes first, then the one that has waited the
-    ///     longest.
-    ///   - underWay: How many of each client's are under way already.
+    ///   - share: The largest number of deliveries to the same client, the deliveries under way included; the oldest
+    ///     come first.
+    ///   - most: The largest number in all. The client with the fewest deliveries under way comes first, then the
+    ///     client with the longest wait.
+    ///   - underWay: The number of deliveries under way already, by client.
     func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery]
 
-    /// Removes a delivery: the client has been told, or has to be given up, with the audit event then.
+    /// Removes a delivery: the client has been told, or the delivery is given up, then with the audit event.
     func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws
 
-    /// Has a delivery wait until `moment`, where nobody else has taken it since.
+    /// Makes a delivery wait until `moment`, if no other caller has taken the delivery since.
     func postponeDelivery(_ delivery: ClientDelivery, until moment: Timestamp) async throws
 
-    /// How many wait, those included that are under way.
+    /// Returns the amount of waiting deliveries, with the deliveries under way.
     func waitingDeliveries() async throws -> WaitingDeliveries
 }

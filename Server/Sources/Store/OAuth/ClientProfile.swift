@@ -1,31 +1,32 @@
-/// What an operator asks of a client's requests, beyond what every client is held to.
+/// The operator's demands on a client's requests, beyond the rules for every client.
 public struct ClientProfile: Sendable, Equatable {
-    /// The rules that all of its requests follow.
+    /// The rules that all requests of the client follow.
     public enum Security: String, Sendable, CaseIterable {
-        /// Those of every client (RFC 9700).
+        /// The rules of every client (RFC 9700).
         case usual
-        /// Those of the FAPI 2.0 Security Profile.
+        /// The rules of the FAPI 2.0 Security Profile.
         case fapi2
     }
 
     /// The rules.
     public var security: Security
-    /// Whether it signs its authorization requests (`require_signed_request_object`, RFC 9101, section 10.5).
+    /// `true` if the client signs its authorization requests (`require_signed_request_object`, RFC 9101, section 10.5).
     public var requiresSignedRequests: Bool
-    /// Where the scripts of an app in the browser come from: pages of these origins, and of no others, may read what the
-    /// client is answered.
+    /// The origins of the scripts of an app in the browser. Only pages of these origins may read the answers to the
+    /// client.
     public var origins: [String]
-    /// The types of authorization details that it may ask for (`authorization_details_types`, RFC 9396, section 10).
+    /// The types of authorization details that the client may request (`authorization_details_types`, RFC 9396, section
+    /// 10).
     public var detailTypes: [String]
-    /// Whether its app may sign people in without a browser (OAuth 2.0 for First-Party Applications).
+    /// `true` if the client's app may sign people in without a browser (OAuth 2.0 for First-Party Applications).
     public var signsInDirectly: Bool
     /// `true` if the client pushes its authorization requests (`require_pushed_authorization_requests`, RFC 9126, section 6).
     public var requiresPushedRequests = false
-    /// The `max_age` of requests that have none (`default_max_age`, OpenID Connect Dynamic Client Registration 1.0, section 2);
-    /// `nil` for no such age.
+    /// The `max_age` of requests without the parameter (`default_max_age`, OpenID Connect Dynamic Client Registration
+    /// 1.0, section 2); `nil` for no such age.
     public var defaultMaximumAge: Duration?
 
-    /// A profile; by default that of a client of which nothing is asked.
+    /// Makes a profile; by default the profile of a client without special demands.
     public init(
         security: Security = .usual, requiresSignedRequests: Bool = false, origins: [String] = [],
         detailTypes: [String] = [], signsInDirectly: Bool = false
@@ -38,24 +39,24 @@ public struct ClientProfile: Sendable, Equatable {
     }
 }
 
-/// What an operator changes of a client's profile; what is `nil` stays as it is.
+/// An operator's changes to a client's profile. A property that is `nil` stays as it is.
 public struct ClientProfileChange: Sendable, Equatable {
-    /// The rules.
+    /// The new rules.
     public var security: ClientProfile.Security?
-    /// Whether it signs its authorization requests.
+    /// `true` if the client is to sign its authorization requests.
     public var requiresSignedRequests: Bool?
-    /// Where the scripts of an app in the browser come from; all of them.
+    /// All origins of the scripts of an app in the browser.
     public var origins: [String]?
-    /// The types of authorization details that it may ask for; all of them.
+    /// All types of authorization details that the client may request.
     public var detailTypes: [String]?
-    /// Whether its app may sign people in without a browser.
+    /// `true` if the client's app may sign people in without a browser.
     public var signsInDirectly: Bool?
-    /// Whether the client pushes its authorization requests.
+    /// `true` if the client is to push its authorization requests.
     public var requiresPushedRequests: Bool?
-    /// The `max_age` of requests that have none; a negative one for no such age.
+    /// The `max_age` of requests without the parameter; a negative age for no such age.
     public var defaultMaximumAge: Duration?
 
-    /// These changes and no others.
+    /// Makes a change with these values and no others.
     public init(
         security: ClientProfile.Security? = nil, requiresSignedRequests: Bool? = nil, origins: [String]? = nil,
         detailTypes: [String]? = nil, signsInDirectly: Bool? = nil
@@ -67,7 +68,7 @@ public struct ClientProfileChange: Sendable, Equatable {
         self.origins = origins
     }
 
-    /// The profile after the change.
+    /// Returns the profile after the change.
     public func applied(to profile: ClientProfile) -> ClientProfile {
         var applied = ClientProfile(
             security: self.security ?? profile.security,

@@ -2,125 +2,129 @@ public import JOSE
 public import OAuth
 public import _Primitives
 
-/// What an operator decides about a client, and can change.
+/// An operator's decisions about a client. The operator can change every decision.
 public struct ClientSettings: Sendable, Equatable {
-    /// What an authorization code of the client is bound to.
+    /// The value that an authorization code of the client is bound to.
     public enum CodeBinding: String, Sendable, CaseIterable {
-        /// What the kind of the client allows: ``nonce`` for the operator's own confidential client of the usual profile,
-        /// ``pkce`` for every other.
+        /// The binding that the kind of the client allows: ``nonce`` for the operator's own confidential client of the
+        /// usual profile, ``pkce`` for every other client.
         case usual
-        /// To a challenge: every authorization request has one (RFC 7636).
+        /// A challenge: every authorization request has a challenge (RFC 7636).
         case pkce = "required"
-        /// To a challenge or, where a request has none, to the `nonce` that it must have then, with the scope `openid`
-        /// (OAuth 2.1, section 7.5.1.1): for confidential clients whose OpenID library sends no challenge and checks the
-        /// nonce.
+        /// A challenge, or the `nonce` for a request without a challenge. Such a request must have the `nonce`, with
+        /// the scope `openid` (OAuth 2.1, section 7.5.1.1). The binding is for confidential clients whose OpenID
+        /// library sends no challenge and checks the nonce.
         case nonce
-        /// To a challenge or a nonce where a request has one, and else to nothing but the client's authentication: for a
-        /// confidential client that can send neither. An operator is warned of each.
+        /// A challenge or a nonce if a request has one, and otherwise only the client's authentication. The binding is
+        /// for a confidential client that can send neither. An operator is warned of each such client.
         case nothing = "none"
     }
 
-    /// Whom the assertion of a client that signs who it is has to name (`aud`).
+    /// The audience that a client's signed assertion of its identity has to name (`aud`).
     public enum AssertionAudience: String, Sendable, CaseIterable {
         /// This server, by its issuer.
         case issuer
-        /// This server, by its issuer or by the address of its token endpoint, as RFC 7523, section 3, has it. A server that
-        /// names that address as its own can have a client sign for it (draft-ietf-oauth-rfc7523bis, section 1).
+        /// This server, by its issuer or by the address of its token endpoint (RFC 7523, section 3). If another server
+        /// names this address as its own, a client can be made to sign for the other server
+        /// (draft-ietf-oauth-rfc7523bis, section 1).
         case tokenEndpoint = "token-endpoint"
     }
 
-    /// Whose a client is.
+    /// The owner of a client.
     public enum Party: String, Sendable, CaseIterable {
-        /// The operator's own: whoever signs in there is not asked what it may have.
+        /// The operator's own client: people who sign in to the client are not asked for their consent.
         case first = "first-party"
-        /// Somebody else's: what it gets, people have agreed to.
+        /// A client of another party: people have agreed to all its grants.
         case third = "third-party"
     }
 
-    /// Whose it is.
+    /// The owner of the client.
     public var party: Party
-    /// Where a client is told, without a browser, that a session has ended (OpenID Connect Back-Channel Logout 1.0, section
-    /// 2.2).
+    /// The address at which a client is told, without a browser, that a session has ended (OpenID Connect Back-Channel
+    /// Logout 1.0, section 2.2).
     public struct LogoutAddress: Sendable, Equatable {
         /// The address (`backchannel_logout_uri`).
         public let text: String
-        /// Whether the client has to be told which session it was (`backchannel_logout_session_required`). It always is;
-        /// the client finds here what it has registered.
+        /// `true` if the client has to be told the ended session (`backchannel_logout_session_required`). The server
+        /// always tells the session. The property keeps the client's registered value.
         public let needsSession: Bool
 
-        /// An address.
+        /// Makes an address.
         public init(_ text: String, needsSession: Bool = false) {
             self.text = text
             self.needsSession = needsSession
         }
     }
 
-    /// How a client hears what a person has answered whom it has had asked without a browser (OpenID Connect CIBA Core 1.0,
-    /// section 4).
+    /// The way a client learns a person's answer to a request without a browser (OpenID Connect CIBA Core 1.0, section
+    /// 4).
     public struct AnswerDelivery: Sendable, Equatable {
         /// `backchannel_token_delivery_mode`.
         public enum Mode: String, Sendable, CaseIterable {
-            /// It asks.
+            /// The client asks.
             case poll
-            /// It is told that there is an answer, and asks then.
+            /// The client is told that the answer is ready, and then asks.
             case ping
-            /// It is told the answer.
+            /// The client is told the answer.
             case push
         }
 
-        /// How it hears.
+        /// The way the client learns the answer.
         public let mode: Mode
-        /// Where it is told (`backchannel_client_notification_endpoint`).
+        /// The address at which the client is told (`backchannel_client_notification_endpoint`).
         public let address: String?
 
-        /// A way to hear.
+        /// Makes a way to learn the answer.
         public init(_ mode: Mode = .poll, at address: String? = nil) {
             self.mode = mode
             self.address = address
         }
     }
 
-    /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
+    /// The algorithm that signs the client's ID tokens (`id_token_signed_response_alg`).
     public var idTokenAlgorithm: JWSAlgorithm
-    /// The ways to tokens that it may go (`grant_types`).
+    /// The ways to tokens that the client may use (`grant_types`).
     public var grantTypes: [String]
-    /// How it proves who it is (`token_endpoint_auth_method`). `client_secret_basic` and `client_secret_post` are one.
+    /// The method by which the client proves its identity (`token_endpoint_auth_method`). `client_secret_basic` and
+    /// `client_secret_post` count as a single method.
     public var authenticationMethod: String
-    /// The public keys that it signs with (`jwks`): a JWK set, as JSON.
+    /// The public keys that the client signs with (`jwks`): a JWK set, as JSON.
     public var keySet: String?
-    /// Where they are in the place of that (`jwks_uri`): the client changes them there by itself.
+    /// The address of the public keys, in place of ``keySet`` (`jwks_uri`). The client changes the keys there by
+    /// itself.
     public var keySetAddress: String?
-    /// The name that its certificate has (`tls_client_auth_…`), where it proves itself by one that an authority has issued.
+    /// The name in the client's certificate (`tls_client_auth_…`), if the client proves itself by a certificate from an
+    /// authority.
     public var certificateName: ClientCertificateName?
-    /// What its codes are bound to.
+    /// The value that the client's codes are bound to.
     public var codeBinding: CodeBinding
-    /// Whom its assertions have to name, where it authenticates by `private_key_jwt`.
+    /// The audience that the client's assertions have to name, if the client authenticates by `private_key_jwt`.
     public var assertionAudience = AssertionAudience.issuer
-    /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
-    /// one alone.
+    /// `true` if the client may have the keys of people whom it knows deleted. Without these keys a person loses every
+    /// service, not this client alone.
     public var mayDeregister: Bool
-    /// What access tokens it may have, and which are for it.
+    /// The access tokens that the client may have, and the access tokens meant for the client.
     public var tokens: TokenSettings
-    /// The ways in which people may sign in to it, by the names of the provider's list; the first is the one that people
-    /// are offered first.
+    /// The ways people may sign in to the client, by the names of the provider's list. People are offered the first way
+    /// first.
     public var signInMethods: [String]
-    /// What is asked of its requests.
+    /// The demands on the client's requests.
     public var profile: ClientProfile
-    /// Where it is told that a session has ended; `nil` where it does not want to be.
+    /// The address at which the client is told that a session has ended; `nil` if the client does not want to be told.
     public var logout: LogoutAddress?
-    /// How it hears what people have answered.
+    /// The way the client learns people's answers.
     public var answers = AnswerDelivery()
-    /// Whether the operator has switched it off: nobody signs in to it, it gets nothing, and what it has counts for nothing
-    /// until it is switched on again.
+    /// `true` if the operator has switched the client off. Then no person signs in to the client, the client gets no
+    /// tokens, and its existing tokens and grants do not count until the operator switches the client on again.
     public var isDisabled = false
-    /// What it is to the app sign-in service; `nil` for a client of OpenID Connect.
+    /// The client's settings at the app sign-in service; `nil` for a client of OpenID Connect.
     public var signInService: SignInServiceSettings?
     /// The address of the list of the sector's redirect addresses (`sector_identifier_uri`, OpenID Connect Core 1.0, section
     /// 8.1); `nil` for a client that is a sector by itself. The host of the address is the sector.
     public var sectorIdentifierURI: String?
 
-    /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
-    /// section 2).
+    /// Makes settings; by default the settings of a client that names nothing (OpenID Connect Dynamic Client
+    /// Registration 1.0, section 2).
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .usual, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
@@ -140,14 +144,14 @@ public struct ClientSettings: Sendable, Equatable {
     }
 }
 
-/// A client's secret that another has taken the place of.
+/// A client's secret that another secret has replaced.
 public struct FormerSecret: Sendable, Equatable {
-    /// SHA-256 of it. 32 bytes.
+    /// SHA-256 of the secret. 32 bytes.
     public let digest: [UInt8]
-    /// From then on it is worth nothing.
+    /// The moment when the secret expires.
     public let endsAt: Timestamp
 
-    /// A secret that works until then.
+    /// Makes a secret that works until `endsAt`.
     public init(digest: [UInt8], endsAt: Timestamp) {
         self.digest = digest
         self.endsAt = endsAt
@@ -158,26 +162,28 @@ public struct FormerSecret: Sendable, Equatable {
 public struct ClientRecord: Sendable, Equatable {
     /// The public identifier (`client_id`): 128 random bits as base64url.
     public let id: String
-    /// What people see.
+    /// The name that people see.
     public var name: String
-    /// Where a sign-in may lead to; compared letter by letter.
+    /// The addresses that a sign-in may lead to; compared letter by letter.
     public var redirectURIs: [String]
-    /// Where a sign-out may lead to; compared letter by letter.
+    /// The addresses that a sign-out may lead to; compared letter by letter.
     public var postLogoutRedirectURIs: [String]
-    /// Where people find the service (`client_uri`; RFC 7591, section 2): where they are led who cannot go on.
+    /// The service's own address for people (`client_uri`; RFC 7591, section 2). People who cannot go on are led to
+    /// this address.
     public var clientURI: String?
-    /// SHA-256 of the secret, which has 256 random bits. 32 bytes; `nil` where it shares no secret with the server.
+    /// SHA-256 of the secret, 32 bytes. The secret has 256 random bits. `nil` if the client shares no secret with the
+    /// server.
     public var secretDigest: [UInt8]?
-    /// The secret before it, for as long as that is taken too.
+    /// The secret before the present secret, for as long as the server takes it too.
     public var formerSecret: FormerSecret?
-    /// When it was registered.
+    /// The moment of the registration.
     public let createdAt: Timestamp
-    /// What the operator has decided about it.
+    /// The operator's decisions about the client.
     public var settings: ClientSettings
     /// The way in which the client came by itself; `nil` for a client that an operator has registered.
     public var registration: ClientRegistration?
 
-    /// A record of these values.
+    /// Makes a record of these values.
     public init(
         id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8]?,
         createdAt: Timestamp, settings: ClientSettings, formerSecret: FormerSecret? = nil, clientURI: String? = nil
@@ -195,16 +201,16 @@ public struct ClientRecord: Sendable, Equatable {
 }
 
 extension ClientSettings {
-    /// Whether it is a client that can keep nothing to prove itself by: an app on people's own devices (RFC 6749, section
+    /// `true` if the client can keep no secret to prove itself by: an app on people's own devices (RFC 6749, section
     /// 2.1; RFC 8252, section 8.4).
     public var isPublic: Bool { self.authenticationMethod.hasSameBytes(as: "none") }
 
-    /// What its addresses may be. An app may have a scheme of its own.
+    /// The kinds of addresses that the client may have. An app may have a scheme of its own.
     public var redirectKinds: Set<RedirectURI.Kind> {
         self.isPublic ? RedirectURI.everyKind : [.https, .loopback, .localhost]
     }
 
-    /// One of its addresses, where it may have it. Throws `OAuthError` `invalid_request`.
+    /// Returns an address of the client, if the client may have such an address. Throws `OAuthError` `invalid_request`.
     public func redirectURI(_ text: String) throws(OAuthError) -> RedirectURI {
         guard self.signInService?.takesAnyScheme == true else {
             return try RedirectURI(text, allowing: self.redirectKinds)
@@ -214,10 +220,10 @@ extension ClientSettings {
 }
 
 extension ClientRecord {
-    /// The address to answer at where a request names this one; `nil` where the client has no such address.
+    /// Returns the address for the answer to a request that names `requested`; `nil` if the client has no such address.
     ///
-    /// A text is compared letter by letter, but for the port of an app's loopback address, which the system gives it anew
-    /// for every sign-in (RFC 8252, section 7.3). A client with a way to authenticate is no such app.
+    /// A text is compared letter by letter, except for the port of an app's loopback address. The system gives an app
+    /// another port for every sign-in (RFC 8252, section 7.3). A client with a way to authenticate is no such app.
     public func address(answering requested: String) -> RedirectURI? {
         for registered in self.redirectURIs {
             guard let own = try? self.settings.redirectURI(registered) else { continue }
@@ -228,10 +234,10 @@ extension ClientRecord {
     }
 }
 
-/// The way in which a client came that no operator has registered. Such a client is a third party's.
+/// The origin of a client that no operator has registered. Such a client is a third party's.
 ///
-/// A digest is the SHA-256 of the token that the client manages itself by (a registration access token, RFC 7592), which has
-/// 256 random bits.
+/// A digest is the SHA-256 of the token by which the client manages itself (a registration access token, RFC 7592). The
+/// token has 256 random bits.
 public enum ClientRegistration: Sendable, Equatable {
     /// The client registered itself with an initial access token that an operator had made, named by its identifier.
     case invited(tokenDigest: [UInt8], initialToken: String)
@@ -249,14 +255,15 @@ public enum ClientRegistration: Sendable, Equatable {
         }
     }
 
-    /// `true` if nobody let the client in: the operator does not know whose the client is.
+    /// `true` if the client registered itself without an operator's token or has only a document: the operator does not
+    /// know the client's owner.
     public var isStranger: Bool {
         if case .invited = self { false } else { true }
     }
 }
 
 extension ClientRecord {
-    /// `true` if the operator does not know whose the client is: the client came by open registration or by a document.
+    /// `true` if the operator does not know the client's owner: the client came by open registration or by a document.
     public var isStranger: Bool { self.registration?.isStranger ?? false }
 }
 
@@ -264,38 +271,43 @@ extension ClientRecord {
 public protocol ClientStore: Sendable {
     /// Adds a client, with the audit event.
     ///
-    /// Throws ``StoreError/Code/conflict`` where the identifier is taken, where there are `limit` clients already, or where
-    /// another client owns one of its resources; it is one step.
+    /// Throws ``StoreError/Code/conflict`` if the identifier is taken, if `limit` clients exist already, or if another
+    /// client owns one of its resources. Must be a single step.
     func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws
 
-    /// The client of that identifier.
+    /// Returns the client with the identifier; `nil` if none exists.
     func client(_ id: String) async throws -> ClientRecord?
 
-    /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
+    /// Returns all clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
 
-    /// The client that owns a resource, by the resource's identifier; `nil` where none does. There is one at most.
+    /// Returns the client that owns a resource, by the resource's identifier; `nil` if no client owns the resource. At
+    /// most one client owns a resource.
     func client(owning resource: String) async throws -> ClientRecord?
 
-    /// Whether a client has registered this origin, or, where none is named, whether any has. Compared by bytes.
+    /// Returns `true` if a client has registered this origin, or, if `client` is `nil`, if any client has. Origins are
+    /// compared by bytes.
     func hasOrigin(_ origin: String, client: String?) async throws -> Bool
 
-    /// Whether any client is one of the app sign-in service.
+    /// Returns `true` if any client is a client of the app sign-in service.
     func hasSignInServiceClient() async throws -> Bool
 
-    /// Whom the access tokens of those clients of the app sign-in service are for whose sessions are shared, each once.
+    /// Returns the audiences of the access tokens of the app sign-in service's clients with shared sessions, each
+    /// audience once.
     func sharedAudiences() async throws -> [String]
 
-    /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
-    /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.
+    /// Changes a client together with the audit events that `change` returns. Returns the changed client; `nil` if the
+    /// client does not exist. Open authorization requests end if they would lead to an address that the client has no
+    /// more.
     ///
-    /// Must be one step: no other change comes between what `change` is given and what it makes of it. What it throws, this
-    /// throws, and nothing is changed. Throws ``StoreError/Code/conflict`` where another client owns one of its resources.
+    /// Must be a single step: no other change comes between the client that `change` gets and the client that `change`
+    /// makes. An error of `change` is passed on, and nothing is changed. Throws ``StoreError/Code/conflict`` if another
+    /// client owns one of its resources.
     func changeClient(_ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent])
         async throws
         -> ClientRecord?
 
-    /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the audit
-    /// event. Says whether there was one; where there was none, there is no event.
+    /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the
+    /// audit event. Returns `true` if the client existed; otherwise no event is kept.
     func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool
 }

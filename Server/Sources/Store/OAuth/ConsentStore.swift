@@ -1,28 +1,28 @@
 public import _Primitives
 
-/// That a person lets a client have something, remembered until the person or an operator takes it back.
+/// A person's consent to a client's access, remembered until the person or an operator takes the consent back.
 public struct ConsentRecord: Sendable, Equatable {
     /// 128 random bits as base64url.
     public let id: String
-    /// Whose it is.
+    /// The account of the person who gave the consent.
     public let account: String
-    /// Whom it is given to.
+    /// The client that the consent is for.
     public let client: String
-    /// Recognises what was agreed to, all of it: SHA-256, 32 bytes.
+    /// A digest of the whole content of the consent, for recognising the same consent: SHA-256, 32 bytes.
     public let content: [UInt8]
     /// The scopes, separated by spaces.
     public let scope: String
-    /// What of the person was named (`claims`), as JSON; `nil` for nothing. Sealed at rest.
+    /// The claims about the person that were named (`claims`), as JSON; `nil` for none. Sealed at rest.
     public let claims: String?
-    /// Where the client's tokens are good for (RFC 8707), beside this server.
+    /// The resources that accept the client's tokens (RFC 8707), beside this server.
     public let resources: [String]
-    /// The session that it was given in last; `nil` for a consent from before sessions were kept with consents. The browser
-    /// and the address are sealed at rest.
+    /// The session in which the consent was last given; `nil` for a consent from before sessions were kept with
+    /// consents. The browser and the address are sealed at rest.
     public let session: GivingSession?
-    /// When it was given last.
+    /// The moment when the consent was last given.
     public let grantedAt: Timestamp
 
-    /// A record of these values.
+    /// Makes a record of these values.
     public init(
         id: String, account: String, client: String, content: [UInt8], scope: String, claims: String? = nil,
         resources: [String] = [], session: GivingSession? = nil, grantedAt: Timestamp
@@ -39,16 +39,16 @@ public struct ConsentRecord: Sendable, Equatable {
     }
 }
 
-/// A session that a request waits in for its person's word.
+/// A session in which a request waits for its person's consent.
 public struct AuthenticatedRequest: Sendable, Equatable {
     /// The request, by its identifier.
     public let request: String
     /// The session, with the authentication that was made for the request as its first.
     public let session: SessionRecord
-    /// Whether the session went on before, with its other authentications.
+    /// `true` if the session existed before, with its other authentications.
     public let isStepUp: Bool
 
-    /// A request whose person has authenticated.
+    /// Makes a request whose person has authenticated.
     public init(request: String, session: SessionRecord, isStepUp: Bool) {
         self.request = request
         self.session = session
@@ -60,14 +60,15 @@ public struct AuthenticatedRequest: Sendable, Equatable {
 public struct ConsentedAuthorization: Sendable, Equatable {
     /// The request, by its identifier.
     public let request: String
-    /// What was agreed to. Where the same was agreed to before, that record stays, with another moment.
+    /// The consent. If the same consent was given before, the earlier record stays, with another moment.
     public let consent: ConsentRecord
-    /// What the client may have, in the session that the request waited in. Whatever consent it names, it stands on this.
+    /// The grant for the client, in the session in which the request waited. The grant depends on this consent,
+    /// whatever consent it names.
     public let grant: GrantRecord
-    /// What the client is given for it.
+    /// The code for the grant.
     public let code: CodeRecord
 
-    /// A request that ends with these records.
+    /// Makes a request that ends with these records.
     public init(request: String, consent: ConsentRecord, grant: GrantRecord, code: CodeRecord) {
         self.request = request
         self.consent = consent
@@ -76,29 +77,30 @@ public struct ConsentedAuthorization: Sendable, Equatable {
     }
 }
 
-/// Keeps what people have agreed to. A grant that stands on a consent ends with it; a consent goes with its account and
-/// with its client.
+/// Keeps people's consents. A grant that depends on a consent ends with the consent. A consent goes with its account
+/// and with its client.
 public protocol ConsentStore: Sendable {
-    /// The consent of that account to that client with that content.
+    /// Returns the consent of the account to the client with the content; `nil` if none exists.
     func consent(account: String, client: String, content: [UInt8]) async throws -> ConsentRecord?
 
-    /// The account's consents, the one given last first, at most `limit`.
+    /// Returns the account's consents, the last given first, at most `limit`.
     func consents(account: String, limit: Int) async throws -> [ConsentRecord]
 
-    /// Ends a consent, and with it every grant that stands on it, with the audit event. `false`, and no event, where the
-    /// account has no such consent.
+    /// Ends a consent, and with it every grant that depends on the consent, with the audit event. Returns `false`,
+    /// without an event, if the account has no such consent.
     func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
-    /// Begins a session, or goes on with one, for a request that waits on for its person's word, and notes in the request
-    /// which session that is. One that an earlier call for the same request has begun ends. All or nothing.
+    /// Begins a session, or continues a session, for a request that still waits for its person's consent, and notes the
+    /// session in the request. A session that an earlier call for the same request has begun ends. All or nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone, or the device of the authentication is, or its account
-    /// is locked, or a session that was to go on has ended.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone, or the device of the authentication is gone, or its
+    /// account is locked, or a session that was to continue has ended.
     func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws
 
-    /// Ends a request with a grant that stands on a consent, and keeps the consent. An account has at most
-    /// ``Limits/Fixed/consentsPerClient`` consents to a client: past it the oldest ends. All or nothing.
+    /// Ends a request with a grant that depends on a consent, and keeps the consent. An account has at most
+    /// ``Limits/Fixed/consentsPerClient`` consents to a client: past it the oldest consent ends. All or nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone (of two at once, one), or its session has ended.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone (for the second of two calls at once), or its session
+    /// has ended.
     func consent(_ consented: ConsentedAuthorization, usedAt moment: Timestamp, audit: AuditEvent) async throws
 }

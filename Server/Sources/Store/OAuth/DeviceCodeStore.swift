@@ -1,21 +1,21 @@
 public import _Primitives
 
-/// A device that waits for its person to sign it in from somewhere else (RFC 8628).
+/// A device waiting for its person to sign the device in from somewhere else (RFC 8628).
 public struct DeviceCodeRecord: Sendable, Equatable {
-    /// SHA-256 of what the device keeps to itself, which has 256 random bits.
+    /// SHA-256 of the device's own secret code. The code has 256 random bits.
     public let digest: [UInt8]
-    /// What the person types. It is found by its HMAC, and sealed at rest.
+    /// The code that the person types. The store finds the code by its HMAC, and seals it at rest.
     public let userCode: TypedCode
     /// The client that the device belongs to.
     public let client: String
     /// The scopes that will be granted, separated by spaces.
     public let scope: String
-    /// How long the device waits from one question to the next.
+    /// The device's pause between two questions.
     public let interval: Duration
-    /// From then on neither of the two is worth anything.
+    /// The moment from which neither code is worth anything.
     public let expiresAt: Timestamp
 
-    /// A record of these values.
+    /// Makes a record of these values.
     public init(
         digest: [UInt8], userCode: TypedCode, client: String, scope: String, interval: Duration, expiresAt: Timestamp
     ) {
@@ -28,19 +28,19 @@ public struct DeviceCodeRecord: Sendable, Equatable {
     }
 }
 
-/// A device that a person has confirmed: the session that begins for the device, the authentication of that session, and the
-/// scopes of the device's client.
+/// A device confirmed by a person: the session of the device, the authentication of the session, and the scopes of the
+/// device's client.
 public struct ConfirmedDevice: Sendable, Equatable {
     /// The request that waited for the person, by its identifier.
     public let request: String
-    /// Of the device: no browser has its cookie.
+    /// The session of the device. No browser has its cookie.
     public let session: SessionRecord
-    /// What the client may have.
+    /// The grant for the client.
     public let grant: GrantRecord
     /// The client's address that people are shown.
     public let redirectURI: String
 
-    /// A device's sign-in of these records.
+    /// Makes a device's sign-in of these records.
     public init(request: String, session: SessionRecord, grant: GrantRecord, redirectURI: String) {
         self.request = request
         self.session = session
@@ -49,22 +49,23 @@ public struct ConfirmedDevice: Sendable, Equatable {
     }
 }
 
-/// The question of a device, or of a client that has had somebody asked, whether the person has answered.
+/// The question of a device, or of a client that has had a person asked, about the person's answer.
 public struct PollingQuestion: Sendable, Equatable {
-    /// SHA-256 of what is asked by.
+    /// SHA-256 of the code that the question shows.
     public let digest: [UInt8]
-    /// Who asks.
+    /// The client that asks.
     public let client: String
-    /// How much sooner than the interval a question may come: what a network does to the time between two.
+    /// The time by which a question may come too soon. The network can change the time between two questions by as
+    /// much.
     public let tolerance: Duration
-    /// By how much the interval grows where a question comes sooner than that.
+    /// The growth of the interval when a question comes even sooner.
     public let slowdown: Duration
-    /// How far it grows at most.
+    /// The longest interval after growth.
     public let longestInterval: Duration
-    /// The audit event of a code that was taken before; the store adds the account to it.
+    /// The audit event of a code that was taken before; the store adds the account to the event.
     public let replay: AuditEvent
 
-    /// A question of these values.
+    /// Makes a question of these values.
     public init(
         digest: [UInt8], client: String, tolerance: Duration, slowdown: Duration, longestInterval: Duration,
         replay: AuditEvent
@@ -78,60 +79,62 @@ public struct PollingQuestion: Sendable, Equatable {
     }
 }
 
-/// What a device is told.
+/// The answer to a device.
 public enum DeviceAnswer: Sendable, Equatable {
-    /// Nobody has answered yet.
+    /// The person has not answered yet.
     case pending
-    /// It has asked too soon. From now on it has to wait longer.
+    /// The device has asked too soon. From now on it has to wait longer.
     case tooSoon
-    /// The person said no, or what waited for them ended otherwise.
+    /// The person said no, or the request that waited for the person ended without a yes.
     case denied
     /// The time is over.
     case expired
     /// This call, and no other, has the grant.
     case taken(StandingGrant)
-    /// The grant had been taken before. It is gone now.
+    /// The grant had been taken before. The grant is gone now.
     case replayed
-    /// The client has no such code (any more), or what it gave was revoked.
+    /// The client has no such code (any more), or the grant of the code was revoked.
     case unknown
 }
 
 /// Keeps the codes of devices that wait for their person.
 ///
-/// What waits for the person is an ``AuthorizationRequestRecord``: whatever ends it without the person's yes is a no to the
-/// device. A code goes with its grant and with its client, and
-/// ``AuthorizationStore/sweepAuthorizations(at:idleSince:limit:)`` deletes it some time after its end.
+/// An ``AuthorizationRequestRecord`` waits for the person. Any end of this request without the person's yes is a no to
+/// the device. A code goes with its grant and with its client.
+/// ``AuthorizationStore/sweepAuthorizations(at:idleSince:limit:)`` deletes the code some time after the code's end.
 public protocol DeviceCodeStore: Sendable {
-    /// Keeps a new code until `end`, which is later than its own, so that a device that asks late is told why.
+    /// Keeps a new code until `end`. `end` is later than the code's own end, so that a late device still learns the
+    /// reason.
     ///
-    /// Throws ``StoreError/Code/conflict`` where the person's code is another device's.
+    /// Throws ``StoreError/Code/conflict`` if the person's code is another device's.
     func addDeviceCode(_ code: DeviceCodeRecord, keptUntil end: Timestamp) async throws
 
-    /// The code that a person types, expired or not.
+    /// Returns the record of the code that a person types, expired or not; `nil` if none exists.
     func deviceCode(userCode: TypedCode) async throws -> DeviceCodeRecord?
 
-    /// The code that a request waits for the person of.
+    /// Returns the record of the code for whose person a request waits; `nil` if none exists.
     func deviceCode(request: String) async throws -> DeviceCodeRecord?
 
-    /// Has `request` wait for the person who has typed the code. The same browser, which comes again, gets the request that
-    /// waits already. Answers with the identifier of the one that waits; `nil` where there is no such code, where it was
-    /// answered, or where another browser came with it before.
+    /// Makes `request` wait for the person who has typed the code. The same browser gets the already waiting request if
+    /// the browser comes again. Returns the identifier of the waiting request; `nil` if the code does not exist, was
+    /// answered, or was typed in another browser before.
     ///
-    /// Must be atomic: of any number of browsers one gets an answer.
+    /// Must be atomic: of any number of browsers a single browser gets an answer.
     func begin(_ request: AuthorizationRequestRecord, userCode: TypedCode) async throws -> String?
 
-    /// Ends the request with the person's yes: begins the device's session and keeps the grant, which the device then takes,
-    /// together with the audit event. All or nothing.
+    /// Ends the request with the person's yes: begins the device's session and keeps the grant, which the device then
+    /// takes, together with the audit event. All or nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone or no device's (of two at once, one), or the device of
-    /// the authentication is, or its account is locked.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone or no device's (for the second of two calls at once),
+    /// or the device of the authentication is gone, or its account is locked.
     func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws
 
     /// Answers a device.
     ///
-    /// A question that comes too soon is not judged: the interval grows, and still counts from the last question that was.
+    /// A question that comes too soon is not judged: the interval grows, and still counts from the last judged
+    /// question.
     ///
-    /// Must be atomic: of any number of calls for one code one gets ``DeviceAnswer/taken(_:)``; the next of the same client
-    /// deletes the grant with all that hangs on it. Another client changes nothing.
+    /// Must be atomic: of any number of calls for the same code one gets ``DeviceAnswer/taken(_:)``. The next call of
+    /// the same client deletes the grant with all dependent rows. A call of another client changes nothing.
     func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer
 }

@@ -1,27 +1,27 @@
 public import _Primitives
 
-/// A secret by which the apps of a device sign in by each other. It ends with its session.
+/// A secret by which the apps of a device sign in by each other. The secret ends with its session.
 public struct DeviceSecretRecord: Sendable, Equatable {
     /// SHA-256 of the secret, which has 256 random bits.
     public let digest: [UInt8]
-    /// By what people and operators end it. It opens nothing.
+    /// The identifier by which people and operators end the secret. The identifier opens nothing.
     public let id: String
-    /// The session that it was given in.
+    /// The session in which the secret was given.
     public let session: String
-    /// The app that it was given to.
+    /// The app that the secret was given to.
     public let client: String
-    /// The apps that may use it, by the name of their group.
+    /// The apps that may use the secret, by the name of their group.
     public let group: String
-    /// What the person agreed to, for the app that it was given to.
+    /// The scope that the person agreed to, for the app that the secret was given to.
     public let scope: String
-    /// Whether the app has shown a key: then the others have to show one, too.
+    /// `true` if the app has shown a key. Then the other apps have to show a key, too.
     public let isBound: Bool
-    /// The consent that the app's sign-in stands on; with it the secret ends.
+    /// The consent that the app's sign-in depends on. The secret ends with the consent.
     public let consent: String?
-    /// When it was given.
+    /// The moment when the secret was given.
     public let givenAt: Timestamp
 
-    /// A record of these values.
+    /// Makes a record of these values.
     public init(
         digest: [UInt8], id: String, session: String, client: String, group: String, scope: String, isBound: Bool,
         consent: String? = nil, givenAt: Timestamp
@@ -42,42 +42,45 @@ public struct DeviceSecretRecord: Sendable, Equatable {
 public struct HeldDeviceSecret: Sendable, Equatable {
     /// The secret's record.
     public let secret: DeviceSecretRecord
-    /// Its session, whatever its end.
+    /// The secret's session, whatever its end.
     public let session: SessionRecord
 
-    /// A secret and its session.
+    /// Makes a secret with its session.
     public init(secret: DeviceSecretRecord, session: SessionRecord) {
         self.secret = secret
         self.session = session
     }
 }
 
-/// Keeps device secrets. What ends a session, a client or a consent ends those that stand on it, and so does whatever ends a
-/// grant that they were given with. They are listed and ended with what lasts (``GrantListStore``).
+/// Keeps device secrets. A device secret ends with its session, its client, its consent, or the grant of the secret.
+/// Device secrets are listed and ended with lasting grants (``GrantListStore``).
 ///
-/// What apps have got by a secret (``GrantRecord/origin``) ends with the grant that the secret was given with, also where the
-/// secret has ended before. Where the secret ends by itself, it goes on.
+/// The grants of apps by a secret (``GrantRecord/origin``) end with the grant of the secret, even if the secret has
+/// ended before. If only the secret ends, these grants go on.
 public protocol DeviceSecretStore: Sendable {
-    /// Gives a grant its device's secret. Says whether the grant is there, came of no other, and has none yet.
+    /// Gives a grant its device's secret. Returns `true` if the grant exists, came of no other grant, and has no secret
+    /// yet.
     func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool
 
-    /// Keeps a secret, in the place of the one that its client had in the session, and gives it to the grant. Says whether
-    /// the session is there, and the grant, which came of no other and has none yet.
+    /// Keeps a secret, in place of the client's earlier secret in the session, and gives the secret to the grant.
+    /// Returns `true` if the session and the grant exist, and the grant came of no other grant and has no secret yet.
     func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool
 
-    /// The secret of that digest, with its session.
+    /// Returns the secret with the digest, with its session; `nil` if none exists.
     func deviceSecret(digest: [UInt8]) async throws -> HeldDeviceSecret?
 
     /// Keeps a grant of a secret's session and notes that the session was used at `moment`, with the audit event.
     ///
-    /// - Parameter redirectURI: Where people find the service, for the list of what the session has signed in to.
-    /// - Throws: ``StoreError/Code/notFound`` where secret, session or consent has ended, the session is not the grant's, or
-    ///   the grant's client is not there, or not of the secret's group.
+    /// - Parameter redirectURI: The service's address for people, for the list of the services that the session has
+    ///   signed in to.
+    /// - Throws: ``StoreError/Code/notFound`` if secret, session or consent has ended, the session is not the grant's,
+    ///   or the grant's client does not exist, or is not of the secret's group.
     func addGrant(
         _ grant: GrantRecord, byDeviceSecret digest: [UInt8], redirectURI: String, usedAt moment: Timestamp,
         audit: AuditEvent
     ) async throws
 
-    /// Deletes a secret of a group, with the audit event. Says whether there was one; where there was none, there is no event.
+    /// Deletes a secret of a group, with the audit event. Returns `true` if the secret existed; otherwise no event is
+    /// kept.
     func deleteDeviceSecret(digest: [UInt8], group: String, audit: AuditEvent) async throws -> Bool
 }

@@ -22,36 +22,37 @@ public struct GivingSession: Sendable, Equatable {
     }
 }
 
-/// What a client has of a person that goes on by itself, as its person, or an operator, is shown it.
+/// A client's access to a person's account that goes on by itself, as its person, or an operator, sees it in a list.
 public struct GrantListing: Sendable, Equatable {
-    /// What it is.
+    /// The kind of a listed access.
     public enum Kind: String, Sendable {
-        /// A lasting grant: the client renews its tokens by it.
+        /// A lasting grant: the client renews its tokens by the grant.
         case grant
-        /// A device secret: the other apps of the device sign in by it, until the session ends.
+        /// A device secret: the other apps of the device sign in by the secret, until the session ends.
         case deviceSecret = "device-secret"
     }
 
-    /// What it is.
+    /// The kind of the access.
     public let kind: Kind
-    /// The grant's or the secret's identifier. It opens nothing.
+    /// The grant's or the secret's identifier. The identifier opens nothing.
     public let id: String
-    /// Whose it is.
+    /// The client with the access.
     public let client: String
     /// The client's name, as it is registered now.
     public let clientName: String
     /// The granted scopes, separated by spaces.
     public let scope: String
-    /// The session that it was given in; `nil` for a grant that was given without a browser.
+    /// The session in which the access was given; `nil` for a grant that was given without a browser.
     public let session: GivingSession?
-    /// When it was given.
+    /// The moment when the access was given.
     public let since: Timestamp
-    /// When the client last renewed its tokens by it, or an app signed in by it; `nil` where none has yet.
+    /// The moment when the client last renewed its tokens by the grant, or an app last signed in by the secret; `nil`
+    /// before the first use.
     public let usedAt: Timestamp?
-    /// When it ends, if it is not used; never later than the grant itself.
+    /// The moment when the access ends, if it is not used; never later than the grant itself.
     public let expiresAt: Timestamp
 
-    /// A listing of these values.
+    /// Makes a listing of these values.
     public init(
         kind: Kind, id: String, client: String, clientName: String, scope: String, session: GivingSession?,
         since: Timestamp, usedAt: Timestamp?, expiresAt: Timestamp
@@ -68,24 +69,26 @@ public struct GrantListing: Sendable, Equatable {
     }
 }
 
-/// Which of an account's grants are meant.
+/// A selection of an account's grants.
 public enum GrantSelection: Sendable, Equatable {
-    /// The one of that identifier, or the device secret.
+    /// The grant, or the device secret, with the identifier.
     case grant(String)
-    /// All that a client has.
+    /// All grants of a client.
     case client(String)
-    /// All there are.
+    /// All grants.
     case all
 }
 
-/// Shows and ends what clients have been given of a person, whatever became of the browser that it was given in; device
-/// secrets with it.
+/// Shows and ends the grants that clients have of a person, whatever became of the browser in which they were given;
+/// device secrets too.
 public protocol GrantListStore: Sendable {
-    /// The account's lasting grants and device secrets that stand at `moment`, the newest first, at most `limit`.
+    /// Returns the account's lasting grants and device secrets that stand at `moment`, the newest first, at most
+    /// `limit`.
     func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing]
 
-    /// Ends grants and device secrets of an account, those too that end with a session, with all that came of them, together
-    /// with the audit event. Says how many there were; where there was none, there is no event. Another account's grant is
-    /// none. What apps have got by a device secret goes on where that is ended by its identifier.
+    /// Ends grants and device secrets of an account, also grants that end with a session, with all grants and tokens
+    /// that came of them, together with the audit event. Returns the number of ended grants and secrets; without any
+    /// there is no event. Another account's grant does not count. The grants of apps by a device secret go on if the
+    /// secret is ended by its identifier.
     func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int
 }

@@ -8,18 +8,18 @@ public import _Primitives
 ///     family      a minute        head again
 /// ```
 ///
-/// The head is the newest token, and nobody has used it. The parent gave the head. The secret of the head follows from the
-/// secret of the parent, from ``step`` and from a key of the server, so that the parent gives the same head again however
+/// The head is the newest token, and is unused. The parent gave the head. The secret of the head follows from the
+/// secret of the parent, from ``step`` and from a key of the server. So the parent gives the same head again however
 /// often it is shown, on any node (RFC 9700, section 4.14.2; decision 28).
 public struct RefreshFamily: Sendable, Equatable {
-    /// A token that was used.
+    /// A used token.
     public struct Used: Sendable, Equatable {
         /// SHA-256 of the token's secret.
         public let digest: [UInt8]
-        /// When the token was used for the first time.
+        /// The moment when the token was used for the first time.
         public let firstUsedAt: Timestamp
 
-        /// A token that was used.
+        /// Makes a used token.
         public init(digest: [UInt8], firstUsedAt: Timestamp) {
             self.digest = digest
             self.firstUsedAt = firstUsedAt
@@ -28,18 +28,18 @@ public struct RefreshFamily: Sendable, Equatable {
 
     /// SHA-256 of the newest token's secret.
     public let head: [UInt8]
-    /// When the newest token ends, if nobody uses it.
+    /// The moment when the newest token ends, if it stays unused.
     public let headEndsAt: Timestamp
     /// The token that gave the head; `nil` while the head is the first token.
     public let parent: Used?
-    /// The random bytes by which the head followed from the parent; `nil` while the head is the first token, and where a
+    /// The random bytes by which the head followed from the parent; `nil` while the head is the first token, and if a
     /// version before decision 28's present form made the head.
     public let step: [UInt8]?
-    /// SHA-256 of the secret of the token that gave the parent. Since the parent was used for the first time, nobody needs
-    /// the grandparent any more.
+    /// SHA-256 of the secret of the token that gave the parent. The client needs the grandparent no more since the
+    /// first use of the parent.
     public let grandparent: [UInt8]?
 
-    /// A family of these values.
+    /// Makes a family of these values.
     public init(
         head: [UInt8], headEndsAt: Timestamp, parent: Used? = nil, step: [UInt8]? = nil, grandparent: [UInt8]? = nil
     ) {
@@ -50,28 +50,28 @@ public struct RefreshFamily: Sendable, Equatable {
         self.grandparent = grandparent
     }
 
-    /// What becomes of a family when a token is shown.
+    /// The effect of a shown token on its family.
     public enum Verdict: Sendable, Equatable {
-        /// The token is used. The family is this one from now on; its head is the successor of the exchange.
+        /// The token is used. The value is the family from now on; its head is the successor of the exchange.
         case next(RefreshFamily)
-        /// The token was used before, and nobody has used its successor. The successor follows from the token and these
+        /// The token was used before, and its successor is unused. The successor follows from the token and these
         /// bytes. Nothing changes.
         case again(step: [UInt8])
-        /// The token stays the newest, and may be unused for longer. The family is this one from now on.
+        /// The token stays the newest, and may be unused for longer. The value is the family from now on.
         case same(RefreshFamily)
         /// The token is refused, and nothing changes: a request was late, or came twice.
         case late
-        /// The token is past: somebody has another's token. The family ends.
+        /// The token is past: the token is in wrong hands. The family ends.
         case past
     }
 
-    /// Judges a token that is shown at `moment`.
+    /// Judges a token shown at `moment`.
     ///
-    /// - Parameter isBound: Whether whoever shows the token has proved to be the one whom it was given to.
+    /// - Parameter isBound: `true` if the sender of the token has proved to be the client that the token was given to.
     public func verdict(on exchange: RefreshExchange, isBound: Bool, at moment: Timestamp) -> Verdict {
         if constantTimeEqual(self.head, exchange.presented) {
-            // A third token within the minute would push the first one out of the family while requests with the first one
-            // may still be on their way. Until that minute is over the head is handed out again.
+            // A third token within the minute would push the first token out of the family while requests with the
+            // first token may still be on their way. Until that minute is over the head is handed out again.
             guard let successor = exchange.successor, !self.remembersGrandparent(exchange, at: moment) else {
                 return .same(
                     RefreshFamily(
@@ -88,8 +88,8 @@ public struct RefreshFamily: Sendable, Equatable {
             // The time counts from the first use: a thief cannot prolong it.
             guard isBound || moment < parent.firstUsedAt + exchange.parentLifetime else { return .past }
             if let step = self.step { return .again(step: step) }
-            // An earlier version made the head at random. Nobody can compute it again, so another one takes its place, and
-            // the time counts anew, once. The former head counts as late for a minute.
+            // An earlier version made the head at random, and the head cannot be computed again. So another head takes
+            // its place, and the time counts anew, once. The former head counts as late for a minute.
             guard let successor = exchange.successor else { return .late }
             return .next(
                 RefreshFamily(
@@ -105,7 +105,8 @@ public struct RefreshFamily: Sendable, Equatable {
         return .past
     }
 
-    /// Whether a request with the grandparent may still be on its way: it was sent before its client had the parent.
+    /// Returns `true` if a request with the grandparent may still be on its way: it was sent before its client had the
+    /// parent.
     private func remembersGrandparent(_ exchange: RefreshExchange, at moment: Timestamp) -> Bool {
         guard self.grandparent != nil, let parent = self.parent else { return false }
         return moment < parent.firstUsedAt + exchange.lateRequestTime

@@ -1,15 +1,15 @@
 public import _Primitives
 
-/// A refresh token that is shown for the next one of its family (``RefreshFamily``), by digests of both.
+/// A refresh token shown for the next token of its family (``RefreshFamily``), by digests of both.
 public struct RefreshExchange: Sendable, Equatable {
-    /// The token that may take the place of the one that is shown.
+    /// The token that may take the place of the shown token.
     public struct Successor: Sendable, Equatable {
         /// SHA-256 of the secret.
         public let digest: [UInt8]
-        /// The random bytes by which the secret follows from that of the token that is shown.
+        /// The random bytes by which the secret follows from the shown token's secret.
         public let step: [UInt8]
 
-        /// A token of these values.
+        /// Makes a token of these values.
         public init(digest: [UInt8], step: [UInt8]) {
             self.digest = digest
             self.step = step
@@ -18,24 +18,25 @@ public struct RefreshExchange: Sendable, Equatable {
 
     /// The family, by its grant.
     public let grant: String
-    /// SHA-256 of the secret of the token that is shown.
+    /// SHA-256 of the secret of the shown token.
     public let presented: [UInt8]
     /// The next token; `nil` for a client whose token stays the same (FAPI 2.0 Security Profile, section 5.3.2.1).
     public let successor: Successor?
-    /// Whether whoever shows the token has proved to be the one whom it was given to. Whoever shows the token of a grant that
-    /// is bound to a key (``GrantRecord/keyThumbprint``) has proved that as well, since the key is judged. Then a parent is
-    /// taken for as long as nobody uses its child; else for ``parentLifetime`` after its first use.
+    /// `true` if the sender of the token has proved to be the client that the token was given to. For a grant bound to
+    /// a key (``GrantRecord/keyThumbprint``) the sender has proved that as well, because the key is judged. With the
+    /// proof a parent is taken for as long as its child is unused; otherwise for ``parentLifetime`` after its first
+    /// use.
     public let isBound: Bool
-    /// How long a parent is taken from somebody who proves nothing.
+    /// The time for taking a parent from a sender without a proof.
     public let parentLifetime: Duration
-    /// How long after the first use of the parent the grandparent is refused without consequences.
+    /// The time after the first use of the parent for refusing the grandparent without consequences.
     public let lateRequestTime: Duration
-    /// When the next token ends, if nobody uses it.
+    /// The moment when the next token ends, if it stays unused.
     public let successorEndsAt: Timestamp
-    /// The audit event of a token that was past; the store adds the account to it.
+    /// The audit event of a token that was past; the store adds the account to the event.
     public let reuse: AuditEvent
 
-    /// An exchange of these values.
+    /// Makes an exchange of these values.
     public init(
         grant: String, presented: [UInt8], successor: Successor?, isBound: Bool, parentLifetime: Duration,
         lateRequestTime: Duration = Limits.Fixed.lateRefreshTime, successorEndsAt: Timestamp, reuse: AuditEvent
@@ -51,24 +52,26 @@ public struct RefreshExchange: Sendable, Equatable {
     }
 }
 
-/// A family that begins: with it a grant lasts.
+/// The beginning of a family. With a family a grant lasts.
 public struct RefreshFamilyStart: Sendable, Equatable {
     /// The family, by its grant.
     public let grant: String
-    /// SHA-256 of what the first token keeps secret.
+    /// SHA-256 of the first token's secret.
     public let head: [UInt8]
-    /// When the first token ends, if it is not used.
+    /// The moment when the first token ends, if it is not used.
     public let headEndsAt: Timestamp
-    /// The key that the grant is bound to from now on, by its thumbprint; `nil` where it is bound to the client alone.
+    /// The key that the grant is bound to from now on, by its thumbprint; `nil` if the grant is bound to the client
+    /// alone.
     public let keyThumbprint: String?
-    /// Until when the grant lasts.
+    /// The moment until which the grant lasts.
     public let end: Timestamp
-    /// How many lasting grants of one person a client can have. Past it the oldest ends.
+    /// The largest number of lasting grants of one person that a client can have. Past it the oldest grant ends.
     public let most: Int
-    /// The audit event of each grant that ends for it; the store adds the account and the grant to it.
+    /// The audit event of each grant that ends for the new grant; the store adds the account and the ended grant to the
+    /// event.
     public let displaced: AuditEvent
 
-    /// A beginning of these values.
+    /// Makes a beginning of these values.
     public init(
         grant: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp, most: Int,
         displaced: AuditEvent
@@ -89,7 +92,7 @@ public struct Renewal: Sendable, Equatable {
     public enum Token: Sendable, Equatable {
         /// The successor of the exchange, which is the head now.
         case successor
-        /// The successor that the token had before. It follows from the token and these bytes.
+        /// The successor that the token had before. The successor follows from the token and these bytes.
         case successorBefore(step: [UInt8])
         /// The token that was shown.
         case presented
@@ -99,10 +102,10 @@ public struct Renewal: Sendable, Equatable {
     public let standing: StandingGrant
     /// The token that the client goes on with.
     public let token: Token
-    /// When that token ends, if nobody uses it.
+    /// The moment when that token ends, if it stays unused.
     public let endsAt: Timestamp
 
-    /// A renewal of these values.
+    /// Makes a renewal of these values.
     public init(_ standing: StandingGrant, by token: Token, until endsAt: Timestamp) {
         self.standing = standing
         self.token = token
@@ -110,45 +113,47 @@ public struct Renewal: Sendable, Equatable {
     }
 }
 
-/// What showing a refresh token came to.
+/// The result of showing a refresh token.
 public enum RefreshOutcome: Sendable, Equatable {
     /// The grant goes on.
     case renewed(Renewal)
     /// The token is refused, and nothing has changed: the request was late, or came twice.
     case late
-    /// The token was past: somebody has what was another's. The grant is gone with all that hangs on it and that came of
-    /// it.
+    /// The token was past: the token is in wrong hands. The grant is gone with all dependent rows and all grants made
+    /// from it.
     case reused
-    /// There is no such family (any more).
+    /// The family does not exist (any more).
     case unknown
 }
 
 /// Keeps the families of refresh tokens.
 public protocol RefreshStore: Sendable {
-    /// Begins a family at `moment`: the grant is bound to the key, and lasts from then on. Says whether the grant is there,
-    /// and its family, which may have begun before, at this head.
+    /// Begins a family at `moment`: the grant is bound to the key, and lasts from then on. Returns `true` if the grant
+    /// exists and its family, which may have begun before, is at this head.
     ///
-    /// Must be one step with the end of those that are too many: of any number of families that begin at once,
+    /// Must be a single step with the end of surplus grants: of any number of families that begin at once,
     /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest.
     func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool
 
-    /// Exchanges a refresh token by the verdict of its family (``RefreshFamily/verdict(on:isBound:at:)``), where `judge` does
-    /// not throw.
+    /// Exchanges a refresh token by the verdict of its family (``RefreshFamily/verdict(on:isBound:at:)``), if `judge`
+    /// does not throw.
     ///
-    /// Must be one step: of any number of calls with the head one makes it the parent, and each of the others finds it
-    /// there. What `judge` throws is thrown, and nothing has changed. A verdict that changes nothing writes nothing.
+    /// Must be a single step: of any number of calls with the head one makes the head the parent, and each of the
+    /// others finds the parent. An error of `judge` is passed on, and nothing has changed. A verdict that changes
+    /// nothing writes nothing.
     func refresh(
         _ exchange: RefreshExchange, at moment: Timestamp,
         judge: @escaping @Sendable (StandingGrant) throws -> Void
     ) async throws -> RefreshOutcome
 
-    /// The grant that stands at `moment`, with its authentication; `nil` where it is unknown or ended, or what it hangs on
-    /// is.
+    /// Returns the grant that stands at `moment`, with its authentication; `nil` if the grant is unknown, or if the
+    /// grant or a row that it depends on has ended.
     ///
-    /// - Parameter token: An access token of it by its `jti`: where that was taken back, there is no grant either.
+    /// - Parameter token: An access token of the grant by its `jti`. If the token was revoked, the result is `nil` too.
     func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant?
 
-    /// Ends a grant of a client with all that hangs on it and that came of it, with the audit event. Says whether there was one; where there
-    /// was none, there is no event. A session that no browser has ends with the last grant in it.
+    /// Ends a grant of a client with all dependent rows and all grants made from it, with the audit event. Returns
+    /// `true` if the grant existed; otherwise no event is kept. A session without a browser ends with the last grant in
+    /// the session.
     func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool
 }

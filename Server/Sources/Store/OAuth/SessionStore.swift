@@ -1,28 +1,29 @@
 public import _Primitives
 
-/// A stretch of time in which a person is signed in at the server (`sid`). It stands on one or several authentications.
+/// A stretch of time in which a person is signed in at the server (`sid`). A session depends on one or several
+/// authentications.
 public struct SessionRecord: Sendable, Equatable {
     /// 128 random bits as base64url. Never in a cookie.
     public let id: String
     /// SHA-256 of the cookie's value, which has 256 random bits.
     public let cookieDigest: [UInt8]
-    /// How the person proved who they are, the last time first: at least one, all of one account.
+    /// The person's authentications, the last first: at least a single authentication, and all of the same account.
     public let authentications: [AuthenticationRecord]
-    /// When the session last signed the person in somewhere.
+    /// The moment when the session last signed the person in to a service.
     public let usedAt: Timestamp
-    /// The absolute end.
+    /// The absolute end of the session.
     public let expiresAt: Timestamp
-    /// Whether a browser shows it. One that no browser has is an app's or a device's: it ends with the last grant that was
-    /// given in it.
+    /// `true` if a browser has the session. A session without a browser belongs to an app or a device, and ends with
+    /// the last grant given in it.
     public let hasBrowser: Bool
 
-    /// The authentication that counts: the last one.
+    /// The authentication that counts, the last.
     public var authentication: AuthenticationRecord { self.authentications[0] }
 
-    /// Who is signed in.
+    /// The signed-in account.
     public var account: String { self.authentication.account }
 
-    /// A record of these values. There is at least one authentication.
+    /// Makes a record of these values. At least one authentication is required.
     public init(
         id: String, cookieDigest: [UInt8], authentications: [AuthenticationRecord], usedAt: Timestamp,
         expiresAt: Timestamp, hasBrowser: Bool = true
@@ -37,16 +38,16 @@ public struct SessionRecord: Sendable, Equatable {
     }
 }
 
-/// A session with the services that it has signed its person in to.
+/// A session with the services of its sign-ins.
 public struct SessionListing: Sendable, Equatable {
     /// A service, as it is registered now.
     public struct Service: Sendable, Equatable {
         /// The client's name.
         public let name: String
-        /// The address that the person was led to last.
+        /// The last address that the person was led to.
         public let redirectURI: String
 
-        /// A service of that name and address.
+        /// Makes a service of that name and address.
         public init(name: String, redirectURI: String) {
             self.name = name
             self.redirectURI = redirectURI
@@ -55,44 +56,44 @@ public struct SessionListing: Sendable, Equatable {
 
     /// The session itself.
     public let session: SessionRecord
-    /// The one that was signed in to last first. A client that was deleted is not among them.
+    /// The services, the service of the last sign-in first. A deleted client is not among the services.
     public let services: [Service]
 
-    /// A session and its services.
+    /// Makes a session with its services.
     public init(session: SessionRecord, services: [Service]) {
         self.session = session
         self.services = services
     }
 }
 
-/// Finds and ends sessions. They begin in ``AuthorizationStore/complete(_:replacing:)``.
+/// Finds and ends sessions. Sessions begin in ``AuthorizationStore/complete(_:replacing:)``.
 public protocol SessionStore: Sendable {
-    /// The session of a cookie, expired or not; `nil` where no authentication of it is left.
+    /// Returns the session of a cookie, expired or not; `nil` if no authentication of the session is left.
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord?
 
-    /// How many sessions go on at `moment`, of all accounts.
+    /// Returns the number of sessions that go on at `moment`, of all accounts.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended.
     func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int
 
-    /// Ends a session, and with it the grants that do not last, with the audit event. Says whether there was one; where there was none,
-    /// there is no event.
+    /// Ends a session, and with it the grants that do not last, with the audit event. Returns `true` if the session
+    /// existed; otherwise no event is kept.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool
 
-    /// The account's sessions that go on at `moment`, the one used last first, at most `limit`, each with at most
-    /// `services` of the services that it has signed in to.
+    /// Returns the account's open sessions at `moment`, the last used session first, at most `limit`, each with at most
+    /// `services` of the services of its sign-ins.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended.
     func sessions(account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int) async throws
         -> [SessionListing]
 
-    /// Ends a session of that account because its person takes it back, and with it all grants that were given in it, the
-    /// lasting ones too, with everything that came of them, together with the audit event. `false`, and no event, where the
-    /// account has no such session, whoever else may have it.
+    /// Ends a session of the account when the session's person revokes it. All grants from the session end too, the
+    /// lasting grants included, with everything made from them, together with the audit event. Returns `false`, without
+    /// an event, if the account has no such session, even if another account has.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
-    /// Ends all sessions of that account and everything that outlasts a session: lasting grants, device secrets and
-    /// consents, also those of sessions that ended before. One step, with one audit event if anything ended. Returns the
-    /// number of sessions that ended. The account forgets the browsers and networks that it knows in any case.
+    /// Ends all sessions of the account and everything that outlasts a session: lasting grants, device secrets and
+    /// consents, also from sessions ended before. A single step, with a single audit event if anything ended. Returns
+    /// the number of ended sessions. The account forgets its known browsers and networks in any case.
     func endSessions(account: String, audit: AuditEvent) async throws -> Int
 }

@@ -1,26 +1,26 @@
 public import _Primitives
 
-/// What an operator decides about a client of the app sign-in service. A client that has this is served by that face and by
-/// no other: one client, one profile.
+/// An operator's decisions about a client of the app sign-in service. A client with these settings is served by the app
+/// sign-in service and by no other face of the server: one client, one profile.
 public struct SignInServiceSettings: Sendable, Equatable {
-    /// How the client is answered.
+    /// The form of the answers to the client.
     public enum Answers: String, Sendable, CaseIterable {
-        /// By cookies, with an empty body: a web site.
+        /// Cookies, with an empty body: for a web site.
         case cookie
-        /// By JSON: an app, or a back end.
+        /// JSON: for an app, or a back end.
         case api
-        /// By JSON, with access tokens of its own alone: a service, to which nobody signs in.
+        /// JSON, with access tokens of the service's own alone: for a service that no person signs in to.
         case serviceAccount = "service_account"
     }
 
-    /// A word by which the client asks how surely a person has to be authenticated (`acr`).
+    /// A word by which the client requests a level of authentication (`acr`).
     public struct Level: Sendable, Equatable {
         /// The client's word.
         public let word: String
-        /// The word of this server's own table that it needs; `nil` where anything is enough.
+        /// The word of this server's own table for the required level; `nil` if any level is enough.
         public let needed: String?
 
-        /// A word and what it needs.
+        /// Makes a level of a word and its required level.
         public init(_ word: String, needed: String? = nil) {
             self.word = word
             self.needed = needed
@@ -32,45 +32,47 @@ public struct SignInServiceSettings: Sendable, Equatable {
             self.init(parts[0], needed: parts.count > 1 ? parts[1] : nil)
         }
 
-        /// As ``init(text:)`` reads it.
+        /// The level as ``init(text:)`` reads it.
         public var text: String { self.needed.map { "\(self.word)=\($0)" } ?? self.word }
     }
 
-    /// How it is answered.
+    /// The form of the answers to the client.
     public var answers: Answers
-    /// Whether its codes are bound to a challenge (RFC 7636). One that proves who it is by a key can do without.
+    /// `true` if the client's codes are bound to a challenge (RFC 7636). A client that proves its identity by a key can
+    /// do without.
     public var usesPKCE: Bool
-    /// Whether it shows a token against forged requests wherever it shows a refresh token.
+    /// `true` if the client shows a token against forged requests whenever it shows a refresh token.
     public var usesAntiCSRF: Bool
-    /// How long its access tokens are valid.
+    /// The life of the client's access tokens.
     public var accessTokenLifetime: Duration
-    /// How long its session goes on without being renewed.
+    /// The time for which the client's session goes on without being renewed.
     public var refreshTokenLifetime: Duration
-    /// Whom its access tokens are for (`aud`).
+    /// The audience of the client's access tokens (`aud`).
     public var audience: String
-    /// What its access tokens say of the person.
+    /// The facts about the person that the client's access tokens state.
     public var attributes: [String]
-    /// What a service account may have its access tokens say of the person for whom it acts, in words of its own.
+    /// The facts about the person for whom a service account acts that its access tokens may state, by the service
+    /// account's names for the facts.
     public var userAttributes: [String]
-    /// Whether its sessions are passed on: of an app to the web, of the web to an app.
+    /// `true` if the client's sessions are passed on: from an app to the web, from the web to an app.
     public var sharesSessions: Bool
-    /// Whether its people have to agree to the operator's terms.
+    /// `true` if the client's people have to agree to the operator's terms.
     public var enforcesTerms: Bool
-    /// The words for levels that it may ask for.
+    /// The words for levels that the client may request.
     public var levels: [Level]
-    /// Whether its JSON stands in a member `data`.
+    /// `true` if the client's JSON stands in a member `data`.
     public var wrapsData: Bool
-    /// Whether it may send parameters in the address of a POST.
+    /// `true` if the client may send parameters in the address of a POST.
     public var takesQuery: Bool
-    /// Whether it may be answered at a scheme that no domain stands behind, which any app can take.
+    /// `true` if the client may be answered at a scheme without a domain behind it. Any app can take such a scheme.
     public var takesAnyScheme: Bool
-    /// `true` if requests with the client's cookies count also if they say nothing of a page (no `Origin`, `Referer` or
+    /// `true` if requests with the client's cookies count also if they name no page (no `Origin`, `Referer` or
     /// `Sec-Fetch-Site`), because they come from the client's back end.
     public var takesBackEndCookies: Bool
     /// `true` if a code verifier of 32 hexadecimal digits is taken, which RFC 7636, section 4.1, does not allow.
     public var takesShortVerifiers: Bool
 
-    /// Settings; by default those of an app that keeps to itself.
+    /// Makes settings; by default the settings of an app that shares nothing.
     public init(
         answers: Answers = .api, usesPKCE: Bool = true, usesAntiCSRF: Bool = false,
         accessTokenLifetime: Duration = Limits.Fixed.usualAppAccessLifetime,
@@ -100,7 +102,7 @@ public struct SignInServiceSettings: Sendable, Equatable {
 }
 
 extension SignInServiceSettings {
-    /// The settings as a document: what the store keeps, and what the administration shows and takes.
+    /// The settings as a document. The store keeps the document, and the administration shows and takes it.
     public var json: JSONObject {
         [
             "authentication": .string(self.answers.rawValue), "pkce": .bool(self.usesPKCE),
@@ -118,7 +120,8 @@ extension SignInServiceSettings {
         ]
     }
 
-    /// The settings that a document changes of these; what it does not name stays. Throws `JSONError`.
+    /// Returns these settings with the changes of a document. A setting that the document does not name stays. Throws
+    /// `JSONError`.
     public func changed(by json: JSONObject) throws -> SignInServiceSettings {
         var changed = self
         if let word = try json.string("authentication") {

@@ -1,17 +1,17 @@
 import _Primitives
 
-/// What becomes of a session of the app sign-in service that is passed on.
+/// A passed-on session of the app sign-in service.
 public struct PassedSession: Sendable, Equatable {
-    /// The grant that it is passed on from (``GrantRecord/origin``).
+    /// The grant that the session is passed on from (``GrantRecord/origin``).
     public let origin: String
-    /// The digest of the device's secret, where that was shown: the grant has to have it.
+    /// The digest of the device's secret, if the request showed the secret. The original grant has to have this secret.
     public let deviceSecret: [UInt8]?
-    /// The new grant. It ends when its origin does, at the latest.
+    /// The new grant. The grant ends with its origin at the latest.
     public let grant: GrantRecord
-    /// Where people find the service that it is for.
+    /// The address of the new grant's service for people.
     public let redirectURI: String
 
-    /// A session of these values.
+    /// Makes a passed session of these values.
     public init(origin: String, deviceSecret: [UInt8]?, grant: GrantRecord, redirectURI: String) {
         self.origin = origin
         self.deviceSecret = deviceSecret
@@ -20,16 +20,16 @@ public struct PassedSession: Sendable, Equatable {
     }
 }
 
-/// Keeps what sessions of the app sign-in service have beside grants, refresh tokens and device secrets: which session came
-/// of which. What came of a grant ends with it.
+/// Keeps the origins of sessions of the app sign-in service, beside grants, refresh tokens and device secrets. A grant
+/// that came of another grant ends with that grant.
 public protocol SignInServiceStore: Sendable {
-    /// Keeps a grant that came of another, with the audit event; with its code, where it is given by one, else with its
-    /// first refresh token.
+    /// Keeps a grant that came of another grant, with the audit event. Keeps the grant's code, if the grant is given by
+    /// a code, and otherwise its first refresh token.
     ///
-    /// Must be one step: at the moment of the audit event the origin stands, came of no other itself, has the device's secret
-    /// that was shown, and is of the same authentication; the new grant's client is there and served.
+    /// Must be a single step: at the moment of the audit event the origin stands, came of no other grant itself, has
+    /// the shown device secret, and has the same authentication. The new grant's client exists and is served.
     ///
-    /// - Throws: ``StoreError/Code/notFound`` where it is not so.
+    /// - Throws: ``StoreError/Code/notFound`` if one of these conditions does not hold.
     func pass(_ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent)
         async throws
 }

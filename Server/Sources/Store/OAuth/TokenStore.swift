@@ -1,20 +1,20 @@
 public import _Primitives
 
-/// Knows which access tokens still stand, as far as they do not say it themselves, and keeps those that were taken back
-/// before their end.
+/// Keeps the state of access tokens as far as the tokens do not state it themselves: the standing grants, and the names
+/// of tokens revoked before their end.
 public protocol TokenStore: Sendable {
-    /// The grant that stands at `moment`, with its authentication; `nil` where it is unknown or ended, or what it hangs on is,
-    /// or one of the tokens was taken back.
+    /// Returns the grant that stands at `moment`, with its authentication; `nil` if the grant is unknown, if the grant
+    /// or a row that it depends on has ended, or if a token in the list was revoked.
     ///
-    /// - Parameter tokens: Access tokens of it by their `jti`.
+    /// - Parameter tokens: Access tokens of the grant by their `jti`.
     func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant?
 
-    /// Whether one of these tokens was taken back, by their `jti`.
+    /// Returns `true` if a token in the list was revoked, by `jti`.
     func isRevoked(tokens: [String]) async throws -> Bool
 
-    /// Takes an access token back, which would be valid until `end`.
+    /// Revokes an access token that would be valid until `end`.
     ///
-    /// - Parameter grant: What it hangs on. Nothing happens where there is no such grant (any more). `nil` for a token that
-    ///   a client was given for itself.
+    /// - Parameter grant: The grant that the token depends on. Nothing happens if the grant does not exist (any more).
+    ///   `nil` for a token that a client got for itself.
     func revokeToken(_ id: String, ofGrant grant: String?, until end: Timestamp) async throws
 }

@@ -1,19 +1,19 @@
 public import _Primitives
 
-/// What wrong attempts are counted of.
+/// The target for which wrong attempts are counted.
 public enum AttemptHolder: Hashable, Sendable {
     /// The password of an account.
     case password(account: String)
     /// The codes beside the password of an account.
     case secondFactor(account: String)
-    /// Letters to the person of an account that somebody has asked for.
+    /// Requested letters to the person of an account.
     case mail(account: String)
-    /// Letters by which the person of an account confirms its address, and has asked for while signed in.
+    /// Letters by which the person of an account confirms its address, requested while the person was signed in.
     case confirmation(account: String)
-    /// A name that nobody has, by a number that the name gives: many names share one, so that their rows are few.
+    /// An unknown name, by a number that follows from the name. Many names share a number, so that there are few rows.
     case unknownName(Int)
 
-    /// The key of its row.
+    /// The key of the target's row.
     public var key: String {
         switch self {
         case .password(let account): "password \(account)"
@@ -24,7 +24,7 @@ public enum AttemptHolder: Hashable, Sendable {
         }
     }
 
-    /// Whose it is; `nil` where there is nobody.
+    /// The account of the target; `nil` for an unknown name.
     public var account: String? {
         switch self {
         case .password(let account), .secondFactor(let account), .mail(let account), .confirmation(let account):
@@ -34,60 +34,60 @@ public enum AttemptHolder: Hashable, Sendable {
     }
 }
 
-/// Attempts in a row, none of which was right.
+/// A run of attempts without a right one.
 public struct AttemptCount: Sendable, Equatable {
-    /// How many.
+    /// The number of attempts.
     public var count: Int
-    /// When the last one was.
+    /// The moment of the last attempt.
     public var at: Timestamp
 
-    /// So many until then.
+    /// Makes a count of these values.
     public init(count: Int, at: Timestamp) {
         self.count = count
         self.at = at
     }
 }
 
-/// An attempt at a password that is reserved, durably, before anybody judges it.
+/// An attempt at a password that is reserved, durably, before the attempt is judged.
 ///
-/// A right one is given back with what it changes; a wrong one is left as it is.
+/// A right attempt is given back with the change that it makes. A wrong attempt is left as it is.
 public struct ReservedAttempt: Sendable, Equatable {
-    /// By whose leave it is made.
+    /// The permission by which an attempt is made.
     public enum Leave: Sendable, Equatable {
-        /// The account's own: the attempts in a row with this one.
+        /// The account's own permission: the attempts in a row with this attempt.
         case account(AttemptCount)
-        /// A known browser's, while the account's attempts rest: the SHA-256 of its cookie.
+        /// A known browser's permission, while the account's attempts pause: the SHA-256 of its cookie.
         case browser([UInt8])
     }
 
-    /// What is attempted.
+    /// The target of the attempt.
     public var holder: AttemptHolder
-    /// By whose leave.
+    /// The permission for the attempt.
     public var leave: Leave
-    /// The day on which it counts among all: days since 1 January 1970, UTC.
+    /// The day on which the attempt counts among all: days since 1 January 1970, UTC.
     public var day: Int64
 
-    /// An attempt of these values.
+    /// Makes an attempt of these values.
     public init(holder: AttemptHolder, leave: Leave, day: Int64) {
         self.holder = holder
         self.leave = leave
         self.day = day
     }
 
-    /// The day of a moment: days since 1 January 1970, UTC.
+    /// Returns the day of a moment: days since 1 January 1970, UTC.
     public static func day(of moment: Timestamp) -> Int64 { moment.seconds / Limits.Fixed.daySeconds }
 }
 
-/// What was attempted at a password before.
+/// The earlier attempts at a password.
 public struct AttemptHistory: Sendable, Equatable {
-    /// The attempts in a row, none of which was right; `nil` where there is none.
+    /// The attempts in a row without a right one; `nil` without such attempts.
     public var inARow: AttemptCount?
-    /// All that were reserved since the day that was asked for, and not given back.
+    /// The number of attempts reserved since the given day, and not given back.
     public var inAll: Int
-    /// The browser that makes the attempt; `nil` where the account does not know it.
+    /// The browser that makes the attempt; `nil` if the account does not know the browser.
     public var browser: KnownBrowserRecord?
 
-    /// A history of these values.
+    /// Makes a history of these values.
     public init(inARow: AttemptCount? = nil, inAll: Int = 0, browser: KnownBrowserRecord? = nil) {
         self.inARow = inARow
         self.inAll = inAll
@@ -95,45 +95,46 @@ public struct AttemptHistory: Sendable, Equatable {
     }
 }
 
-/// Whether an attempt may be made.
+/// The decision about an attempt.
 public enum AttemptDecision: Sendable, Equatable {
-    /// It may: what is kept of it, and what the trail says.
+    /// The attempt may be made: the reserved attempt, and the audit event.
     case reserved(ReservedAttempt, AuditEvent?)
-    /// Not yet: after several wrong ones none is judged for a while.
+    /// The attempt may not be made yet: after several wrong attempts no attempt is judged for a while.
     case resting
-    /// Not any more: all that may be made in 30 days were wrong.
+    /// The attempt may not be made any more: all attempts allowed in 30 days were wrong.
     case spent
 }
 
-/// A browser in which somebody has signed in to an account by its password. Its cookie names nobody, and counts for this
-/// account alone.
+/// A browser in which a person has signed in to an account by its password. Its cookie identifies no person, and counts
+/// for this account alone.
 public struct KnownBrowserRecord: Sendable, Equatable {
-    /// Wrong passwords that it has sent while the account's attempts rested.
+    /// The wrong passwords that the browser has sent while the account's attempts paused.
     public var wrong: Int
-    /// When somebody last signed in there.
+    /// The moment of the last sign-in in the browser.
     public var usedAt: Timestamp
 
-    /// A browser of these values.
+    /// Makes a browser of these values.
     public init(wrong: Int, usedAt: Timestamp) {
         self.wrong = wrong
         self.usedAt = usedAt
     }
 }
 
-/// A sign-in by password, as far as its browser and its network are remembered.
+/// The browser and the network of a sign-in by password, as far as they are remembered.
 public struct KnownVisit: Sendable, Equatable {
-    /// The browser's network; `nil` where it is not to be remembered.
+    /// The browser's network; `nil` if the network is not to be remembered.
     public var network: String?
-    /// The SHA-256 of the cookie that the browser has shown, which is over; `nil` where it has shown none.
+    /// The SHA-256 of the browser's former cookie, which ends with this visit; `nil` if the browser has shown no
+    /// cookie.
     public var former: [UInt8]?
-    /// The SHA-256 of the cookie that the browser is given; `nil` where it is given none.
+    /// The SHA-256 of the cookie that the browser gets; `nil` for no cookie.
     public var browser: [UInt8]?
-    /// When.
+    /// The moment of the sign-in.
     public var at: Timestamp
-    /// Browsers, and networks, that an account remembers at most.
+    /// The largest number of browsers, and of networks, that an account remembers.
     public var most: Int
 
-    /// A visit of these values.
+    /// Makes a visit of these values.
     public init(network: String?, former: [UInt8]?, browser: [UInt8]?, at: Timestamp, most: Int) {
         self.network = network
         self.former = former

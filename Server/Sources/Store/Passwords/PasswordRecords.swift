@@ -1,17 +1,17 @@
 public import _Primitives
 
-/// The password of an account, as it is kept.
+/// The stored password of an account.
 public struct PasswordRecord: Sendable, Equatable {
-    /// Whose it is.
+    /// The account of the password.
     public var accountID: String
-    /// The hash with its parameters, as text: a PHC string, or what bcrypt makes. Sealed at rest.
+    /// The hash with its parameters, as text: a PHC string, or a bcrypt string. Sealed at rest.
     public var hash: String
-    /// When it was set.
+    /// The moment when the password was set.
     public var setAt: Timestamp
-    /// Whether an operator has set it for one sign-in, at which the person chooses another one.
+    /// `true` if an operator has set the password for one sign-in, at which the person chooses another password.
     public var isOneTime: Bool
 
-    /// A password of these values.
+    /// Makes a password of these values.
     public init(accountID: String, hash: String, setAt: Timestamp, isOneTime: Bool = false) {
         self.accountID = accountID
         self.hash = hash
@@ -20,33 +20,34 @@ public struct PasswordRecord: Sendable, Equatable {
     }
 }
 
-/// A password that takes the place of an account's, together with what goes with it.
+/// A new password for an account, together with the changes and messages that go with it.
 public struct PasswordChange: Sendable {
-    /// The password from now on.
+    /// The new password.
     public var password: PasswordRecord
-    /// What was shown, which must still be the account's. `nil` for an operator, who asks nobody.
+    /// The shown values, which must still be the account's. `nil` for an operator, who needs no proof of the person.
     public var shown: ShownPassword?
-    /// The digest of a mailed link that is spent, with every other one of the account; what is asked for beside a password
-    /// must be asked for beside it, and the account must have a password. `nil` where none was shown.
+    /// The digest of a mailed link that is spent, with the other mailed links of the account except questions about
+    /// changes. The account must have a password. If the account has a second factor, the change must show a code as
+    /// well, and otherwise no code. `nil` if no link was shown.
     public var link: [UInt8]?
     /// The code that was shown beside the link.
     public var spent: PasswordSignInStep.Spent?
-    /// Whether all ends that the account has authenticated: sessions, grants, and with them their tokens.
+    /// `true` if all authentications of the account end: sessions, grants, and with them their tokens.
     public var endsSessions: Bool
-    /// What the trail says.
+    /// The audit event of the change.
     public var audit: AuditEvent
-    /// What the trail says of the code.
+    /// The audit event of the code.
     public var spentAudit: AuditEvent?
-    /// What the person's devices are told.
+    /// The notice for the person's devices.
     public var notice: NoticeRecord?
-    /// What the person is told by mail.
+    /// The letter to the person.
     public var mail: MailRecord?
     /// The change as its person can disown it; `nil` for a change that an operator makes.
     public var accountChange: AccountChangeRecord?
-    /// The browser that is known to the account from now on. `nil` where it is to be none.
+    /// The browser that is known to the account from now on; `nil` for no browser.
     public var visit: KnownVisit?
 
-    /// A change to `password`.
+    /// Makes a change to `password`.
     public init(
         to password: PasswordRecord, shown: ShownPassword? = nil, endsSessions: Bool, audit: AuditEvent,
         notice: NoticeRecord? = nil
@@ -59,17 +60,17 @@ public struct PasswordChange: Sendable {
     }
 }
 
-/// What an account had when its person showed it: what a change of it stands on. Whatever was changed since then, by
-/// whomever, has the change come to nothing.
+/// The values of an account when its person proved them: a condition for a change of the account. If any of the values
+/// was changed since then, the change has no effect.
 public struct ShownPassword: Sendable, Equatable {
-    /// Whose it is. The account must not be locked when the change is made.
+    /// The account. It must not be locked when the change is made.
     public var accountID: String
     /// The hash of the password.
     public var hash: String
-    /// When the secret of its time-based codes was set; `nil` where it had none.
+    /// The moment when the secret of its time-based codes was set; `nil` if the account had no secret.
     public var secondFactorSetAt: Timestamp?
 
-    /// What was shown of an account.
+    /// Makes the shown values of an account.
     public init(accountID: String, hash: String, secondFactorSetAt: Timestamp? = nil) {
         self.accountID = accountID
         self.hash = hash
@@ -77,29 +78,28 @@ public struct ShownPassword: Sendable, Equatable {
     }
 }
 
-/// What an account is to ask for beside its password.
+/// A change of the second factor beside an account's password.
 public struct FactorChange: Sendable {
-    /// Whose it is.
+    /// The account.
     public var accountID: String
-    /// A new secret for time-based codes; `nil` where only the recovery codes are new.
+    /// A new secret for time-based codes; `nil` if only the recovery codes are new.
     public var totp: TOTPRecord?
-    /// Recovery codes, by their HMACs, in place of those before.
+    /// Recovery codes, by their HMACs, in place of the former codes.
     public var recoveryCodes: [[UInt8]]
-    /// What was shown, which must still be the account's. `nil` where nobody was asked.
+    /// The shown values, which must still be the account's. `nil` if no proof was required.
     public var shown: ShownPassword?
-    /// The session in which it is changed: with a new secret everything that the account has authenticated outside of it
-    /// ends.
+    /// The session of the change. A new secret ends all authentications of the account outside this session.
     public var session: String?
-    /// What the trail says.
+    /// The audit event of the change.
     public var audit: AuditEvent
-    /// What the person's devices are told.
+    /// The notice for the person's devices.
     public var notice: NoticeRecord?
-    /// What the person is told by mail.
+    /// The letter to the person.
     public var mail: MailRecord?
     /// The change as its person can disown it; `nil` for a change that an operator makes.
     public var accountChange: AccountChangeRecord?
 
-    /// A change of these values.
+    /// Makes a change of these values.
     public init(
         accountID: String, totp: TOTPRecord?, recoveryCodes: [[UInt8]], shown: ShownPassword?, session: String? = nil,
         audit: AuditEvent, notice: NoticeRecord? = nil, mail: MailRecord? = nil,
@@ -119,22 +119,22 @@ public struct FactorChange: Sendable {
 
 /// The secret of an account's time-based codes (RFC 6238).
 public struct TOTPRecord: Sendable, Equatable {
-    /// Whose it is.
+    /// The account of the secret.
     public var accountID: String
     /// The secret. Sealed at rest.
     public var secret: SecretBytes
-    /// The hash under the HMAC, by the name that it has in an app's address.
+    /// The hash under the HMAC, by its name in an app's address.
     public var algorithm: String
-    /// Digits of a code.
+    /// The digits of a code.
     public var digits: Int
-    /// Seconds that a code is valid.
+    /// The seconds for which a code is valid.
     public var periodSeconds: Int64
-    /// When it was set.
+    /// The moment when the secret was set.
     public var setAt: Timestamp
-    /// The step of the last code that was taken: neither it nor one from before it counts again.
+    /// The step of the last code that was taken. Neither this code nor an earlier code counts again.
     public var lastStep: Int64?
 
-    /// A secret of these values.
+    /// Makes a secret of these values.
     public init(
         accountID: String, secret: SecretBytes, algorithm: String, digits: Int, periodSeconds: Int64, setAt: Timestamp,
         lastStep: Int64? = nil
@@ -149,18 +149,18 @@ public struct TOTPRecord: Sendable, Equatable {
     }
 }
 
-/// An account as far as its password, and what is asked for beside it, go.
+/// An account with its password and its second factor.
 public struct PasswordAccount: Sendable, Equatable {
     /// The account.
     public var account: AccountRecord
-    /// Its password, if it has one.
+    /// The account's password, if it has one.
     public var password: PasswordRecord?
-    /// The secret of its time-based codes, if it has one: then a password alone is not enough.
+    /// The secret of the account's time-based codes, if it has one. Then a password alone is not enough.
     public var totp: TOTPRecord?
-    /// How many recovery codes are left.
+    /// The number of recovery codes that are left.
     public var recoveryCodes: Int
 
-    /// An account with these.
+    /// Makes an account with these values.
     public init(account: AccountRecord, password: PasswordRecord?, totp: TOTPRecord?, recoveryCodes: Int) {
         self.account = account
         self.password = password
@@ -169,26 +169,26 @@ public struct PasswordAccount: Sendable, Equatable {
     }
 }
 
-/// How far somebody is who signs in by a password: the sign-in of one authorization request, with which it goes.
+/// The progress of a sign-in by a password for one authorization request. The record goes with the request.
 public struct PasswordSignInRecord: Sendable, Equatable {
     /// The authorization request.
     public var request: String
-    /// Whose password was right.
+    /// The account whose password was right.
     public var accountID: String
-    /// What was shown beside the password, if anything.
+    /// The second factor shown beside the password, if any.
     public var secondFactor: SecondFactor?
-    /// Whether a code is still missing.
+    /// `true` if a code is still missing.
     public var needsSecondFactor: Bool
-    /// Whether a new password is still missing.
+    /// `true` if a new password is still missing.
     public var needsNewPassword: Bool
-    /// When nothing was missing any more.
+    /// The moment when the sign-in was complete; `nil` before.
     public var finishedAt: Timestamp?
     /// The browser and its system in words. Sealed at rest.
     public var browser: String?
     /// The browser's network address. Sealed at rest.
     public var address: String?
 
-    /// What can be shown beside a password.
+    /// A second factor that can be shown beside a password.
     public enum SecondFactor: String, Sendable, CaseIterable {
         /// A time-based code.
         case totp
@@ -196,7 +196,7 @@ public struct PasswordSignInRecord: Sendable, Equatable {
         case recoveryCode = "recovery-code"
     }
 
-    /// A sign-in of these values.
+    /// Makes a sign-in of these values.
     public init(
         request: String, accountID: String, secondFactor: SecondFactor? = nil, needsSecondFactor: Bool,
         needsNewPassword: Bool, finishedAt: Timestamp? = nil, browser: String? = nil, address: String? = nil
@@ -212,9 +212,9 @@ public struct PasswordSignInRecord: Sendable, Equatable {
     }
 }
 
-/// A step of a sign-in by password, together with everything that it stands on.
+/// A step of a sign-in by password, together with all its conditions.
 public struct PasswordSignInStep: Sendable {
-    /// What is spent by it.
+    /// The codes that a step spends.
     public enum Spent: Sendable, Equatable {
         /// The time-based codes up to this step.
         case totp(step: Int64)
@@ -224,24 +224,24 @@ public struct PasswordSignInStep: Sendable {
 
     /// The sign-in after the step.
     public var record: PasswordSignInRecord
-    /// The sign-in before it; `nil` for a step that begins one, whatever was there.
+    /// The sign-in before the step; `nil` for a step that begins a sign-in, whatever was stored before.
     public var previous: PasswordSignInRecord?
-    /// The hash that was verified, which must still be the account's.
+    /// The verified hash, which must still be the account's.
     public var verifiedHash: String?
-    /// The password that takes the place of the account's.
+    /// The password that replaces the account's password.
     public var newPassword: PasswordRecord?
     /// The code that was shown.
     public var spent: Spent?
-    /// The attempt that was right, which is given back. `nil` where nothing was reserved.
+    /// The right attempt, which is given back; `nil` if no attempt was reserved.
     public var attempt: ReservedAttempt?
-    /// Where the person has signed in, if nothing is missing any more.
+    /// The person's browser and network, if the sign-in is complete.
     public var visit: KnownVisit?
-    /// What the trail says.
+    /// The audit events.
     public var audit: [AuditEvent]
-    /// What the person's devices are told.
+    /// The notices for the person's devices.
     public var notices: [NoticeRecord]
 
-    /// A step to `record`.
+    /// Makes a step to `record`.
     public init(
         to record: PasswordSignInRecord, from previous: PasswordSignInRecord? = nil, verifiedHash: String? = nil,
         newPassword: PasswordRecord? = nil, spent: Spent? = nil, audit: [AuditEvent] = [],

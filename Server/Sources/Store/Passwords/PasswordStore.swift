@@ -1,105 +1,111 @@
 public import _Primitives
 
-/// Keeps passwords, what is asked for beside them, and the sign-ins that they are used for.
+/// Keeps passwords, the second factors beside them, and the sign-ins that use them.
 public protocol PasswordStore: Sendable {
-    /// The account with this user name, as far as its password goes; `nil` where there is none.
+    /// Returns the account with this user name, with its password and second factor; `nil` if no account has the name.
     func passwordAccount(username: AccountName) async throws -> PasswordAccount?
 
-    /// The account with this identifier, as far as its password goes; `nil` where there is none.
+    /// Returns the account with this identifier, with its password and second factor; `nil` if none exists.
     func passwordAccount(id: String) async throws -> PasswordAccount?
 
-    /// Gives an account a password in place of what it had, and forgets the wrong attempts at both it and its codes, all that
-    /// were made in 30 days among them, and the browsers and networks that the account knows.
+    /// Sets an account's password in place of the former password. Forgets the wrong attempts at the password and at
+    /// its codes, all attempts of 30 days included, and the browsers and networks that the account knows. A change by a
+    /// mailed link also removes the account's links to other providers.
     ///
-    /// Must be one step. `false`, and nothing has changed, where there is no such account, or something that the change
-    /// stands on is not there any more.
+    /// Must be a single step. Returns `false`, and changes nothing, if the account does not exist, or a condition of
+    /// the change no longer holds.
     func setPassword(_ change: PasswordChange) async throws -> Bool
 
-    /// Takes the password of an account away, and ends all that the account has authenticated. `false` where there is no
-    /// such account, or it has no password.
+    /// Removes the password of an account, and ends all authentications of the account. Returns `false` if the account
+    /// does not exist, or has no password.
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// Gives an account a secret for time-based codes and recovery codes, or recovery codes alone, in place of what it had.
-    /// With a new secret ends what is under way of signing in by the password alone, and what the account has authenticated
-    /// in any other session than the change's own.
+    /// Sets an account's secret for time-based codes and its recovery codes, or the recovery codes alone, in place of
+    /// the former ones. A new secret ends unfinished sign-ins by the password alone, and the account's authentications
+    /// in all sessions but the change's own.
     ///
-    /// Must be one step. `false`, and nothing has changed, where there is no such account, what was shown is not there any
-    /// more, or codes are to go with a secret that the account does not have.
+    /// Must be a single step. Returns `false`, and changes nothing, if the account does not exist, the account no
+    /// longer has the shown values, or codes are to go with a secret that the account does not have.
     func setFactors(_ change: FactorChange) async throws -> Bool
 
-    /// Takes the secret for time-based codes and the recovery codes of an account away. `false` where it has none.
+    /// Removes the secret for time-based codes and the recovery codes of an account. Returns `false` if the account has
+    /// none.
     func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// Counts an attempt before anybody judges it, and answers whether it may be judged.
+    /// Counts an attempt before the attempt is judged. Returns `true` if the attempt may be judged.
     ///
-    /// `judge` is given the attempts in a row so far, and answers with the count that is to be kept and what the trail
-    /// says of it; `nil` where this one may not be made, and then nothing is written. Must be one step, durable before it
-    /// answers: of many at once each is given the count of the one before.
+    /// `judge` gets the attempts in a row so far, and returns the count to keep and the audit event. `judge` returns
+    /// `nil` if the attempt may not be made, and then nothing is written. Must be a single step, durable before it
+    /// answers: of many attempts at once each gets the count of the attempt before.
     ///
-    /// - Parameter mail: What is left in the outbox in the same step, where the attempt may be made and fewer letters wait
-    ///   than so many.
+    /// - Parameter mail: The letter that the same step leaves in the outbox, if the attempt may be made and fewer
+    ///   letters wait than the given number.
     func countAttempt(
         _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool
 
-    /// Reserves an attempt at a password before anybody judges it, and answers what `judge` has decided.
+    /// Reserves an attempt at a password before the attempt is judged, and returns the decision of `judge`.
     ///
-    /// `judge` is given what was attempted before. Must be one step, durable before it answers: of many at once each is
-    /// given what the one before has left. Where the attempt may not be made nothing is written.
+    /// `judge` gets the earlier attempts. Must be a single step, durable before it answers: of many attempts at once
+    /// each sees the result of the attempt before. If the attempt may not be made, nothing is written.
     ///
     /// - Parameters:
-    ///   - browser: The SHA-256 of the cookie that the browser shows; `nil` where it shows none.
+    ///   - browser: The SHA-256 of the cookie that the browser shows; `nil` without a cookie.
     ///   - day: The first day whose attempts count among all.
     func reserveAttempt(
         _ holder: AttemptHolder, browser: [UInt8]?, since day: Int64,
         judge: @escaping @Sendable (AttemptHistory) -> AttemptDecision
     ) async throws -> AttemptDecision
 
-    /// Gives an attempt back that nobody could judge. The one that made the count `kept` in a row stays counted there: the
-    /// trail has it for the first that is followed by a rest, and would have it again and again.
+    /// Gives back an attempt that could not be judged. The attempt that made the count `kept` in a row stays counted
+    /// there. The trail has an entry for the first attempt followed by a pause, and would otherwise repeat this entry
+    /// again and again.
     func giveBackAttempt(_ attempt: ReservedAttempt, unlessItMade kept: Int) async throws
 
-    /// Whether somebody has signed in to an account by its password before, from a network and in a browser: the moment of
-    /// the last time from there, and what is kept of the browser. `nil` for each that the account does not know.
+    /// Returns the earlier sign-ins to an account by its password from a network and in a browser: the moment of the
+    /// last sign-in from the network, and the record of the browser. Each part is `nil` if the account does not know
+    /// it.
     func knownVisit(
         accountID: String, network: String, browser: [UInt8]?
     ) async throws -> (network: Timestamp?, browser: KnownBrowserRecord?)
 
     /// Spends a mailed link to a new password without a new password: the account knows the browser from now on.
     ///
-    /// Must be one step. `false`, and nothing has changed, where there is no such link, or its account is locked or has no
-    /// password.
+    /// Must be a single step. Returns `false`, and changes nothing, if the link does not exist, or its account is
+    /// locked or has no password.
     func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool
 
-    /// Goes a step on in a sign-in, and forgets the wrong attempts in a row at what was right; those that another browser has
-    /// made stay where a known one was right while they rest. A password that was chosen has the account forget the browsers
-    /// and networks that it knows, and a visit has the account remember them.
+    /// Goes a step on in a sign-in, and forgets the wrong attempts in a row at the right password or code. If a known
+    /// browser was right while the account's attempts pause, the wrong attempts of other browsers stay. A newly chosen
+    /// password makes the account forget the browsers and networks that it knows. A visit makes the account remember
+    /// them.
     ///
-    /// Must be one step. `false`, and nothing has changed, where something that it stands on is not there any more: the
-    /// authorization request, the account or that it is not locked, the sign-in before it, the verified hash, or the code,
-    /// which somebody else has spent; or where the account has a second factor by now that the sign-in does not know of.
+    /// Must be a single step. Returns `false`, and changes nothing, if a condition of the step no longer holds. The
+    /// authorization request is gone, the account is gone or locked, the sign-in before it has changed, or the verified
+    /// hash is no longer the account's. Or another request has spent the code, or the account's second factor was set
+    /// or removed and the sign-in does not know it.
     func advance(_ step: PasswordSignInStep) async throws -> Bool
 
-    /// Takes what somebody who is signed in has shown of an account for a change of it: spends the code, and forgets the
-    /// wrong attempts at what was right.
+    /// Takes the password and code that a signed-in person has shown for a change of an account. Spends the code, and
+    /// forgets the wrong attempts at the right password and code.
     ///
-    /// Must be one step. `false`, and nothing has changed, where the account is gone or locked, has another password or
-    /// second factor by now, or somebody else has spent the code; or where a code is missing.
+    /// Must be a single step. Returns `false`, and changes nothing, if the account is gone or locked, has another
+    /// password or second factor by now, another request has spent the code, or a code is missing.
     func confirm(
         _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
     ) async throws -> Bool
 
-    /// The sign-in by password of an authorization request; `nil` where there is none.
+    /// Returns the sign-in by password of an authorization request; `nil` if none exists.
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord?
 
-    /// Forgets attempts in a row that are older than a moment, and the days before `day`, at most `limit` of each. Says how
-    /// many there were.
+    /// Forgets attempts in a row that are older than a moment, and the days before `day`, at most `limit` of each.
+    /// Returns the number of deleted rows.
     func deleteAttempts(before moment: Timestamp, day: Int64, limit: Int) async throws -> Int
 }
 
 extension PasswordStore {
-    /// Counts an attempt of which no mail comes.
+    /// Counts an attempt that leaves no mail.
     public func countAttempt(
         _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
@@ -108,19 +114,19 @@ extension PasswordStore {
 }
 
 extension AuditEvent.Kind {
-    // What a restore looks for in the trail.
+    // The kinds that a restore looks for in the trail.
 
-    /// An operator has given an account a password, for one sign-in.
+    /// An operator has set an account's password, for one sign-in.
     public static let passwordSet = Self(rawValue: "password-set")
-    /// An operator has given an account a password by its hash.
+    /// An operator has set an account's password by its hash.
     public static let passwordImported = Self(rawValue: "password-imported")
     /// A person has chosen a new password.
     public static let passwordChanged = Self(rawValue: "password-changed")
-    /// A person has chosen a new password in place of one that was forgotten, by a mailed link.
+    /// A person has chosen a new password in place of a forgotten password, by a mailed link.
     public static let passwordReset = Self(rawValue: "password-reset")
     /// A password was hashed anew, at a sign-in, by the present parameters.
     public static let passwordRehashed = Self(rawValue: "password-rehashed")
-    /// An operator has taken the password of an account away.
+    /// An operator has removed the password of an account.
     public static let passwordRemoved = Self(rawValue: "password-removed")
     /// An account has a new secret for time-based codes, and new recovery codes.
     public static let secondFactorSet = Self(rawValue: "second-factor-set")
@@ -131,7 +137,7 @@ extension AuditEvent.Kind {
     /// A recovery code was spent.
     public static let recoveryCodeSpent = Self(rawValue: "recovery-code-spent")
 
-    /// What tells that the password of an account, or what is asked for beside it, is another one.
+    /// The kinds that report a change of an account's password or of its second factor.
     public static let passwordChanges: [Self] = [
         .passwordSet, .passwordImported, .passwordChanged, .passwordReset, .passwordRehashed, .passwordRemoved,
         .secondFactorSet,

@@ -2,44 +2,46 @@ public import _Primitives
 
 /// Another provider by which people can sign in here (OpenID Connect, or plain OAuth 2.0), as an operator has set it up.
 public struct UpstreamProvider: Sendable, Equatable {
-    /// What the other provider speaks.
+    /// The protocol of the other provider.
     public enum Kind: String, Sendable, CaseIterable {
-        /// OpenID Connect: its addresses are discovered, and it signs who was authenticated and how.
+        /// OpenID Connect: the provider's addresses are discovered, and the provider signs the person's identity and
+        /// the authentication.
         case openID = "openid"
-        /// OAuth 2.0 alone: the person is whoever its userinfo says that the access token is of.
+        /// OAuth 2.0 alone: the person is the owner of the access token, by the provider's userinfo.
         case oauth2
     }
 
-    /// What becomes of somebody who comes from it for the first time.
+    /// The treatment of a person who comes from the provider for the first time.
     public enum Newcomers: String, Sendable, CaseIterable {
-        /// They are asked to connect the account that they have here, and nobody else gets in.
+        /// The person is asked to connect an existing account. Other people get no access.
         case refused
-        /// They get an account without a user name.
+        /// The person gets an account without a user name.
         case created
     }
 
-    /// How this server shows it who it is (`token_endpoint_auth_method`).
+    /// The method by which this server proves its identity to the provider (`token_endpoint_auth_method`).
     public enum Authentication: String, Sendable, CaseIterable {
         case secretBasic = "client_secret_basic"
         case secretPost = "client_secret_post"
-        /// By a statement that this server's own keys sign: the other one reads them where this server publishes them.
+        /// A statement that this server's own keys sign. The provider reads the keys at the address where this server
+        /// publishes them.
         case privateKeyJWT = "private_key_jwt"
         case none
 
-        /// Whether the two share a secret.
+        /// `true` if this server and the provider share a secret.
         public var needsSecret: Bool { self == .secretBasic || self == .secretPost }
     }
 
-    /// The addresses of one that says nothing of itself.
+    /// The addresses of a provider without discovery.
     public struct Endpoints: Sendable, Equatable {
-        /// Where browsers are sent.
+        /// The address that browsers are sent to.
         public var authorization: String
-        /// Where codes are exchanged.
+        /// The address at which codes are exchanged.
         public var token: String
-        /// Where it says whose an access token is.
+        /// The address at which the provider names the owner of an access token.
         public var userinfo: String
 
-        /// These addresses.
+        /// Makes endpoints of these addresses.
         public init(authorization: String, token: String, userinfo: String) {
             self.authorization = authorization
             self.token = token
@@ -47,30 +49,30 @@ public struct UpstreamProvider: Sendable, Equatable {
         }
     }
 
-    /// What a word of the other provider's for a level (`acr`) is worth here.
+    /// The translation of a provider's word for a level (`acr`) into a level of this server.
     public struct Level: Sendable, Equatable {
         /// The other provider's word.
         public var theirs: String
         /// A level of this server's table.
         public var ours: String
 
-        /// A translation.
+        /// Makes a translation.
         public init(theirs: String, ours: String) {
             self.theirs = theirs
             self.ours = ours
         }
     }
 
-    /// What is sent to it (`acr_values`) for a word that a client of the app sign-in service asks by (`acr`).
+    /// The words sent to the provider (`acr_values`) when a client of the app sign-in service requests a word (`acr`).
     public struct LevelRequest: Sendable, Equatable {
         /// The client's word.
         public var asked: String
         /// The other provider's words.
         public var sent: [String]
-        /// Its words for the second trip of whoever can be authenticated more surely there than they were.
+        /// The provider's words for the second trip of a person who can be authenticated more surely at the provider.
         public var raised: [String]
 
-        /// A translation.
+        /// Makes a translation.
         public init(asked: String, sent: [String], raised: [String] = []) {
             self.asked = asked
             self.sent = sent
@@ -78,12 +80,12 @@ public struct UpstreamProvider: Sendable, Equatable {
         }
     }
 
-    /// By what it is known that a person can be authenticated more surely there than they were: a claim, by its name or
-    /// with the value that it has then.
+    /// The sign that the provider can authenticate a person more surely than before: a claim, by its name alone or with
+    /// its value.
     public struct LevelHint: Sendable, Equatable {
         /// The name of the claim.
         public var claim: String
-        /// Its value as text; `nil` for any but `false`.
+        /// The value of the claim as text; `nil` for any value but `false`.
         public var value: String?
 
         /// Reads `NAME` or `NAME=VALUE`.
@@ -93,52 +95,54 @@ public struct UpstreamProvider: Sendable, Equatable {
             self.value = parts.count > 1 ? parts[1] : nil
         }
 
-        /// As ``init(text:)`` reads it.
+        /// The hint as ``init(text:)`` reads it.
         public var text: String { self.value.map { "\(self.claim)=\($0)" } ?? self.claim }
     }
 
-    /// By what operators, clients and addresses call it; it never changes.
+    /// The name that operators, clients and addresses use for the provider. The name never changes.
     public let name: String
-    /// By what people know it.
+    /// The name that people see.
     public var title: String
-    /// What it speaks.
+    /// The protocol of the provider.
     public let kind: Kind
-    /// Its identifier (`iss`): with a subject of its own it says who a person is. It never changes.
+    /// The provider's identifier (`iss`). Together with a subject of the provider it identifies a person. It never
+    /// changes.
     public let issuer: String
-    /// Where it is, for one without discovery.
+    /// The provider's addresses, for a provider without discovery.
     public var endpoints: Endpoints?
-    /// What this server is called there (`client_id`).
+    /// This server's name at the provider (`client_id`).
     public var clientID: String
-    /// How this server shows it who it is.
+    /// The method by which this server proves its identity to the provider.
     public var authentication: Authentication
-    /// The secret that the two share, where they do. Sealed at rest.
+    /// The secret that this server and the provider share; `nil` without a secret. Sealed at rest.
     public var secret: SecretBytes?
-    /// What it is asked for (`scope`).
+    /// The scopes that this server requests (`scope`).
     public var scopes: [String]
-    /// What its words for levels are worth here, the first one first.
+    /// The translations of the provider's words for levels; the first match counts.
     public var levels: [Level]
-    /// What an authentication there is worth of which it says no word that is translated.
+    /// The level of an authentication for which the provider states no translated word.
     public var usualLevel: String
-    /// The words that clients of the app sign-in service may ask it for, and what is sent for each; where there is none, any
-    /// that such a client has, and nothing is sent the first time.
+    /// The words that clients of the app sign-in service may request of the provider, with the words sent for each. If
+    /// the list is empty, such a client may request any of its words, and nothing is sent the first time.
     public var levelRequests: [LevelRequest] = []
-    /// The claim of its ID tokens that says how surely a person was authenticated.
+    /// The claim in the provider's ID tokens that states the level of the authentication.
     public var levelClaim = UpstreamProvider.usualLevelClaim
-    /// By what it is known that somebody can be authenticated more surely.
+    /// The sign that a person can be authenticated more surely; `nil` for no sign.
     public var levelHint: LevelHint?
-    /// Whether people who sign out of the app sign-in service are sent there to be signed out as well (OpenID Connect
-    /// RP-Initiated Logout 1.0).
+    /// `true` if people who sign out of the app sign-in service are sent to the provider to be signed out as well
+    /// (OpenID Connect RP-Initiated Logout 1.0).
     public var signsOut = false
-    /// What becomes of people who come for the first time.
+    /// The treatment of people who come for the first time.
     public var newcomers: Newcomers
-    /// The domains of e-mail addresses that it decides about: of those alone its word counts that an address is a person's.
+    /// The domains of e-mail addresses that the provider decides about. The provider's statement that an address is a
+    /// person's counts for these domains alone.
     public var emailDomains: [String]
-    /// By which member of its userinfo a person is told from all others, for one that speaks OAuth 2.0 alone.
+    /// The member of the userinfo that distinguishes a person from all others, for a provider with OAuth 2.0 alone.
     public var subjectClaim: String
-    /// When it was added.
+    /// The moment when the provider was added.
     public let createdAt: Timestamp
 
-    /// A provider of these values.
+    /// Makes a provider of these values.
     public init(
         name: String, title: String, kind: Kind, issuer: String, endpoints: Endpoints? = nil, clientID: String,
         authentication: Authentication = .secretBasic, secret: SecretBytes? = nil, scopes: [String] = ["openid"],
@@ -162,18 +166,18 @@ public struct UpstreamProvider: Sendable, Equatable {
         self.createdAt = createdAt
     }
 
-    /// Whether it shares the same secret with this server, or none either. Compares in constant time.
+    /// Returns `true` if both providers have the same secret, or neither has a secret. Compares in constant time.
     public func hasSameSecret(as other: UpstreamProvider) -> Bool {
         func bytes(_ provider: UpstreamProvider) -> [UInt8] { provider.secret?.withBytes { Array($0) } ?? [] }
         return constantTimeEqual(bytes(self), bytes(other))
     }
 
-    /// The claim of OpenID Connect that says how surely a person was authenticated.
+    /// The claim of OpenID Connect that states the level of the authentication.
     public static let usualLevelClaim = "acr"
 
-    /// The word by which sign-in methods and authentications name a provider.
+    /// Returns the word by which sign-in methods and authentications name a provider.
     public static func method(of name: String) -> String { Self.methodPrefix + name }
 
-    /// What such a word begins with.
+    /// The prefix of such a word.
     public static let methodPrefix = "provider:"
 }

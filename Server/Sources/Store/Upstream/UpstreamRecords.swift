@@ -1,6 +1,6 @@
 public import _Primitives
 
-/// Who somebody is at another provider. Issuer and subject alone say it: an e-mail address never does.
+/// A person's identity at another provider. Only issuer and subject identify the person: an e-mail address never does.
 public struct UpstreamIdentity: Sendable, Equatable {
     /// The provider, by its name here.
     public let provider: String
@@ -9,7 +9,7 @@ public struct UpstreamIdentity: Sendable, Equatable {
     /// The person, by the provider's own identifier. Sealed at rest.
     public let subject: String
 
-    /// An identity of these values.
+    /// Makes an identity of these values.
     public init(provider: String, issuer: String, subject: String) {
         self.provider = provider
         self.issuer = issuer
@@ -17,18 +17,18 @@ public struct UpstreamIdentity: Sendable, Equatable {
     }
 }
 
-/// That a person of another provider is the person of an account here.
+/// The connection between a person of another provider and an account here.
 public struct UpstreamLink: Sendable, Equatable {
-    /// 128 random bits as base64url. It opens nothing.
+    /// 128 random bits as base64url. The identifier opens nothing.
     public let id: String
-    /// Who it is there.
+    /// The person's identity at the provider.
     public let identity: UpstreamIdentity
-    /// Who it is here.
+    /// The person's account here.
     public let accountID: String
-    /// Since when.
+    /// The moment when the connection was made.
     public let createdAt: Timestamp
 
-    /// A link of these values.
+    /// Makes a link of these values.
     public init(id: String, identity: UpstreamIdentity, accountID: String, createdAt: Timestamp) {
         self.id = id
         self.identity = identity
@@ -37,7 +37,7 @@ public struct UpstreamLink: Sendable, Equatable {
     }
 }
 
-/// A browser's way to another provider and back, for one authorization request.
+/// A browser's trip to another provider and back, for one authorization request.
 public struct UpstreamTrip: Sendable, Equatable {
     /// The authorization request, which the browser started.
     public let request: String
@@ -47,16 +47,16 @@ public struct UpstreamTrip: Sendable, Equatable {
     public let stateDigest: [UInt8]
     /// The secret behind the code's challenge (PKCE). Sealed at rest.
     public let verifier: SecretBytes
-    /// What the ID token must repeat. Sealed at rest.
+    /// The nonce that the ID token must repeat. Sealed at rest.
     public let nonce: SecretBytes
-    /// Whether the person has been there once for this request, and not surely enough.
+    /// `true` if the person has made a trip for this request before, and was not authenticated surely enough.
     public let isSecond: Bool
-    /// When it began.
+    /// The moment when the trip began.
     public let begunAt: Timestamp
-    /// From then on the browser comes too late.
+    /// The moment from which the browser comes too late.
     public let expiresAt: Timestamp
 
-    /// A trip of these values.
+    /// Makes a trip of these values.
     public init(
         request: String, provider: String, stateDigest: [UInt8], verifier: SecretBytes, nonce: SecretBytes,
         isSecond: Bool, begunAt: Timestamp, expiresAt: Timestamp
@@ -72,24 +72,24 @@ public struct UpstreamTrip: Sendable, Equatable {
     }
 }
 
-/// What a trip has come to: somebody whom the other provider has authenticated.
+/// The result of a trip: a person whom the other provider has authenticated.
 public struct UpstreamArrival: Sendable, Equatable {
     /// The authorization request.
     public var request: String
-    /// Who it is there.
+    /// The person's identity at the provider.
     public var identity: UpstreamIdentity
-    /// When the other provider authenticated the person.
+    /// The moment when the other provider authenticated the person.
     public var at: Timestamp
-    /// What that is worth here (`acr`).
+    /// The level of the authentication here (`acr`).
     public var acr: String
-    /// How it says that it did it, in words of RFC 8176.
+    /// The provider's own statement of its methods, in words of RFC 8176.
     public var amr: [String]
     /// The browser and its system in words. Sealed at rest.
     public var browser: String?
     /// The browser's network address. Sealed at rest.
     public var address: String?
 
-    /// An arrival of these values.
+    /// Makes an arrival of these values.
     public init(
         request: String, identity: UpstreamIdentity, at: Timestamp, acr: String, amr: [String],
         browser: String? = nil, address: String? = nil
@@ -104,16 +104,16 @@ public struct UpstreamArrival: Sendable, Equatable {
     }
 }
 
-/// A sign-in by another provider that lacks nothing any more.
+/// A complete sign-in by another provider.
 public struct UpstreamSignIn: Sendable, Equatable {
-    /// What the trip has come to.
+    /// The result of the trip.
     public let arrival: UpstreamArrival
-    /// Who it is here.
+    /// The person's account here.
     public let accountID: String
-    /// When the browser was back.
+    /// The moment when the browser was back.
     public let finishedAt: Timestamp
 
-    /// A sign-in of these values.
+    /// Makes a sign-in of these values.
     public init(arrival: UpstreamArrival, accountID: String, finishedAt: Timestamp) {
         self.arrival = arrival
         self.accountID = accountID

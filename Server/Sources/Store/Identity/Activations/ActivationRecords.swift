@@ -1,23 +1,23 @@
 public import _Primitives
 
-/// The failed attempts of one activation as they are on record; the rules are the engine's (`Lockout`).
+/// The recorded failed attempts of one activation. The engine has the rules (`Lockout`).
 public struct LockoutRecord: Sendable, Equatable {
-    /// Attempts that failed, one after the other.
+    /// The number of failed attempts in a row.
     public var failuresInARow: Int
-    /// When attempts failed, in the window that counts, the oldest first.
+    /// The moments of failed attempts in the window that counts, the oldest first.
     public var failures: [Timestamp]
-    /// Until when nothing is judged.
+    /// The moment until which no attempt is judged.
     public var lockedUntil: Timestamp?
-    /// Whether the activation is disabled for good.
+    /// `true` if the activation is disabled for good.
     public var isPermanent: Bool
-    /// SHA-256 of the request whose attempt is being verified, and when it was counted.
+    /// The attempt that is being verified, by the SHA-256 of its request, with the moment of its count; `nil` for none.
     public var reservation: Reservation?
 
     /// An attempt that counts as failed until it is known to be right.
     public struct Reservation: Sendable, Equatable {
         /// SHA-256 of the request.
         public var request: [UInt8]
-        /// When it was counted.
+        /// The moment when the attempt was counted.
         public var at: Timestamp
 
         /// Describes an attempt.
@@ -27,7 +27,7 @@ public struct LockoutRecord: Sendable, Equatable {
         }
     }
 
-    /// No attempt, or what a row has.
+    /// Makes a record; by default without any attempt.
     public init(
         failuresInARow: Int = 0, failures: [Timestamp] = [], lockedUntil: Timestamp? = nil, isPermanent: Bool = false,
         reservation: Reservation? = nil
@@ -40,23 +40,23 @@ public struct LockoutRecord: Sendable, Equatable {
     }
 }
 
-/// A device registration that has an identity: one personalised app. Its identifier is its device's.
+/// A device registration with an identity: one personalised app. Its identifier is its device's.
 public struct ActivationRecord: Sendable, Equatable {
-    /// The device, with the name that the person gave it.
+    /// The device, with the person's name for it.
     public var device: DeviceRecord
-    /// The key that the device signs for itself with: a P-256 point, whole (65 bytes), or compressed where it was kept before
-    /// that. Sealed at rest.
+    /// The key that the device signs for itself with: a P-256 point, whole (65 bytes), or compressed if an earlier
+    /// version kept it. Sealed at rest.
     public var signingKey: [UInt8]
-    /// The key that is sealed to: a P-256 point, compressed. Sealed at rest.
+    /// The key that messages to the device are sealed to: a P-256 point, compressed. Sealed at rest.
     public var encryptionKey: [UInt8]
-    /// Which PIN is in force; `nil` for an activation without one.
+    /// The version of the PIN in force; `nil` for an activation without a PIN.
     public var pinVersion: UInt32?
-    /// Its failed attempts.
+    /// The activation's failed attempts.
     public var lockout: LockoutRecord
-    /// When its factors were accepted last.
+    /// The moment when the activation's factors were last accepted.
     public var lastUsedAt: Timestamp?
 
-    /// Whether it may authenticate: its device is active, and it is not disabled.
+    /// `true` if the activation may authenticate: its device is active, and the activation is not disabled.
     public var isActive: Bool { self.device.isActive && !self.lockout.isPermanent }
 
     /// Describes an activation.
@@ -73,50 +73,52 @@ public struct ActivationRecord: Sendable, Equatable {
     }
 }
 
-/// The offer to personalise an app: what stands behind an activation's code until it was used.
+/// The offer to personalise an app: the record behind an activation's code until the code was used.
 public struct PendingActivationRecord: Sendable, Equatable {
-    /// How far it is.
+    /// The state of an offer.
     public enum State: Int, Sendable, CaseIterable {
         /// The code can be used.
         case offered = 1
-        /// It became an activation.
+        /// The offer became an activation.
         case enrolled = 2
-        /// Its account went into another one.
+        /// The offer's account was merged into another account.
         case merged = 3
-        /// An operator or the person took it back, or its PIN was wrong too often.
+        /// An operator or the person revoked the offer, or its PIN was wrong too often.
         case revoked = 4
     }
 
-    /// What the key of its PIN is bound to, and what the activation will be called: 16 bytes and more as base64url.
+    /// The offer's identifier, and later the activation's. The key of the PIN is bound to it. 16 bytes and more as
+    /// base64url.
     public var id: String
-    /// Whose activation it will be.
+    /// The account that the activation will belong to.
     public var accountID: String
-    /// How far it is.
+    /// The state of the offer.
     public var state: State
     /// SHA-256 of the claim that the code's secret gives.
     public var claimDigest: [UInt8]
-    /// The public key of the activation's PIN: a P-256 point, compressed. Sealed at rest, and gone once it was used.
+    /// The public key of the activation's PIN: a P-256 point, compressed. Sealed at rest, and erased once the offer was
+    /// used.
     public var pinKey: [UInt8]
-    /// How the PIN became the key: a JSON object.
+    /// The parameters by which the PIN became the key: a JSON object.
     public var pinParameters: String
-    /// What the device is to be called. Sealed at rest.
+    /// The name for the device. Sealed at rest.
     public var name: String?
-    /// The invitation that it came with.
+    /// The invitation that the offer came with.
     public var inviteID: String?
     /// The code, for as long as a letter that carries it waits to be sent. Sealed at rest.
     public var letter: String?
-    /// What the next proof of the PIN has to be made over.
+    /// The challenge for the next proof of the PIN.
     public var challenge: String
-    /// SHA-256 of the token that a proof has earned, with the thumbprint of the key that the proof has named. What a version
-    /// of before has written, without a key, is no token's: the PIN is proven again.
+    /// SHA-256 of the token that a proof has earned, with the thumbprint of the key that the proof has named. A digest
+    /// from an earlier version, without a key, matches no token: the PIN is proven again.
     public var tokenDigest: [UInt8]?
-    /// Until when the token is good.
+    /// The moment when the token expires.
     public var tokenUntil: Timestamp?
-    /// Its failed attempts.
+    /// The offer's failed attempts.
     public var lockout: LockoutRecord
-    /// When it was made.
+    /// The moment when the offer was made.
     public var createdAt: Timestamp
-    /// Until when the code can be used.
+    /// The moment when the code expires.
     public var expiresAt: Timestamp
 
     /// Describes an offer.

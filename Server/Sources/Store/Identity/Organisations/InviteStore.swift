@@ -2,13 +2,13 @@ public import _Primitives
 
 /// An invitation to an organisation, to a service, or to both.
 public struct InviteRecord: Sendable, Equatable {
-    /// What became of an invitation. That its time is over says ``InviteRecord/expiresAt``.
+    /// The state of an invitation. ``InviteRecord/expiresAt`` says whether its time is over.
     public enum State: String, Sendable, CaseIterable {
-        /// Nobody has accepted it.
+        /// The invitation is not accepted yet.
         case open
-        /// Somebody has.
+        /// The invitation was accepted.
         case accepted
-        /// An operator has taken it back.
+        /// An operator has revoked the invitation.
         case revoked
     }
 
@@ -16,7 +16,7 @@ public struct InviteRecord: Sendable, Equatable {
     public struct Place: Sendable, Equatable {
         /// The service, by its client's identifier.
         public var service: String
-        /// The role there, by its identifier.
+        /// The role at the service, by its identifier.
         public var role: String
 
         /// Names a role at a service.
@@ -28,28 +28,30 @@ public struct InviteRecord: Sendable, Equatable {
 
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// The organisation that whoever accepts it becomes a member of.
+    /// The organisation that the accepting account becomes a member of.
     public var organisation: String?
-    /// The role that they get.
+    /// The role that the accepting account gets.
     public var place: Place?
-    /// Who is invited. Sealed at rest, and found by its code.
+    /// The invited e-mail address. Sealed at rest, and found by its code.
     public var email: String
-    /// The account that was made for whoever has no other: it becomes theirs with its first activation, or goes where they
-    /// have one already. `nil` where an account with that address was there.
+    /// The account made for an invited person without an account. The account becomes the person's with its first
+    /// activation. If the person already has an account, the provisional account goes. `nil` if an account with the
+    /// address existed.
     public var provisionalAccountID: String?
-    /// What became of it.
+    /// The state of the invitation.
     public var state: State
-    /// The account that accepted it.
+    /// The account that accepted the invitation; `nil` before.
     public var acceptedBy: String?
-    /// When it was made.
+    /// The moment when the invitation was made.
     public var createdAt: Timestamp
-    /// Until when it can be accepted.
+    /// The moment when the invitation expires.
     public var expiresAt: Timestamp
-    /// Whether whoever is invited has asked for it, and no operator has. Then it gives a role to nobody of whom an operator has
-    /// said which roles they have, and to nobody whom the service would not take as a newcomer when it is accepted.
+    /// `true` if the invited person requested the invitation, and no operator made it. Then the invitation gives no
+    /// role to a person whose roles an operator has set. It also gives no role to a person whom the service would not
+    /// take as a newcomer when the invitation is accepted.
     public var isAskedFor: Bool
 
-    /// An invitation that nobody has accepted yet. It names an organisation, a role or both.
+    /// Makes an invitation that is not accepted yet. It names an organisation, a role or both.
     public init(
         id: String, organisation: String?, place: Place?, email: String, provisionalAccountID: String? = nil,
         createdAt: Timestamp, expiresAt: Timestamp, isAskedFor: Bool = false
@@ -66,97 +68,103 @@ public struct InviteRecord: Sendable, Equatable {
     }
 }
 
-/// Why an invitation is not accepted.
+/// The reason why an invitation is not accepted.
 public enum InviteRefusal: Error, Equatable {
-    /// There is none.
+    /// The invitation does not exist.
     case unknown
-    /// Somebody has accepted it, or it was taken back.
+    /// The invitation was accepted or revoked.
     case consumed
-    /// Its time is over.
+    /// The time of the invitation is over.
     case expired
-    /// The account has not the address that was invited, or nobody has seen to it that it is the account's.
+    /// The account does not have the invited address, or the address is not verified as the account's.
     case notInvited
-    /// The account is the provisional one, is gone, or has no room for another address, or the invitation has none that could
-    /// go into another: it is locked, or somebody's.
+    /// The accounts cannot be merged. Either the account is the provisional account, is gone, or has no room for
+    /// another address. Or the invitation has no account that could be merged into another: its account is locked, or
+    /// already belongs to a person.
     case notMergeable
 }
 
-/// How many invitations there can be when one is added.
+/// The bounds on the number of invitations when an invitation is added.
 public struct InviteBounds: Sendable {
-    /// Those that are open, all together.
+    /// The largest number of open invitations.
     public var open: Int
-    /// Those that one address was sent since a moment, open or not; `nil` is no bound.
+    /// The largest number of invitations, open or not, to one address since a moment; `nil` for no bound.
     public var ofAddress: (most: Int, since: Timestamp)?
 
-    /// Bounds; by default an address can have as many as there can be.
+    /// Makes bounds; by default without a bound for an address.
     public init(open: Int, ofAddress: (most: Int, since: Timestamp)? = nil) {
         self.open = open
         self.ofAddress = ofAddress
     }
 }
 
-/// Keeps invitations, and does what accepting one means. Each method is one step, with its audit event.
+/// Keeps invitations, and carries out their acceptance. Each method is one step, with its audit event.
 ///
-/// There are three ways to accept: the account that has the invited address says so; the provisional account gets its first
-/// activation, in whose step it is accepted (``OfferChange/enrolled``); or the provisional account goes into one that its
-/// person has already (``IdentityChange/merge``).
+/// An invitation is accepted in three ways:
+///
+/// - The account with the invited address accepts it.
+/// - The provisional account gets its first activation, and the same step accepts the invitation
+///   (``OfferChange/enrolled``).
+/// - The provisional account is merged into an account that its person already has (``IdentityChange/merge``).
 public protocol InviteStore: Sendable {
-    /// Adds an invitation and, where it has one, its provisional account, and leaves its letter. Says whether the letter was
-    /// left: it is not where `most` wait already.
+    /// Adds an invitation, with its provisional account if any, and leaves its letter. Returns `true` if the letter was
+    /// left. The letter is not left if `most` letters wait already.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the organisation, the service or the role is not there, and
-    /// ``StoreError/Code/conflict`` where there are as many as can be.
+    /// Throws ``StoreError/Code/notFound`` if the organisation, the service or the role does not exist, and
+    /// ``StoreError/Code/conflict`` if the bounds are reached.
     func addInvite(
         _ invite: InviteRecord, provisional: AccountRecord?, within bounds: InviteBounds,
         leaving mail: (MailRecord, most: Int)?,
         audit: AuditEvent
     ) async throws -> Bool
 
-    /// The invitation of that identifier, whatever became of it.
+    /// Returns the invitation with the identifier, in any state; `nil` if none exists.
     func invite(_ id: String) async throws -> InviteRecord?
 
-    /// The invitation that an account was made for, whatever became of it.
+    /// Returns the invitation that an account was made for, in any state; `nil` if there is no such invitation.
     func invite(provisionalAccountID: String) async throws -> InviteRecord?
 
-    /// Invitations, the newest first, before the one of that identifier, at most `limit`; of an address alone where one is
-    /// named.
+    /// Returns invitations, the newest first, before the invitation with the identifier `before`, at most `limit`. If
+    /// `email` is set, returns only the invitations of that address.
     func invites(email: String?, before: String?, limit: Int) async throws -> [InviteRecord]
 
-    /// The accounts that have an address of which somebody has seen to it that it is theirs, at most `limit`.
+    /// Returns the accounts that have `address` as a verified address, at most `limit`.
     func accounts(verifiedEmail address: String, limit: Int) async throws -> [String]
 
-    /// Accepts an invitation for an account that has the invited address. For the account that has accepted it before it does
-    /// nothing. Throws ``InviteRefusal``.
+    /// Accepts an invitation for an account that has the invited address. Does nothing for the account that has already
+    /// accepted it. Throws ``InviteRefusal``.
     func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws
 
-    /// Takes an open invitation back, and its provisional account with it. `false` where there is no open one.
+    /// Revokes an open invitation, and deletes its provisional account. Returns `false` if there is no open invitation
+    /// with the identifier.
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Has an invitation that is open at the event's moment end later. `false` where there is no such one, and where it ends
-    /// later than that already.
+    /// Extends an invitation that is open at the event's moment. Returns `false` if there is no such invitation, or if
+    /// the invitation already ends later.
     func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes the provisional accounts of invitations whose time was over at `now`, and invitations whose time was over
-    /// before `endedBefore`, at most `limit` of each. Returns how many.
+    /// Deletes the provisional accounts of invitations whose time was over at `now`, and invitations whose time was
+    /// over before `endedBefore`, at most `limit` of each. Returns the number of deleted rows.
     func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
 }
 
-/// An invitation's provisional account that goes into the account of those who have proved both: the invitation's PIN and
-/// secret, and their own factors. Its membership and role are that account's from then on, which has one address more that
-/// nobody has seen to yet, and the provisional account goes with all that was made for it.
+/// The merge of an invitation's provisional account into the account of a person who has proved both: the invitation's
+/// PIN and secret, and the person's own factors. The person's account gets the membership and the role, and one address
+/// more, which is not verified yet. The provisional account is deleted with everything made for it.
 ///
-/// It is done in the step that judges the factors (``IdentityChange/merge``).
+/// The merge is done in the step that judges the factors (``IdentityChange/merge``).
 public struct InviteMerge: Sendable {
     /// The invitation.
     public var invite: String
-    /// The digest of what the proof of the invitation's PIN has earned. A code that was taken back or made anew since has
-    /// another one, or none, and nothing is merged by it.
+    /// The digest of the token that the proof of the invitation's PIN has earned. A code that was revoked or made anew
+    /// since has another digest, or none, and merges nothing.
     public var tokenDigest: [UInt8]
-    /// What the address is called: random, 16 bytes as base64url.
+    /// The identifier of the new address: random, 16 bytes as base64url.
     public var addressID: String
-    /// The most addresses that an account has beside its first one. Where there is no room, nothing of the step is done.
+    /// The largest number of addresses that an account has beside its first address. Without room, nothing of the step
+    /// is done.
     public var addresses: Int
-    /// What the trail keeps, with the moment of the merge.
+    /// The audit event, with the moment of the merge.
     public var audit: AuditEvent
 
     /// Describes a merge.
@@ -169,15 +177,15 @@ public struct InviteMerge: Sendable {
     }
 }
 
-/// An address that an account has beside its first one.
+/// An additional address of an account, beside its first address.
 public struct AdditionalEmail: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
     /// The address. Sealed at rest.
     public var address: String
-    /// Whether somebody has seen to it that the address is the person's.
+    /// `true` if the address was verified as the person's.
     public var isVerified: Bool
-    /// When it came.
+    /// The moment when the address was added.
     public var createdAt: Timestamp
 
     /// Describes an address.
@@ -189,42 +197,43 @@ public struct AdditionalEmail: Sendable, Equatable {
     }
 }
 
-/// Keeps addresses that accounts have beside their first one. They find the person of an invitation, and nothing is mailed
-/// to them but the link by which that person confirms one (``MailStore/confirmAddress(byLink:values:audit:)``).
+/// Keeps the additional addresses of accounts. These addresses find the person of an invitation. The only mail to an
+/// additional address is the link for confirming the address (``MailStore/confirmAddress(byLink:values:audit:)``).
 public protocol AdditionalEmailStore: Sendable {
-    /// The addresses of an account, the oldest first.
+    /// Returns the additional addresses of an account, the oldest first.
     func additionalEmails(accountID: String) async throws -> [AdditionalEmail]
 
-    /// Adds an address. `false` where there is no such account. Throws ``StoreError/Code/conflict`` where it has `limit`, or
-    /// has this one.
+    /// Adds an address. Returns `false` if the account does not exist. Throws ``StoreError/Code/conflict`` if the
+    /// account has `limit` addresses, or already has this address.
     func addEmail(_ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent) async throws -> Bool
 
-    /// Says whether an address is the person's. `false` where the account has no such address. Where it is not, no value of
-    /// `email` that is that address is verified any more, unless it is the account's first one as well, and verified as that.
+    /// Sets whether an address is verified as the person's. Returns `false` if the account has no such address. If the
+    /// address is no longer verified, values of `email` with this address are no longer verified either, unless it is
+    /// also the account's first address, and verified as that.
     func setEmailVerified(_ isVerified: Bool, id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes an address. `false` where the account has no such address. No value of `email` that is that address is
-    /// verified any more, unless it is the account's first one as well, and verified as that.
+    /// Deletes an address. Returns `false` if the account has no such address. Values of `email` with this address are
+    /// no longer verified, unless it is also the account's first address, and verified as that.
     func removeEmail(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 }
 
 extension AuditEvent.Kind {
-    /// Somebody was invited; the detail is the invitation's identifier.
+    /// A person was invited; the detail is the invitation's identifier.
     public static let inviteAdded = Self(rawValue: "invite-added")
     /// An invitation was accepted; the detail is its identifier.
     public static let inviteAccepted = Self(rawValue: "invite-accepted")
     /// An invitation can be accepted for longer; the detail is its identifier.
     public static let inviteProlonged = Self(rawValue: "invite-prolonged")
-    /// An invitation was taken back; the detail is its identifier.
+    /// An invitation was revoked; the detail is its identifier.
     public static let inviteRevoked = Self(rawValue: "invite-revoked")
-    /// The time of an invitation was over, and its provisional account, whom the entry is about, went; the detail is the
-    /// invitation's identifier.
+    /// The time of an invitation was over, and its provisional account was deleted. The entry is about this account;
+    /// the detail is the invitation's identifier.
     public static let inviteExpired = Self(rawValue: "invite-expired")
-    /// An invitation's account went into another; the detail is the invitation's identifier.
+    /// An invitation's account was merged into another account; the detail is the invitation's identifier.
     public static let accountMerged = Self(rawValue: "account-merged")
     /// An account has a further e-mail address; the detail is the address's identifier.
     public static let additionalEmailAdded = Self(rawValue: "additional-email-added")
-    /// There is another word on whether a further address is the person's; the detail is the address's identifier.
+    /// The verification of a further address was changed; the detail is the address's identifier.
     public static let additionalEmailChanged = Self(rawValue: "additional-email-changed")
     /// An account has lost a further e-mail address; the detail is the address's identifier.
     public static let additionalEmailRemoved = Self(rawValue: "additional-email-removed")

@@ -1,12 +1,12 @@
 public import _Primitives
 
-/// People whom a service can keep itself to.
+/// A group of people to whom a service can be restricted.
 public struct OrganisationRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// What operators call it; unique.
+    /// The operators' name for the organisation; unique.
     public var name: String
-    /// When it was added.
+    /// The moment when the organisation was added.
     public var createdAt: Timestamp
 
     /// Describes an organisation.
@@ -17,42 +17,44 @@ public struct OrganisationRecord: Sendable, Equatable {
     }
 }
 
-/// Keeps organisations and who is in them.
+/// Keeps organisations and their members.
 public protocol OrganisationStore: Sendable {
-    /// Adds an organisation. Throws ``StoreError/Code/conflict`` where its name is taken, or there are `limit`.
+    /// Adds an organisation. Throws ``StoreError/Code/conflict`` if its name is taken, or if `limit` organisations
+    /// exist.
     func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws
 
-    /// The organisation of that identifier; `nil` where there is none.
+    /// Returns the organisation with the identifier; `nil` if none exists.
     func organisation(_ id: String) async throws -> OrganisationRecord?
 
-    /// The organisation of that name; `nil` where there is none.
+    /// Returns the organisation with the name; `nil` if none exists.
     func organisation(named name: String) async throws -> OrganisationRecord?
 
-    /// All organisations, by their names. There are never more than the limit of
+    /// Returns all organisations, by their names. There are never more than the limit of
     /// ``addOrganisation(_:limit:audit:)``.
     func organisations() async throws -> [OrganisationRecord]
 
-    /// Calls an organisation otherwise. `false` where there is none. Throws ``StoreError/Code/conflict`` where the name is
-    /// another's.
+    /// Renames an organisation. Returns `false` if it does not exist. Throws ``StoreError/Code/conflict`` if the name
+    /// belongs to another organisation.
     func renameOrganisation(_ id: String, to name: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes an organisation with its memberships and invitations. `false` where there is none.
+    /// Deletes an organisation with its memberships and invitations. Returns `false` if it does not exist.
     ///
-    /// Throws ``StoreError/Code/conflict`` where a service keeps itself to it: without it everybody could come, or nobody.
+    /// Throws ``StoreError/Code/conflict`` if a service is restricted to the organisation: without the organisation
+    /// everybody could use the service, or nobody.
     func removeOrganisation(_ id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Makes an account a member. Says whether it was none. Throws ``StoreError/Code/notFound`` where there is no such
-    /// account or organisation.
+    /// Makes an account a member. Returns `true` if the account was no member before. Throws
+    /// ``StoreError/Code/notFound`` if the account or the organisation does not exist.
     func addMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool
 
-    /// Ends an account's membership. Says whether it was one.
+    /// Ends an account's membership. Returns `true` if the account was a member.
     func removeMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool
 
-    /// Members by their accounts' identifiers, in their order, after the account `after` (from the start where `nil`), at
-    /// most `limit`.
+    /// Returns members by their accounts' identifiers, in their order, after the account `after` (`nil` for the start),
+    /// at most `limit`.
     func members(organisation: String, after: String?, limit: Int) async throws -> [String]
 
-    /// The organisations that an account is a member of, by their names.
+    /// Returns the organisations that an account is a member of, by their names.
     func organisations(accountID: String) async throws -> [OrganisationRecord]
 }
 

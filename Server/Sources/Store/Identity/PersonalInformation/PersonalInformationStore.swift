@@ -1,75 +1,79 @@
 public import PersonalInformation
 public import _Primitives
 
-/// Keeps what accounts have of the attributes that services ask for, and which value each service gets.
+/// Keeps the values that accounts have of the attributes that services request, and the value that each service gets.
 ///
-/// Of an attribute's values exactly one is primary: the first that comes, until another is made it; where it goes, the
-/// oldest that is left.
+/// Exactly one of an attribute's values is primary: the first value, until another value is made primary. If the
+/// primary value is deleted, the oldest remaining value becomes primary.
 public protocol PersonalInformationStore: Sendable {
-    /// Adds a value to an account, with the audit event. `false` where there is no such account.
+    /// Adds a value to an account, with the audit event. Returns `false` if the account does not exist.
     ///
-    /// Throws ``StoreError/Code/conflict`` where the attribute has `limit` values.
+    /// Throws ``StoreError/Code/conflict`` if the attribute has `limit` values.
     func addPersonalValue(_ value: PersonalValueRecord, accountID: String, limit: Int, audit: AuditEvent) async throws
         -> Bool
 
-    /// Changes a value of an account, with the audit event. `false` where it has no such value.
+    /// Changes a value of an account, with the audit event. Returns `false` if the account has no such value.
     func changePersonalValue(_ id: String, accountID: String, to change: PersonalValueChange, audit: AuditEvent)
         async throws -> Bool
 
-    /// Deletes a value of an account, with the audit event. `false` where it has no such value. No service that got it gets
-    /// another: the person is asked again.
+    /// Deletes a value of an account, with the audit event. Returns `false` if the account has no such value. A service
+    /// that got the value gets no other value: the person is asked again.
     func removePersonalValue(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// What the account has, values and all: by attribute in their order, the primary value first, then the oldest.
+    /// Returns all values of the account: by attribute in their order, the primary value first, then the oldest.
     func personalValues(accountID: String) async throws -> [PersonalValueRecord]
 
-    /// What the account has of these attributes, without opening a value, in the order of ``personalValues(accountID:)``.
+    /// Returns the account's values of these attributes, without opening a value, in the order of
+    /// ``personalValues(accountID:)``.
     func personalAliases(accountID: String, attributes: Set<PersonalAttribute>) async throws -> [PersonalAlias]
 
-    /// The values of an account that these identifiers stand for, one of each attribute. What the account has not, or has
-    /// of another attribute, is left out.
+    /// Returns the values of an account with these identifiers, one for each attribute. A value that the account does
+    /// not have, or has for another attribute, is left out.
     func personalValues(_ ids: [PersonalAttribute: String], accountID: String) async throws -> [PersonalAttribute:
         String]
 
-    /// Which value of each attribute a service gets of an account, by the values' identifiers: what was chosen when the
-    /// person last authenticated there. An attribute whose value is gone is left out.
+    /// Returns the values that a service gets of an account, for each attribute the value's identifier: the choice of
+    /// the person's last authentication at the service. An attribute whose value is gone is left out.
     func attributeSelection(accountID: String, service: String) async throws -> [PersonalAttribute: String]
 
-    /// Forgets which values a service gets of an account, with the audit event: the person is asked again. `false` where
-    /// nothing was remembered.
+    /// Forgets the values that a service gets of an account, with the audit event. The person is asked again. Returns
+    /// `false` if no choice was remembered.
     func removeAttributeSelection(accountID: String, service: String, audit: AuditEvent) async throws -> Bool
 
-    /// Makes durable what a session has come to where no other step does it.
+    /// Makes the outcome of a session durable when no other step does so.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the account or the service is gone, ``StoreError/Code/outdated`` where an
-    /// attribute has as many values as it can have, or a value is gone that is required. A change of the history alone is nothing where the account is gone.
+    /// Throws ``StoreError/Code/notFound`` if the account or the service is gone, ``StoreError/Code/outdated`` if an
+    /// attribute has the largest number of values, or a required value is gone. A change of the history alone does
+    /// nothing if the account is gone.
     func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws
 }
 
-/// What becomes durable together with an identity session that has come to its end, in the same step.
+/// The data that becomes durable together with a finished identity session, in the same step.
 public struct IdentityOutcomeChange: Sendable, Equatable {
-    /// Whose session it was.
+    /// The account of the session.
     public var accountID: String
-    /// Where to; `nil` for what the account has done with itself, which no choice is remembered of.
+    /// The service of the session; `nil` for an action of the account on itself. No choice is remembered for such an
+    /// action.
     public var service: String?
-    /// When.
+    /// The moment of the session's end.
     public var at: Timestamp
-    /// What the person typed on the way, and the account has from now on. The first value of an attribute is its primary
-    /// one, whatever stands here.
+    /// The values that the person typed during the session, and that the account has from now on. The first value of an
+    /// attribute is always its primary value.
     public var supplied: [PersonalValueRecord] = []
-    /// The most values of an attribute.
+    /// The largest number of values of an attribute.
     public var valuesPerAttribute: Int
-    /// Which value of each attribute the service got, by the identifiers of values, those of ``supplied`` among them. They
-    /// take the place of what was chosen before; `nil` leaves that. A value that is gone by now is passed over.
+    /// The value of each attribute that the service got, by the identifiers of values, also of values in ``supplied``.
+    /// The selection replaces the earlier choice; `nil` leaves the earlier choice. A value that is gone by now is
+    /// passed over.
     public var selection: [PersonalAttribute: String]?
-    /// The attributes whose chosen value must not be gone.
+    /// The attributes whose chosen value must still exist.
     public var required: Set<PersonalAttribute> = []
-    /// What the account's history says of it.
+    /// The entry for the account's history.
     public var history: IdentityHistoryRecord?
-    /// The entries of a history that stay; older ones go, a few with each new one.
+    /// The number of history entries that stay. Older entries go, a few with each new entry.
     public var historyRows: Int
 
-    /// A change of nothing but what is named.
+    /// Makes a change with these values and no others.
     public init(
         accountID: String, service: String?, at: Timestamp, supplied: [PersonalValueRecord] = [],
         selection: [PersonalAttribute: String]? = nil, history: IdentityHistoryRecord? = nil, limits: Limits
@@ -85,27 +89,27 @@ public struct IdentityOutcomeChange: Sendable, Equatable {
     }
 }
 
-/// An identity session in the account's history. It says nothing of factors.
+/// An identity session in the account's history. The entry does not mention factors.
 public struct IdentityHistoryRecord: Sendable, Equatable {
-    /// What a session came to.
+    /// The outcome of a session.
     public enum Outcome: String, Sendable, CaseIterable {
-        /// What it was for.
+        /// The session has reached its purpose.
         case finished
-        /// It failed, or its time was over.
+        /// The session failed, or its time was over.
         case failed
-        /// Somebody gave it up.
+        /// The session was given up.
         case aborted
     }
 
-    /// What it was for, in the words of `SessionDocument.Purpose`.
+    /// The purpose of the session, in the words of `SessionDocument.Purpose`.
     public var purpose: String
-    /// Which service it was at, by its client's identifier; `nil` for what the account has done with itself.
+    /// The service of the session, by its client's identifier; `nil` for an action of the account on itself.
     public var service: String?
-    /// In which role, by its identifier; `nil` where none was chosen.
+    /// The role in the session, by its identifier; `nil` if no role was chosen.
     public var role: String?
-    /// What it came to.
+    /// The outcome of the session.
     public var outcome: Outcome
-    /// When.
+    /// The moment of the session's end.
     public var at: Timestamp
 
     /// Describes a session.
@@ -120,9 +124,10 @@ public struct IdentityHistoryRecord: Sendable, Equatable {
 
 /// A session in the account's history, with its place there.
 public struct IdentityHistoryEntry: Sendable, Equatable {
-    /// Its place in this account's history: later ones have higher numbers. It says nothing of other accounts.
+    /// The place in this account's history: later entries have higher numbers. The number reveals nothing of other
+    /// accounts.
     public var number: Int64
-    /// What it came to.
+    /// The session.
     public var record: IdentityHistoryRecord
 
     /// Describes an entry.
@@ -132,18 +137,19 @@ public struct IdentityHistoryEntry: Sendable, Equatable {
     }
 }
 
-/// What an account's sessions came to. Entries are kept for their time, and no more of an account than the limit when the
-/// newest came.
+/// The history of an account's sessions. Entries are kept for their time, and at most as many for an account as the
+/// limit allowed when the newest entry came.
 public protocol IdentityHistoryStore: Sendable {
-    /// The newest sessions of an account before a number, the newest first, at most `limit`; `nil` begins with the newest.
+    /// Returns the newest sessions of an account before a number, the newest first, at most `limit`; `nil` begins with
+    /// the newest.
     func identityHistory(accountID: String, before number: Int64?, limit: Int) async throws -> [IdentityHistoryEntry]
 
-    /// The services that are in an account's history, each once.
+    /// Returns the services in an account's history, each once.
     func visitedServices(accountID: String) async throws -> [String]
 }
 
 extension IdentityHistoryStore {
-    /// The newest sessions of an account, the newest first, at most `limit`.
+    /// Returns the newest sessions of an account, the newest first, at most `limit`.
     public func identityHistory(accountID: String, limit: Int) async throws -> [IdentityHistoryRecord] {
         try await self.identityHistory(accountID: accountID, before: nil, limit: limit).map(\.record)
     }
@@ -152,11 +158,11 @@ extension IdentityHistoryStore {
 extension AuditEvent.Kind {
     /// An account has a further value of an attribute; the detail is the attribute and the value's identifier.
     public static let personalValueAdded = Self(rawValue: "personal-value-added")
-    /// A value of an account is called otherwise, is the primary one, or has another word on whether it is true; the detail
-    /// is its identifier.
+    /// A value of an account has another label, became the primary value, or was verified or unverified; the detail is
+    /// its identifier.
     public static let personalValueChanged = Self(rawValue: "personal-value-changed")
     /// An account has lost a value; the detail is its identifier.
     public static let personalValueRemoved = Self(rawValue: "personal-value-removed")
-    /// What an account has chosen for a service is forgotten; the detail is the service's client.
+    /// An account's choice of values for a service is forgotten; the detail is the service's client.
     public static let attributeChoiceRemoved = Self(rawValue: "attribute-choice-removed")
 }

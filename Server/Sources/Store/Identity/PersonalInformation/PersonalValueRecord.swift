@@ -1,9 +1,9 @@
 public import PersonalInformation
 public import _Primitives
 
-/// A value that an account has of an attribute. There may be several, each with a word of its owner's.
+/// A value of an attribute that an account has. An attribute may have several values, each with its owner's label.
 public struct PersonalValueRecord: Sendable, Equatable {
-    /// Who brought a value.
+    /// The party that added a value.
     public enum Source: String, Sendable, CaseIterable {
         /// An operator.
         case administrator
@@ -11,21 +11,21 @@ public struct PersonalValueRecord: Sendable, Equatable {
         case person
     }
 
-    /// Random, 16 bytes as base64url: what phones call the value by.
+    /// The identifier by which phones refer to the value: random, 16 bytes as base64url.
     public var id: String
-    /// What it is a value of.
+    /// The attribute of the value.
     public var attribute: PersonalAttribute
-    /// What its owner calls it. Sealed at rest.
+    /// The owner's label for the value. Sealed at rest.
     public var alias: String
-    /// The value in its one spelling. Sealed at rest.
+    /// The value in its single spelling. Sealed at rest.
     public var value: String
-    /// Whether it is the one that is offered first: exactly one of an attribute's is.
+    /// `true` if the value is offered first. Exactly one value of an attribute is primary.
     public var isPrimary: Bool
-    /// Whether somebody has seen to it that it is true.
+    /// `true` if the value was verified.
     public var isVerified: Bool
-    /// Who brought it.
+    /// The party that added the value.
     public var source: Source
-    /// When it came.
+    /// The moment when the value was added.
     public var createdAt: Timestamp
 
     /// Describes a value.
@@ -44,17 +44,17 @@ public struct PersonalValueRecord: Sendable, Equatable {
     }
 }
 
-/// A value without the value: what a phone is told of it.
+/// The facts about a value that a phone is told, without the value itself.
 public struct PersonalAlias: Sendable, Equatable {
     /// The value's identifier.
     public var id: String
-    /// What it is a value of.
+    /// The attribute of the value.
     public var attribute: PersonalAttribute
-    /// What its owner calls it.
+    /// The owner's label for the value.
     public var text: String
-    /// Whether it is the one that is offered first.
+    /// `true` if the value is offered first.
     public var isPrimary: Bool
-    /// Whether somebody has seen to it that it is true.
+    /// `true` if the value was verified.
     public var isVerified: Bool
 
     /// Describes a value.
@@ -67,16 +67,16 @@ public struct PersonalAlias: Sendable, Equatable {
     }
 }
 
-/// What an operator changes of a value; what is `nil` stays as it is.
+/// An operator's changes to a value. A property that is `nil` stays as it is.
 public struct PersonalValueChange: Sendable, Equatable {
-    /// What its owner calls it.
+    /// The owner's new label for the value.
     public var alias: String?
-    /// That it is the one that is offered first, in the place of the one that was.
+    /// `true` if the value becomes the primary value, in place of the earlier primary value.
     public var becomesPrimary = false
-    /// Whether it is true.
+    /// `true` if the value is verified from now on, `false` if it is not.
     public var isVerified: Bool?
 
-    /// These changes and no others.
+    /// Makes a change with these values and no others.
     public init(alias: String? = nil, becomesPrimary: Bool = false, isVerified: Bool? = nil) {
         self.alias = alias
         self.becomesPrimary = becomesPrimary

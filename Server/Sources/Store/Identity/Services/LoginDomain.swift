@@ -1,19 +1,21 @@
 import _Primitives
 
-/// Where a service's pages may be that people sign in from: a host, or with `*.` before it every host below that one.
+/// A host from whose pages people may sign in to a service. With `*.` in front, all hosts below this host instead.
 ///
-/// `*.bank.example` is `login.bank.example` and `a.b.bank.example`, and neither `bank.example` nor `evilbank.example`.
+/// `*.bank.example` includes `login.bank.example` and `a.b.bank.example`, and neither `bank.example` nor
+/// `evilbank.example`.
 public struct LoginDomain: Sendable, Hashable, CustomStringConvertible {
     private static let wildcard = "*."
 
     /// The host in small letters, without a wildcard.
     public let host: String
-    /// Whether the hosts below it are meant, in its place.
+    /// `true` if the domain means the hosts below the host, and not the host itself.
     public let isWildcard: Bool
 
-    /// Reads `bank.example` or `*.bank.example`, in ASCII: another letter of a host stands in its `xn--` form.
+    /// Reads `bank.example` or `*.bank.example`, in ASCII. Other letters of a host stand in their `xn--` form.
     ///
-    /// Throws ``ServiceProfileError`` `invalidDomain`, also for a wildcard over a single label: nobody owns `*.example`.
+    /// Throws ``ServiceProfileError`` `invalidDomain`, also for a wildcard over a single label: nobody owns
+    /// `*.example`.
     public init(_ text: String) throws(ServiceProfileError) {
         let isWildcard = text.hasBytes(atStart: Self.wildcard)
         let host = (isWildcard ? String(decoding: text.utf8.dropFirst(Self.wildcard.utf8.count), as: UTF8.self) : text)
@@ -34,7 +36,7 @@ public struct LoginDomain: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { (self.isWildcard ? Self.wildcard : "") + self.host }
 
-    /// Whether a host is meant. Letters' case does not matter.
+    /// Returns `true` if the domain includes the host. The case of letters does not matter.
     public func includes(host: String) -> Bool {
         let host = host.asciiLowercased
         guard self.isWildcard else { return host.hasSameBytes(as: self.host) }

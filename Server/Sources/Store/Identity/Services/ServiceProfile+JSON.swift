@@ -2,7 +2,7 @@ import PersonalInformation
 import UAF
 public import _Primitives
 
-/// A profile as a document: what the store keeps, and what operators write and are shown.
+/// A profile as a document. The store keeps the document, and operators write and read it.
 ///
 ///     {"roles":[{"id":"customer","name":"Customer","factors":[["pin","device"],["biometric","device"]],"default":true}],
 ///      "attributes":{"givenName":"required","email":"optional"},"loginDomains":["*.bank.example"],
@@ -15,7 +15,7 @@ extension ServiceProfile {
     ]
     private static let roleNames: Set<ExactText> = ["id", "name", "factors", "default"]
 
-    /// The document. What may be missing in one is there all the same.
+    /// The document of the profile, with all optional members except an organisation that is not set.
     public var json: JSONObject {
         var members: [(name: String, value: JSON)] = [
             ("roles", .array(self.roles.map { .object($0.json) })),
@@ -37,10 +37,10 @@ extension ServiceProfile {
         return JSONObject(members)
     }
 
-    /// Reads a document strictly: a member that no profile has is refused, so that a misspelt one is found.
+    /// Reads a document strictly: an unknown member is refused, so that a misspelt member is found.
     ///
-    /// A role without a name is shown by its identifier. Where there is one role alone, it is the default one unless it says
-    /// otherwise. Throws ``ServiceProfileError``, whose reason says what to do.
+    /// A role without a name is shown by its identifier. A single role is the default role unless it says otherwise.
+    /// Throws ``ServiceProfileError``, whose reason says what to do.
     public init(_ json: JSONObject) throws(ServiceProfileError) {
         try Self.refuseOthers(in: json, than: Self.names, of: "a profile")
         do {
@@ -70,7 +70,7 @@ extension ServiceProfile {
         }
     }
 
-    /// Reads a profile that was kept. Throws ``StoreError/Code/corrupt``.
+    /// Reads a kept profile. Throws ``StoreError/Code/corrupt``.
     public init(kept text: String) throws {
         guard case .object(let json)? = try? JSON(parsing: Array(text.utf8)), let profile = try? Self(json) else {
             throw StoreError(.corrupt, "the profile of a service")
@@ -159,7 +159,7 @@ extension ServiceRole {
 }
 
 extension AuthenticatorMatrixError {
-    /// What an operator has to do about it.
+    /// Advice to the operator about the error.
     fileprivate var advice: String {
         switch self.code {
         case .empty: "name at least one alternative, and in each at least one factor"

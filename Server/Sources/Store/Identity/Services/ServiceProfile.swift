@@ -2,43 +2,43 @@ public import PersonalInformation
 import UAF
 import _Primitives
 
-/// What makes a client of OpenID Connect a service of personalised identities: as what people can come, what it wants to
-/// know of them, and who may come at all.
+/// The settings that make a client of OpenID Connect a service of personalised identities: the roles of its people, the
+/// attributes that it requests, and the conditions for access.
 ///
-/// Whoever has one has kept its rules: there is a role, no two have the same identifier, and each can be met.
+/// An existing profile keeps its rules: it has a role, no two roles have the same identifier, and each role can be met.
 public struct ServiceProfile: Sendable, Equatable {
-    /// How much a service needs an attribute.
+    /// The importance of an attribute for a service.
     public enum Requirement: String, Sendable, CaseIterable {
-        /// Without it nobody gets in.
+        /// Without the attribute a person gets no access.
         case required
-        /// It does without.
+        /// The service does without the attribute.
         case optional
     }
 
     /// The roles, in the order in which people are offered them. At least one.
     public let roles: [ServiceRole]
-    /// What it wants to know of people.
+    /// The attributes that the service requests of people.
     public let attributes: [PersonalAttribute: Requirement]
-    /// Where its pages may be that people sign in from; empty for everywhere its addresses are.
+    /// The domains of the pages from which people sign in; empty to allow every address of the service.
     public let loginDomains: [LoginDomain]
-    /// Whether anybody can sign in to it by a personalised identity.
+    /// `true` if people can sign in to the service by a personalised identity.
     public var isActive = true
-    /// The organisation, by its identifier, whose members alone may come.
+    /// The organisation, by its identifier, whose members alone may use the service.
     public var membershipOrganisation: String?
-    /// Whether only those may come whom an operator has invited or given a role.
+    /// `true` if the service is only for people whom an operator has invited or given a role.
     public var requiresInvitation = false
-    /// Whether whoever has no identity yet can have an invitation to it mailed to their address. Where not, operators alone
-    /// invite.
+    /// `true` if a person without an identity can have an invitation to the service mailed to their address. Otherwise
+    /// only operators invite.
     public var takesNewcomers = false
-    /// Whether its app may sign its own person in, without a code on another screen.
+    /// `true` if the service's app may sign its own person in, without a code on another screen.
     public var allowsInApp = false
-    /// Whether it may have people's devices asked.
+    /// `true` if the service may have people's devices asked.
     public var allowsPush = false
-    /// Whether people of whom nobody has said otherwise have the default roles. Where not, they have none.
+    /// `true` if people without a role entry have the default roles. Otherwise they have no role.
     public var usesDefaultRoles = true
 
-    /// A profile of an active service. Throws ``ServiceProfileError``: `noRole`, `tooMany`, `repeatedRole`,
-    /// `invalidDomain` for a domain that is there twice.
+    /// Makes a profile of an active service. Throws ``ServiceProfileError``: `noRole`, `tooMany`, `repeatedRole`,
+    /// `invalidDomain` for a domain that is listed twice.
     public init(
         roles: [ServiceRole], attributes: [PersonalAttribute: Requirement] = [:], loginDomains: [LoginDomain] = []
     ) throws(ServiceProfileError) {
@@ -61,34 +61,34 @@ public struct ServiceProfile: Sendable, Equatable {
         self.loginDomains = loginDomains
     }
 
-    /// The role of that identifier.
+    /// Returns the role with the identifier; `nil` if the profile has no such role.
     public func role(_ id: String) -> ServiceRole? { self.roles.first { $0.id.hasSameBytes(as: id) } }
 
-    /// The roles that somebody has of whom nobody has said otherwise.
+    /// The roles of a person without a role entry.
     public var defaultRoles: [ServiceRole] { self.usesDefaultRoles ? self.roles.filter(\.isDefault) : [] }
 
-    /// Whether somebody whom no operator has invited can come in that role now.
+    /// Returns `true` if a person without an operator's invitation can sign in with that role now.
     public func takesNewcomer(inRole id: String) -> Bool {
         self.takesNewcomers && self.obstacleOfNewcomers == nil
             && self.defaultRoles.contains { $0.id.hasSameBytes(as: id) }
     }
 
-    /// What stands between a newcomer and the service, in words for its operator; `nil` where nothing does.
+    /// The obstacle between a newcomer and the service, in words for its operator; `nil` for no obstacle.
     var obstacleOfNewcomers: String? {
         if self.requiresInvitation { return "it takes only those who were invited" }
         if self.membershipOrganisation != nil { return "it takes only members of an organisation" }
         if self.defaultRoles.isEmpty { return "they would have no role: make one the default" }
-        // Whoever is new has nothing that somebody has verified, and cannot say it on the way.
+        // A newcomer has no verified values, and cannot verify a value on the way.
         let needed = self.requestedAttributes.first { $0.requirement == .required && $0.attribute.needsVerification }
         return needed.map { "nobody has verified their \($0.attribute.rawValue) yet: make it optional" }
     }
 
-    /// What it wants to know, in the order in which attributes are listed everywhere.
+    /// The requested attributes, in the order in which attributes are listed everywhere.
     public var requestedAttributes: [(attribute: PersonalAttribute, requirement: Requirement)] {
         PersonalAttribute.allCases.compactMap { attribute in self.attributes[attribute].map { (attribute, $0) } }
     }
 
-    /// Whether people may sign in from a page of that host; without any login domains, from every one.
+    /// Returns `true` if people may sign in from a page of that host. Without any login domains, every host is allowed.
     public func takes(host: String) -> Bool {
         self.loginDomains.isEmpty || self.loginDomains.contains { $0.includes(host: host) }
     }

@@ -1,39 +1,39 @@
-/// Why a profile is refused. Two are equal when their codes are.
+/// The reason why a profile is refused. Two errors are equal when their codes are equal.
 public struct ServiceProfileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of an error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case malformed, noRole, tooMany, repeatedRole, invalidRole, invalidFactors, unknownAttribute, invalidDomain
             case invalidNewcomers
         }
         private let base: Base
-        /// Not the document that profiles are written as.
+        /// The document is not a profile.
         public static let malformed = Self(base: .malformed)
-        /// No role.
+        /// The profile has no role.
         public static let noRole = Self(base: .noRole)
-        /// More roles or login domains than a service has.
+        /// The profile has more roles or login domains than a service may have.
         public static let tooMany = Self(base: .tooMany)
-        /// Two roles of one identifier.
+        /// Two roles have the same identifier.
         public static let repeatedRole = Self(base: .repeatedRole)
-        /// An identifier or a name that no role has.
+        /// A role cannot have this identifier or name.
         public static let invalidRole = Self(base: .invalidRole)
-        /// Authenticators that cannot be asked for.
+        /// The authenticators of a role cannot be required.
         public static let invalidFactors = Self(base: .invalidFactors)
-        /// An attribute that there is not.
+        /// The attribute does not exist.
         public static let unknownAttribute = Self(base: .unknownAttribute)
-        /// Not a host, or one that is there twice.
+        /// A login domain is not a host, or is listed twice.
         public static let invalidDomain = Self(base: .invalidDomain)
-        /// Newcomers who would be turned away all the same.
+        /// Newcomers would be turned away all the same.
         public static let invalidNewcomers = Self(base: .invalidNewcomers)
         public var description: String { self.base.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     public let code: Code
-    /// What to do about it, for the operator who wrote the profile.
+    /// Advice about the problem, for the operator who wrote the profile.
     public let reason: String
 
-    /// An error of that code.
+    /// Makes an error with the code.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

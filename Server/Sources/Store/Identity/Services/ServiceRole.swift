@@ -1,18 +1,18 @@
 public import UAF
 import _Primitives
 
-/// As what a person can come to a service, and which authenticators that asks for.
+/// A role in which a person can use a service, with the authenticators that the role requires.
 public struct ServiceRole: Sendable, Equatable {
     /// The role's name in messages, tokens and the command line. Unique within its service.
     public let id: String
-    /// What people see.
+    /// The name that people see.
     public let name: String
-    /// What the person has to authenticate by.
+    /// The authenticators that the person has to use.
     public let factors: AuthenticatorMatrix
-    /// Whether people of whom nobody has said otherwise have it.
+    /// `true` if people without a role entry have the role.
     public let isDefault: Bool
 
-    /// A role. Throws ``ServiceProfileError``: `invalidRole` for an identifier or a name that cannot be shown.
+    /// Makes a role. Throws ``ServiceProfileError``: `invalidRole` for an identifier or a name that cannot be shown.
     public init(
         id: String, name: String, factors: AuthenticatorMatrix, isDefault: Bool = false
     ) throws(ServiceProfileError) {
@@ -38,7 +38,7 @@ public struct ServiceRole: Sendable, Equatable {
             && left.isDefault == right.isDefault
     }
 
-    /// Whether a text can be a role's identifier.
+    /// Returns `true` if a text can be a role's identifier.
     public static func isIdentifier(_ text: String) -> Bool {
         (1...Limits.Fixed.roleLetters).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

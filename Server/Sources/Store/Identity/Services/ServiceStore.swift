@@ -1,15 +1,16 @@
-/// A service as an account meets it, in one read.
+/// A service from the view of an account, in a single read.
 public struct ServiceStanding: Sendable, Equatable {
     /// The service.
     public var profile: ServiceProfile
-    /// The roles that the person has there, in the profile's order.
+    /// The roles that the person has at the service, in the profile's order.
     public var roles: [ServiceRole]
-    /// Whether somebody has said which roles the person has: an operator, or an invitation that was accepted.
+    /// `true` if the person's roles were set: by an operator, or by an accepted invitation.
     public var isKnown: Bool
-    /// Whether the person is a member of the organisation whose members alone may come; `true` where there is none.
+    /// `true` if the person is a member of the organisation whose members alone may use the service, or if the service
+    /// has no such organisation.
     public var isMember: Bool
 
-    /// Describes how somebody stands at a service.
+    /// Describes a person's standing at a service.
     public init(profile: ServiceProfile, roles: [ServiceRole], isKnown: Bool, isMember: Bool) {
         self.profile = profile
         self.roles = roles
@@ -17,15 +18,16 @@ public struct ServiceStanding: Sendable, Equatable {
         self.isMember = isMember
     }
 
-    /// Whether the person may come where only those may who were invited or given a role.
+    /// `true` if the person may use the service as far as invitations go: the service requires no invitation, or the
+    /// person was invited or given a role.
     public var isInvited: Bool { !self.profile.requiresInvitation || self.isKnown }
 }
 
-/// A service with whom it belongs to.
+/// A service: the profile of a client, with the client's identifier.
 public struct ServiceRecord: Sendable, Equatable {
     /// The client's identifier, which is the service's.
     public var id: String
-    /// What the operator has decided about it.
+    /// The operator's decisions about the service.
     public var profile: ServiceProfile
 
     /// Joins a profile with its client.
@@ -35,73 +37,80 @@ public struct ServiceRecord: Sendable, Equatable {
     }
 }
 
-/// Of whom it is said which roles they have at a service.
+/// The roles set for a person at a service.
 public struct RoleEntry: Sendable, Equatable {
-    /// Whose roles.
+    /// The person's account.
     public var accountID: String
-    /// The roles, by their identifiers, in the profile's order; empty for somebody who has none.
+    /// The roles, by their identifiers, in the profile's order; empty for a person without a role.
     public var roles: [String]
 
-    /// Says which roles somebody has.
+    /// Makes an entry of a person's roles.
     public init(accountID: String, roles: [String]) {
         self.accountID = accountID
         self.roles = roles
     }
 }
 
-/// Keeps which clients are services of personalised identities, and who has which role there.
+/// Keeps which clients are services of personalised identities, and the roles of people at these services.
 ///
-/// Of somebody of whom nothing is said, the default roles are had. What is said is said in full: whoever is given a role has
-/// those that they had and that one, and whoever loses the last has none, and not the default ones again.
+/// A person without an entry has the service's default roles. An entry is complete: adding a role to a person keeps the
+/// earlier roles, the default roles included. Removing the last role leaves the person without roles, and the default
+/// roles do not come back.
 public protocol ServiceStore: Sendable {
-    /// A client's profile; `nil` for one that is no service.
+    /// Returns a client's profile; `nil` for a client that is no service.
     func serviceProfile(_ client: String) async throws -> ServiceProfile?
 
-    /// All services, in the order of their clients' identifiers. There are no more than clients.
+    /// Returns all services, in the order of their clients' identifiers. There are no more services than clients.
     func services() async throws -> [ServiceRecord]
 
-    /// Makes a client a service, or changes one, with the audit event. `false` where there is no such client.
+    /// Makes a client a service, or changes a service, with the audit event. Returns `false` if the client does not
+    /// exist.
     ///
-    /// One step with what follows: nobody has a role any more that the service has not, and where it asks for an attribute
-    /// that it did not ask for before, nobody's choice of values counts any more.
+    /// The same step removes roles of people that the service no longer has. If the service requests an attribute that
+    /// it did not request before, the step also ends all people's choices of values.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the organisation of the profile is not there.
+    /// Throws ``StoreError/Code/notFound`` if the organisation of the profile does not exist.
     func setServiceProfile(_ profile: ServiceProfile, client: String, audit: AuditEvent) async throws -> Bool
 
-    /// Makes a client no service any more, with everything that was said of people there. `false` where it is none.
+    /// Makes a service an ordinary client again, and deletes all entries about people at the service. Returns `false`
+    /// if the client is no service.
     func removeServiceProfile(client: String, audit: AuditEvent) async throws -> Bool
 
-    /// How an account stands at a service; `nil` where there is no such account, or the client is no service.
+    /// Returns an account's standing at a service; `nil` if the account does not exist, or the client is no service.
     func standing(accountID: String, service: String) async throws -> ServiceStanding?
 
-    /// Gives an account a role at a service, beside those that it has. Says whether anything has changed: who has the role
-    /// as a default one alone is given it.
+    /// Gives an account a role at a service, beside its other roles. Returns `true` if anything has changed. A person
+    /// who has the role only as a default role is given the role.
     ///
-    /// Throws ``StoreError/Code/notFound`` where there is no such account, service or role.
+    /// Throws ``StoreError/Code/notFound`` if the account, the service or the role does not exist.
     func assignRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool
 
-    /// Takes a role at a service away from an account. Says whether it had it. Throws as ``assignRole(_:accountID:service:audit:)``.
+    /// Removes a role at a service from an account. Returns `true` if the account had the role. Throws as
+    /// ``assignRole(_:accountID:service:audit:)``.
     func revokeRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool
 
-    /// Forgets what is said of an account at a service: from now on it has the default roles. `false` where nothing was.
+    /// Forgets an account's entry at a service: from now on the account has the default roles. Returns `false` if there
+    /// was no entry.
     func resetRoles(accountID: String, service: String, audit: AuditEvent) async throws -> Bool
 
-    /// The services at which something is said of an account: which roles it has, or which values they get.
+    /// Returns the services that keep something about an account: the roles of the account, or the values that the
+    /// services get.
     func services(ofAccount id: String) async throws -> [String]
 
-    /// Of whom it is said which roles they have at a service, in the order of their identifiers, after the account `after`
-    /// (from the start where `nil`), at most `limit`.
+    /// Returns the role entries at a service, in the order of the accounts' identifiers, after the account `after`
+    /// (`nil` for the start), at most `limit`.
     func roleEntries(service: String, after: String?, limit: Int) async throws -> [RoleEntry]
 }
 
 extension AuditEvent.Kind {
-    /// A client was made a service of personalised identities, or what it is changed; the detail is its identifier.
+    /// A client was made a service of personalised identities, or the service was changed; the detail is its
+    /// identifier.
     public static let serviceChanged = Self(rawValue: "service-changed")
     /// A client is no service of personalised identities any more; the detail is its identifier.
     public static let serviceRemoved = Self(rawValue: "service-removed")
     /// An account was given a role at a service; the detail is the service and the role.
     public static let roleAssigned = Self(rawValue: "role-assigned")
-    /// A role at a service was taken from an account; the detail is the service and the role.
+    /// A role at a service was removed from an account; the detail is the service and the role.
     public static let roleRevoked = Self(rawValue: "role-revoked")
     /// An account has the default roles at a service again; the detail is the service.
     public static let rolesReset = Self(rawValue: "roles-reset")

@@ -1,34 +1,34 @@
 public import _Primitives
 
-/// What a person has agreed to with a personalised identity, and what shows it: the document that was signed, and the
-/// signatures, but for a PIN's.
+/// A person's consent with a personalised identity, with its evidence: the signed document and the signatures, except a
+/// PIN's signature.
 ///
-/// With a PIN's signature, whoever has a phone could try PINs on it. So there is no place for one here: that the PIN was
-/// right, the server says itself, in a statement that it signs when somebody asks for it.
+/// With a PIN's signature, a holder of the phone could try PINs against it. So the record has no place for such a
+/// signature. The server itself states that the PIN was right, in a statement that the server signs on request.
 public struct IdentityConsentRecord: Sendable, Equatable {
-    /// The session. Of one there is one consent at most.
+    /// The session. A session has at most one consent.
     public var session: String
-    /// Who has agreed.
+    /// The account of the person who gave the consent.
     public var accountID: String
-    /// Which service asked, by its client's identifier; `nil` for what the account has done with itself.
+    /// The service that asked, by its client's identifier; `nil` for an action of the account on itself.
     public var service: String?
-    /// When the factors were accepted.
+    /// The moment when the factors were accepted.
     public var at: Timestamp
-    /// The document, byte by byte as it was shown and signed. It has aliases, and of typed values nothing but digests whose
-    /// keys are forgotten.
+    /// The document, byte by byte as it was shown and signed. The document has aliases. For typed values it has only
+    /// digests whose keys are forgotten.
     public var document: [UInt8]
-    /// What every factor has signed the hash of: the final challenge of UAF, which holds the document's hash.
+    /// The final challenge of UAF, which holds the document's hash. Every factor has signed its hash.
     public var finalChallenge: String
-    /// Every factor that was judged, and was right.
+    /// Every judged factor. All factors were right.
     public var factors: [Factor]
 
     /// A factor of a consent.
     public struct Factor: Sendable, Equatable {
-        /// Its type, by the name that roles have for it.
+        /// The factor's type, by the name that roles have for it.
         public var type: String
-        /// Its key, by the credential's identifier.
+        /// The factor's key, by the credential's identifier.
         public var key: String
-        /// What it has signed; `nil` for a PIN, of which that is never kept.
+        /// The factor's signature; `nil` for a PIN, whose signature is never kept.
         public var signature: Signature?
 
         /// Describes a factor.
@@ -39,7 +39,7 @@ public struct IdentityConsentRecord: Sendable, Equatable {
         }
     }
 
-    /// A signature, with all that it is verified by: the key itself may be gone when somebody asks.
+    /// A signature, with all data for its verification: the key itself may be gone by then.
     public struct Signature: Sendable, Equatable {
         /// The authenticator's model.
         public var aaid: String
@@ -54,7 +54,7 @@ public struct IdentityConsentRecord: Sendable, Equatable {
         /// The assertion as it was sent (UAF Authenticator Commands, section 5.2).
         public var assertion: [UInt8]
 
-        /// A signature of a registered key.
+        /// Makes a signature of a registered key.
         public init(of key: CredentialRecord, assertion: [UInt8]) {
             self.aaid = key.aaid
             self.keyID = key.keyID
@@ -80,19 +80,19 @@ public struct IdentityConsentRecord: Sendable, Equatable {
     }
 }
 
-/// What people have agreed to.
+/// Keeps people's consents with personalised identities.
 public protocol IdentityConsentStore: Sendable {
-    /// The newest consents of an account, the newest first, at most `limit`.
+    /// Returns the newest consents of an account, the newest first, at most `limit`.
     func identityConsents(accountID: String, limit: Int) async throws -> [IdentityConsentRecord]
 
-    /// An account's consent of a session; `nil` where it has none of it.
+    /// Returns an account's consent in a session; `nil` if the account has no consent in the session.
     func identityConsent(session: String, accountID: String) async throws -> IdentityConsentRecord?
 }
 
 // MARK: - The sealed document
 
 extension IdentityConsentRecord {
-    /// What is sealed of it: everything but whose it is, which the sealing is bound to.
+    /// The sealed part of the consent: everything but the session and the account, to which the sealing is bound.
     package var evidence: [UInt8] {
         var object: JSONObject = [
             "at": .integer(self.at.milliseconds), "document": .string(Base64URL.encode(self.document)),
@@ -102,7 +102,7 @@ extension IdentityConsentRecord {
         return JSON.object(object).serialized
     }
 
-    /// Reads what ``evidence`` writes. Throws ``StoreError/Code/corrupt`` for anything else.
+    /// Reads the bytes that ``evidence`` writes. Throws ``StoreError/Code/corrupt`` for anything else.
     package init(session: String, accountID: String, evidence: [UInt8]) throws {
         do {
             guard case .object(let object) = try JSON(parsing: evidence),
@@ -123,7 +123,7 @@ extension IdentityConsentRecord {
 }
 
 extension IdentityConsentRecord.Factor {
-    /// The factor as a document: what is kept, and what operators are shown.
+    /// The factor as a document. The store keeps the document, and operators are shown it.
     public var json: JSONObject {
         var object: JSONObject = ["type": .string(self.type), "key": .string(self.key)]
         guard let signature else { return object }

@@ -1,20 +1,20 @@
 public import PersonalInformation
 public import _Primitives
 
-/// An answer that was given, for whoever lost it and asks again.
+/// An answer that was given, for a caller that lost the answer and asks again.
 public struct GivenAnswer: Sendable, Equatable {
-    /// What stands before the identifier of an offer where that is the caller.
+    /// The prefix of an offer's identifier if an offer is the caller.
     public static let offerPrefix = "a:"
 
-    /// Who asked: an activation, or ``offerPrefix`` and the offer of one. There is no space in it.
+    /// The caller: an activation, or ``offerPrefix`` and an offer of an activation. The text has no space.
     public var caller: String
-    /// What the caller named the request (`jti`), or the digest of its body where it has no name.
+    /// The caller's name for the request (`jti`), or the digest of its body if the request has no name.
     public var request: String
     /// SHA-256 of the request.
     public var requestHash: [UInt8]
     /// The answer as it went out. Sealed at rest.
     public var answer: [UInt8]
-    /// Until when it is kept.
+    /// The moment until which the answer is kept.
     public var keptUntil: Timestamp
 
     /// Describes an answer.
@@ -27,20 +27,20 @@ public struct GivenAnswer: Sendable, Equatable {
     }
 }
 
-/// What a step of a session is decided by: everything about it as it is at that moment.
+/// The data for the decision about a step of a session: all data about the session at that moment.
 public struct IdentityScene: Sendable {
     /// The session.
     public var ceremony: CeremonyRecord
-    /// The activation that asks.
+    /// The asking activation.
     public var activation: ActivationRecord
     /// The activation's keys.
     public var credentials: [CredentialRecord]
-    /// Whether its account is locked.
+    /// `true` if the activation's account is locked.
     public var isAccountLocked: Bool
-    /// The token that was shown, where it is one of the session's.
+    /// The token that was shown, if it is a token of the session.
     public var token: DispatchTokenRecord?
 
-    /// Joins what belongs together.
+    /// Joins the parts of a scene.
     public init(
         ceremony: CeremonyRecord, activation: ActivationRecord, credentials: [CredentialRecord], isAccountLocked: Bool,
         token: DispatchTokenRecord?
@@ -53,62 +53,64 @@ public struct IdentityScene: Sendable {
     }
 }
 
-/// An activation, and what the session is made of that it asks about: everything on record, in one read.
+/// An activation, and the data for the session that it asks about: everything on record, in a single read.
 public struct IdentityTerms: Sendable {
-    /// The activation that asks.
+    /// The asking activation.
     public var activation: ActivationRecord
-    /// The session; `nil` where there is none of that name.
+    /// The session; `nil` if no session has that name.
     public var ceremony: CeremonyRecord?
-    /// How the activation's account stands at the session's service; `nil` where it has none, and where the client is no
-    /// service.
+    /// The standing of the activation's account at the session's service; `nil` if the session has no service, or the
+    /// client is no service.
     public var standing: ServiceStanding?
-    /// The account's values of the attributes that the service asks for, as
-    /// ``PersonalInformationStore/personalAliases(accountID:attributes:)`` has them.
+    /// The account's values of the attributes that the service requests, as
+    /// ``PersonalInformationStore/personalAliases(accountID:attributes:)`` returns them.
     public var aliases: [PersonalAlias] = []
-    /// Which of them were chosen for the service before.
+    /// The values chosen for the service before.
     public var selection: [PersonalAttribute: String] = [:]
 
-    /// Begins with the activation alone.
+    /// Makes terms with the activation alone.
     public init(activation: ActivationRecord) { self.activation = activation }
 }
 
-/// What becomes durable with a step of a session, beside the session's own row and the activation's.
+/// The changes that become durable with a step of a session, beside the session's own row and the activation's.
 public struct IdentityChange: Sendable {
-    /// What any ceremony can change: counters, keys, trail, notices.
+    /// The changes that any ceremony can make: counters, keys, trail, notices.
     public var ceremony = CeremonyChange()
-    /// Keys of the activation to delete: what another PIN replaces.
+    /// Keys of the activation to delete, which another PIN replaces.
     public var withdrawnCredentials: [String] = []
-    /// The answer that goes out, to be given again.
+    /// The answer that goes out, kept to be given again.
     public var answer: GivenAnswer?
-    /// What the person has agreed to, with what shows it.
+    /// The person's consent, with its evidence.
     public var consent: KeptConsent?
     /// The activation that another device is offered.
     public var offer: PendingActivationRecord?
-    /// The letter that the offer's code goes in, unless so many letters wait already.
+    /// The letter for the offer's code, and the number of waiting letters at which the letter is not left.
     public var mail: (MailRecord, most: Int)?
-    /// An invitation's account that goes into the activation's. Where it cannot, the step throws ``InviteRefusal``.
+    /// An invitation's account that is merged into the activation's account. If the merge is impossible, the step
+    /// throws ``InviteRefusal``.
     public var merge: InviteMerge?
-    /// The activation's account is deleted, with everything of it, after all else. The answer is kept all the same.
+    /// `true` if the activation's account is deleted, with everything that belongs to it, after all other changes. The
+    /// answer is kept all the same.
     public var deletesAccount = false
-    /// The activation was disabled: its other open sessions end as failed, and what it has authenticated ends as where it is
-    /// taken back, with the sessions of browsers and the grants of clients that stand on it. Says what the history has of each
-    /// open session.
+    /// Set if the activation was disabled. The activation's other open sessions end as failed. Its authentications end
+    /// as if the activation were revoked, with the sessions of browsers and the grants of clients that depend on them.
+    /// The value gives the history entry of each open session.
     public var endOfOtherSessions: SessionEnding?
 
-    /// A change of nothing but the rows.
+    /// Makes a change of nothing but the rows.
     public init() {}
 }
 
 /// A consent that becomes durable with the step that accepts its factors.
 public struct KeptConsent: Sendable, Equatable {
-    /// What was agreed to.
+    /// The consent.
     public var record: IdentityConsentRecord
-    /// Until when it is kept.
+    /// The moment until which the consent is kept.
     public var until: Timestamp
-    /// The consents that its account has, at most. Past it the oldest goes.
+    /// The largest number of consents that the account has. Past it the oldest goes.
     public var rows: Int
 
-    /// A consent, kept as the limits have it.
+    /// Makes a consent that is kept as the limits say.
     public init(_ record: IdentityConsentRecord, limits: Limits) {
         self.record = record
         self.until = record.at + limits.identityConsentRetention
@@ -116,25 +118,25 @@ public struct KeptConsent: Sendable, Equatable {
     }
 }
 
-/// What came of a step.
+/// The result of a step.
 public enum IdentityStep<Result: Sendable>: Sendable {
-    /// It was decided now.
+    /// The step was decided now.
     case decided(Result)
     /// The request was answered before, and the answer is given again.
     case again([UInt8])
-    /// There is another request of that name, with other bytes. Nothing happened.
+    /// Another request has the same name, with other bytes. Nothing happened.
     case replayed
-    /// There is no such session, or no such activation.
+    /// The session or the activation does not exist.
     case missing
 }
 
-/// How a request is known again.
+/// The name by which a repeated request is recognised.
 public struct RequestName: Sendable, Equatable {
-    /// As in ``GivenAnswer``.
+    /// The caller, as in ``GivenAnswer``.
     public var caller: String
-    /// As in ``GivenAnswer``.
+    /// The name of the request, as in ``GivenAnswer``.
     public var request: String
-    /// As in ``GivenAnswer``.
+    /// The hash of the request, as in ``GivenAnswer``.
     public var hash: [UInt8]
 
     /// Names a request.
@@ -145,43 +147,44 @@ public struct RequestName: Sendable, Equatable {
     }
 }
 
-/// Sessions of personalised identities (ceremonies with a document of their progress), the activations that take part, and the
-/// offers of new ones.
+/// Sessions of personalised identities (ceremonies with a document of their progress), the activations that take part,
+/// and the offers of new activations.
 ///
-/// Each method that changes something is one atomic step, as ``CeremonyStore``'s are, and looks first whether the request
-/// was answered before. What a `judge` throws reaches the caller, and nothing is changed; it is quick and pure, but for the
-/// check of signatures.
+/// Each method with an effect is a single atomic step, as ``CeremonyStore``'s are, and first checks whether the request
+/// was answered before. An error of a `judge` reaches the caller, and nothing is changed. A `judge` is quick and pure,
+/// except for the check of signatures.
 public protocol IdentityStore: CeremonyStore {
-    /// An activation with its device, for a reader; `nil` where there is none.
+    /// Returns an activation with its device, on a reader; `nil` if none exists.
     func activation(id: String) async throws -> ActivationRecord?
 
-    /// The activations of an account, the oldest first.
+    /// Returns the activations of an account, the oldest first.
     func activations(accountID: String) async throws -> [ActivationRecord]
 
-    /// The answer that was given to a request; `nil` where it was not answered. A reader's work.
+    /// Returns the answer given to a request; `nil` if the request was not answered. Runs on a reader.
     func answer(to request: RequestName) async throws -> IdentityStep<Never>?
 
-    /// What a step of a session is decided by, as it is now; `nil` where there is no such session, or no such activation. A
-    /// reader's work.
+    /// Returns the present data for the decision about a step of a session; `nil` if the session or the activation does
+    /// not exist. Runs on a reader.
     func scene(session: String, activation: String, tokenDigest: [UInt8]?) async throws -> IdentityScene?
 
-    /// An activation with what a session asks of its account, as it is now; `nil` where there is no such activation. A
-    /// reader's work, and one look: nothing of it is of another moment than the rest.
+    /// Returns an activation with the data that a session requests of its account; `nil` if the activation does not
+    /// exist. Runs on a reader, in one look: all parts are of the same moment.
     func terms(session: String, activation: String) async throws -> IdentityTerms?
 
     /// Lets `judge` decide on a session and an activation, and writes both rows and the change.
     ///
-    /// Of the activation anything can change but its device. Whatever has a moment, such as a counter's, has that of the
-    /// session's last change. The end of a session erases the answers that were given in it, but for this step's own.
+    /// The whole activation except its device can change. Changes with a moment, such as a counter's, have the moment
+    /// of the session's last change. The end of a session erases the answers given in the session, except this step's
+    /// own.
     ///
-    /// - Parameter tokenDigest: The claim that was shown, for a session that nobody has claimed.
+    /// - Parameter tokenDigest: The claim that was shown, for a session that is not claimed yet.
     func step<Result: Sendable>(
         session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
         judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
     ) async throws -> IdentityStep<Result>
 
-    /// The sessions that activations of an account take part in and that have not ended, the newest first, at most `limit`. One
-    /// whose time is over at `now` is not among them, whether or not its end is written.
+    /// Returns the open sessions in which activations of an account take part, the newest first, at most `limit`. A
+    /// session whose time is over at `now` is left out, even if its end is not yet written.
     func openIdentitySessions(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
 
     /// Adds a session that an app begins itself, with its claim, and keeps the answer.
@@ -190,82 +193,84 @@ public protocol IdentityStore: CeremonyStore {
         audit: AuditEvent?
     ) async throws -> IdentityStep<Void>
 
-    /// Adds an offer of an activation. Throws `conflict` where there is a device of that identifier, or an offer: with
-    /// `replacing` only where that was used, and else in its place. Throws it also where its account has `limit` that can
-    /// still be used when it is made; `nil` is no bound.
+    /// Adds an offer of an activation. Throws `conflict` if a device has that identifier. Throws `conflict` if an offer
+    /// has that identifier; with `replacing`, only if that offer was used, and otherwise the new offer takes its place.
+    /// Throws `conflict` also if the account has `limit` offers that can still be used when this offer is made; `nil`
+    /// is no bound.
     func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
 
-    /// Takes an offer back that can still be used; `false` where the account has no such one.
+    /// Revokes an offer that can still be used. Returns `false` if the account has no such offer.
     func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// An offer as it is; `nil` where there is none.
+    /// Returns an offer in its present state; `nil` if none exists.
     func offer(id: String) async throws -> PendingActivationRecord?
 
-    /// The offers of an account that can still be used, the oldest first.
+    /// Returns the offers of an account that can still be used, the oldest first.
     func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord]
 
-    /// Lets `judge` decide on an offer, and writes it, what it became, and the answer. The key of its PIN is erased by the
-    /// step by which it can be used no longer.
+    /// Lets `judge` decide on an offer, and writes the offer, its outcome, and the answer. The step after which the
+    /// offer can no longer be used erases the key of its PIN.
     ///
-    /// Throws `conflict` where a device of the offer's identifier, or a key, is there already, `forbidden` where the account
-    /// that it is to be enrolled for is locked.
+    /// Throws `conflict` if a device with the offer's identifier, or a key, exists already, and `forbidden` if the
+    /// account of the enrolment is locked.
     func step<Result: Sendable>(
         offer id: String, request: RequestName?,
         judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
     ) async throws -> IdentityStep<Result>
 
-    /// Takes an activation back, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:ending:)`` does; `false`
-    /// where there is none. Its open sessions end with it, of which `ending` says what the history has. The store adds the
-    /// account to the event.
+    /// Revokes an activation, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:ending:)`` does.
+    /// Returns `false` if it does not exist. The activation's open sessions end too, and `ending` gives their history
+    /// entries. The store adds the account to the event.
     func revokeActivation(id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding)
         async throws -> Bool
 
-    /// Calls an activation by another name; `false` where there is none. The store adds the account to the event.
+    /// Renames an activation. Returns `false` if it does not exist. The store adds the account to the event.
     func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool
 
-    /// Lets `judge` decide on an activation alone, by its keys as they are, and writes it and the change. `nil` where there is
-    /// none. Of the activation anything can change but its device. The store adds the account to the event.
+    /// Lets `judge` decide on an activation alone, by its present keys, and writes the activation and the change.
+    /// Returns `nil` if the activation does not exist. The whole activation except its device can change. The store
+    /// adds the account to the event.
     func step<Result: Sendable>(
         onActivation id: String,
         judge: @escaping @Sendable (inout ActivationRecord, [CredentialRecord]) throws -> (ActivationChange, Result)
     ) async throws -> Result?
 
-    /// Ends the activations that are disabled by an attempt which was counted at `moment` or before and was never settled, at
-    /// most `limit` of them: their keys are deleted, the attempt is nobody's any more, what they have authenticated ends, and
-    /// their open sessions end as failed, of which `ending` says what the history has. The store adds account and activation
-    /// to the event of each. Returns how many.
+    /// Ends the activations disabled by an attempt that was counted at `moment` or before and never settled, at most
+    /// `limit` of them. Their keys are deleted, the attempt is cleared, and their authentications end. Their open
+    /// sessions end as failed, and `ending` gives the history entries. The store adds account and activation to the
+    /// event of each. Returns the number of ended activations.
     func disableForsaken(countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding)
         async throws -> Int
 
-    /// Deletes answers, offers and consents whose time is over, and entries of histories from before `historyBefore`, at most
-    /// `limit` of each; returns how many.
+    /// Deletes answers, offers and consents whose time is over, and entries of histories from before `historyBefore`,
+    /// at most `limit` of each. Returns the number of deleted rows.
     func deleteStaleIdentities(now: Timestamp, historyBefore: Timestamp, limit: Int) async throws -> Int
 }
 
-/// What becomes durable with a step on an activation alone.
+/// The changes that become durable with a step on an activation alone.
 public struct ActivationChange: Sendable {
     /// Keys of the activation to delete.
     public var withdrawnCredentials: [String] = []
-    /// What the trail keeps.
+    /// The audit event.
     public var audit: AuditEvent?
-    /// What the person's devices are told.
+    /// The notice for the person's devices.
     public var notice: NoticeRecord?
 
-    /// A change of nothing but the row.
+    /// Makes a change of nothing but the row.
     public init() {}
 }
 
-/// What becomes durable with a step of an offer.
+/// The changes that become durable with a step of an offer.
 public struct OfferChange: Sendable {
-    /// The activation that it became, with its keys: the device's identifier is the offer's.
+    /// The activation that the offer became, with its keys. The device's identifier is the offer's.
     public var enrolled: (activation: ActivationRecord, credentials: [CredentialRecord])?
-    /// The answer that goes out, to be given again.
+    /// The answer that goes out, kept to be given again.
     public var answer: GivenAnswer?
-    /// What the trail keeps.
+    /// The audit events.
     public var audit: [AuditEvent] = []
-    /// What the person's devices are told.
+    /// The notices for the person's devices.
     public var notices: [NoticeRecord] = []
 
-    /// A change of nothing but the row.
+    /// Makes a change of nothing but the row.
     public init() {}
 }
