@@ -1,8 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The SDK: what an app developer adds to an app. It resolves swift-crypto and, through it, swift-asn1.
-/// The server is a package of its own, in `Server/`.
+/// The SDK, for developers of apps.
+///
+/// The package resolves swift-crypto and, through swift-crypto, swift-asn1. The server is a separate package, in
+/// `Server/`.
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
@@ -12,13 +14,14 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
         .library(name: "Countersign", targets: ["Countersign"]),
-        // Former names of types of `Countersign` that Apple's frameworks have too, for apps that were written with them.
+        // Former names of types of `Countersign`, for apps with these names. Apple's frameworks have types of the same
+        // names.
         .library(name: "CountersignNames", targets: ["CountersignNames"]),
         .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
         // For the back end of an app that signs itself in.
         .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
         .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
-        // Floors that the server stands on too.
+        // Floors that the server uses too.
         .library(
             name: "CountersignProtocols",
             targets: ["_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient"]),
@@ -45,7 +48,7 @@ let package = Package(
             dependencies: [
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", crypto,
             ]),
-        // libsecret, which is looked for when it is used first: nothing of it is needed to build an app or to run it.
+        // A wrapper of libsecret, loaded at the first use. Building or running an app does not need libsecret.
         .target(name: "CSecretService"),
         // Floor 5
         .target(name: "CountersignNames", dependencies: ["Countersign"]),
@@ -67,7 +70,8 @@ let package = Package(
         .testTarget(name: "PrimitivesTests", dependencies: ["_Primitives"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "_Primitives", crypto, cryptoExtras]),
         .testTarget(name: "PersonalInformationTests", dependencies: ["PersonalInformation", "_Primitives"]),
-        // The fuzz targets' code, with inputs that once failed; `FuzzTesting/` is a package of its own for the fuzzer.
+        // The code of the fuzz targets, with inputs from earlier failures; `FuzzTesting/` is a separate package for the
+        // fuzzer.
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [
@@ -90,15 +94,15 @@ let package = Package(
                 "Countersign", "CountersignTestKit", "Ceremony", "JOSE", "OAuth", "PersonalInformation", "UAF",
                 "UAFClient", "_Primitives", crypto,
             ], resources: [.copy("Stored")]),
-        // The listings of the identities' documentation, as an app's developer has them: they import nothing but the SDK, and
-        // what the compiler remarks of them is theirs.
+        // The listings of the identities' documentation, as an app's developer has the listings, with imports of the
+        // SDK alone. Compiler warnings about the listings belong to the documentation.
         .testTarget(
             name: "SeedListingTests",
             dependencies: [
                 "Countersign", "CountersignNames", "CountersignBackend", "CountersignTestKit", "PersonalInformation",
             ],
             swiftSettings: [.unsafeFlags(["-suppress-warnings"])]),
-        // Plays frameworks whose types have the names that an app must be able to use beside those of `Countersign`.
+        // Imitates frameworks with type names that an app must be able to use beside `Countersign`.
         .target(name: "FrameworkNames", path: "Tests/FrameworkNames"),
         .testTarget(
             name: "CountersignNamesTests",

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The server, the terminal phone and the example bank, on top of the SDK package one folder up.
+/// The server, the terminal phone and the example bank, on top of the SDK package in the folder above.
 
 func sdk(_ name: String) -> Target.Dependency { .product(name: name, package: "countersign") }
 let protocols = sdk("CountersignProtocols")
@@ -37,7 +37,7 @@ let package = Package(
         .executable(name: "countersign", targets: ["CountersignCommand"]),
         .executable(name: "countersign-phone", targets: ["PhoneCommand"]),
         .executable(name: "bank", targets: ["BankCommand"]),
-        // For the benchmarks, which are a package of their own.
+        // For the benchmarks, which are a separate package.
         .library(name: "UAFRelyingParty", targets: ["UAFRelyingParty"]),
         .library(name: "Passwords", targets: ["Passwords"]),
         .library(name: "Secp256k1TestKeys", targets: ["Secp256k1TestKeys"]),
@@ -48,8 +48,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        // One trait a package, the same in Examples/BackEnd. SwiftPM passes several traits to the compiler in an order that
-        // changes from build to build, and compiles everything above the package anew when the order has changed.
+        // Each package has one trait, the same as in Examples/BackEnd. SwiftPM passes several traits to the compiler in
+        // an order that changes from build to build, and after a change compiles everything above the package again.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -120,7 +120,7 @@ let package = Package(
                 crypto,
             ]),
 
-        // Private keys on secp256k1, which no program of this product makes.
+        // Private keys on secp256k1. No program of this product makes such keys.
         .target(
             name: "Secp256k1TestKeys", dependencies: [protocols, crypto, "CSecp256k1"], path: "Tests/Secp256k1TestKeys"),
         .testTarget(
@@ -131,7 +131,7 @@ let package = Package(
                 asn1,
             ]),
         .testTarget(name: "PasswordsTests", dependencies: ["Passwords", protocols, crypto]),
-        // New stores whose schema is made once.
+        // New stores with a schema that is made once.
         .target(name: "FreshStores", dependencies: ["SQLiteStore", "Store", grdb], path: "Tests/FreshStores"),
         .testTarget(
             name: "SQLiteStoreTests",
@@ -151,7 +151,7 @@ let package = Package(
             name: "OAuthProviderTests",
             dependencies: ["OAuthProvider", "FreshStores", "SQLiteStore", "Store", protocols, crypto]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "CPNG", "CZBar", protocols]),
-        // The listings of the identities' documentation, which the SDK's package tries without a server.
+        // The listings of the identities' documentation. The SDK's package tries the same listings without a server.
         .target(
             name: "SeedListing",
             dependencies: [sdk("Countersign"), sdk("CountersignNames"), sdk("CountersignTestKit"), protocols],
@@ -167,7 +167,7 @@ let package = Package(
                 hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509,
                 asn1, grdb,
             ]),
-        // Bugs that were reported of other products, each tried here by what the server's tests have for it.
+        // Reported bugs of other products, each tried here with the means of the server's tests.
         .testTarget(
             name: "PublicReports",
             dependencies: [
@@ -190,7 +190,7 @@ let package = Package(
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
                 lifecycle, log, metrics, hummingbirdTLS, httpClient, nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
             ]),
-        // The fuzz targets' code for what the server alone judges.
+        // The fuzz targets' code for data that only the server judges.
         .testTarget(
             name: "ServerFuzzReplayTests",
             dependencies: [

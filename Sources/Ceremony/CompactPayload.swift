@@ -6,24 +6,24 @@ import _Primitives
     import Foundation
 #endif
 
-/// The short form of a sign-in's payload, for a QR code that is read at once from an arm's length.
+/// The short form of a sign-in's payload, for a QR code that a camera reads at once from an arm's length.
 ///
 ///     CS1 $ LOGIN+BANK+EXAMPLE%8443 $ AEBAGBAFAYDQQCIKBMGA2DQPCAIREEYUCULBOGAZDINRYHI6D4QA
 ///     │     │                         └ the token's 32 bytes in base 32 (RFC 4648, section 6), no padding
 ///     │     └ the server's host, and its port if it has one; `+` is a dot and `%` a colon
 ///     └ version 1 over https; CS1P over http
 ///
-/// The token goes to `/token/redeem/authentication` of that host. All letters are of the QR code's alphanumeric mode
-/// (ISO/IEC 18004, section 7.4.4), which needs five and a half bits for each. There is no dot, colon or slash among them,
-/// so that no camera finds an address to open.
+/// The phone redeems the token at `/token/redeem/authentication` of the host. All letters belong to the QR code's
+/// alphanumeric mode (ISO/IEC 18004, section 7.4.4), in which a letter takes five and a half bits. The form has no dot,
+/// colon or slash, so a camera finds no address to open.
 enum CompactPayload {
-    /// Stands between the parts, and in no other form of a payload.
+    /// The separator between the parts. No other form of a payload contains this letter.
     static let separator = UInt8(ascii: "$")
     private static let path = "/token/redeem/authentication"
     private static let tokenBytes = 32
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// The short form, or `nil` where this payload says more than it can hold.
+    /// Returns the short form, or `nil` if the payload holds more than the short form can express.
     static func text(of payload: OutOfBandPayload) -> String? {
         let address = payload.redeemData.redeemURL
         guard payload.data == nil, address.path().hasSameBytes(as: self.path), address.query() == nil,
@@ -33,11 +33,12 @@ enum CompactPayload {
         let port = address.port.map { ":\($0)" } ?? ""
         guard let place = self.written(host + port) else { return nil }
         let text = "\(version)$\(place)$\(self.base32(token))"
-        // A part that the short form has no letters for, such as an address in brackets, comes back as another one.
+        // The short form has no letters for some parts, such as an address in brackets. Such a part reads back as
+        // another part.
         return (try? self.redeemData(text)) == payload.redeemData ? text : nil
     }
 
-    /// Reads the short form. Throws `malformedPayload`, and `unsupportedVersion` for one of a later server.
+    /// Reads the short form. Throws `malformedPayload`, and `unsupportedVersion` for the version of a later server.
     static func redeemData(_ text: String) throws(OutOfBandPayloadError) -> OutOfBandPayload.RedeemData {
         let parts = text.utf8.split(separator: self.separator, omittingEmptySubsequences: false)
         guard text.utf8.count <= 512, parts.count == 3 else {
@@ -66,7 +67,8 @@ enum CompactPayload {
 
     // MARK: The host
 
-    /// `nil` for what is not a lower-case name with an optional port.
+    /// Returns a host in the letters of the short form; `nil` if the host is not a lower-case name with an optional
+    /// port.
     private static func written(_ place: String) -> String? {
         var letters: [UInt8] = []
         for letter in place.utf8 {
@@ -112,7 +114,7 @@ enum CompactPayload {
         return String(decoding: letters, as: UTF8.self)
     }
 
-    /// The token's bytes; `nil` for other letters, another length, or bits that are left over and not zero.
+    /// Returns the token's bytes; `nil` for other letters, another length, or remaining bits that are not zero.
     private static func bytes(base32 letters: Substring.UTF8View) -> [UInt8]? {
         guard letters.count == (self.tokenBytes * 8 + 4) / 5 else { return nil }
         var bytes: [UInt8] = []
@@ -131,9 +133,10 @@ enum CompactPayload {
 }
 
 extension OutOfBandPayload {
-    /// The short form for a QR code that a person scans in the app; `nil` where there is further `data`, another address
-    /// than `/token/redeem/authentication` of a host, or a token that is not 32 bytes. It holds the token.
+    /// The short form for a QR code that a person scans in the app. The text contains the token.
     ///
-    /// ``init(scanned:)`` reads it. A link that carries it is a link, as with every other form.
+    /// `nil` if the payload has further `data`, if the token is not 32 bytes long, or if the address is not
+    /// `/token/redeem/authentication` of a host. ``init(scanned:)`` reads the form. A link that carries the form still
+    /// counts as a link, like a link with any other form.
     public var compact: String? { CompactPayload.text(of: self) }
 }

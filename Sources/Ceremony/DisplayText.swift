@@ -1,15 +1,19 @@
 import _Primitives
 
-/// How text from elsewhere is brought onto a screen that belongs to the reader.
+/// Makes text from elsewhere safe to show to a reader.
 public enum DisplayText {
-    /// Whether a character may stand in no text that a person has to trust: it hides, reorders, or has no agreed
-    /// picture. The line feed counts as one, as most places show a single line.
+    /// Returns `true` if the character may not stand in a text that a person has to trust.
+    ///
+    /// A forbidden character hides or reorders other characters, or has no agreed picture. The line feed is forbidden
+    /// as well, because most places show a single line.
     public static func isForbidden(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnfitToShow }
 
-    /// One line that is safe on a terminal: escape sequences are taken out, every other forbidden character becomes
-    /// U+FFFD, and what is longer than `maximumLength` characters ends in an ellipsis.
+    /// Returns one line that is safe on a terminal.
+    ///
+    /// The function removes escape sequences and replaces every other forbidden character by U+FFFD. A line of more
+    /// than `maximumLength` characters ends in an ellipsis.
     public static func line(_ text: String, maximumLength: Int = 200) -> String {
-        // Of most names nothing has to be looked at: none of this is a control character.
+        // Most names need no closer look: a printable ASCII text has no control character.
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         guard !isPlain || text.utf8.count > maximumLength else { return text }
         var shown = String.UnicodeScalarView()
@@ -23,13 +27,14 @@ public enum DisplayText {
         return String(shown)
     }
 
-    /// As ``line(_:maximumLength:)``, for a text of several lines.
+    /// Returns several safe lines, each as from ``line(_:maximumLength:)``.
     public static func lines(_ text: String, maximumLength: Int = 200) -> [String] {
-        // At the byte: where a run of combining marks is one character, comparing it costs the square of its length.
+        // The text is split at the byte. A run of combining marks is one character, and comparing such a character
+        // costs the square of the run's length.
         text.splitBytes(at: "\n").map { Self.line(String($0), maximumLength: maximumLength) }
     }
 
-    /// JSON that reads the same and is safe on a terminal: the forbidden characters of its strings as escapes.
+    /// Returns JSON with the same meaning that is safe on a terminal: the strings' forbidden characters become escapes.
     public static func json(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -46,14 +51,16 @@ public enum DisplayText {
         return String(shown)
     }
 
-    /// The most characters of a host's label and of a host (RFC 1035, section 2.3.4), both in their ASCII form.
+    /// The most characters of a host's label and of a whole host (RFC 1035, section 2.3.4), both in their ASCII form.
     private static let hostLimits = (label: 63, host: 253)
 
-    /// An origin as a person should compare it: host labels with letters outside ASCII in their `xn--` form (RFC 3492),
-    /// so that a letter of another script cannot pass for the one it looks like.
+    /// Returns an origin in the form in which a person should compare it.
     ///
-    /// Of a host that is too long to be one, as a label has more than 63 characters or all together more than 253,
-    /// nothing is shown but U+FFFD: a part of it could pass for a host.
+    /// Host labels with letters outside ASCII appear in their `xn--` form (RFC 3492). A letter of another script
+    /// therefore cannot pass for a similar letter.
+    ///
+    /// A host is too long if a label has more than 63 characters or the whole host more than 253. The function shows
+    /// U+FFFD in place of such a host, because a part of the host could pass for another host.
     public static func origin(_ origin: String) -> String {
         let parts = origin.splitBytes(at: "/", maxSplits: 3)
         guard parts.count >= 3, parts[0].hasBytes(atEnd: ":"), parts[1].isEmpty else { return Self.line(origin) }
@@ -62,8 +69,10 @@ public enum DisplayText {
         return "\(scheme)//\(Self.line(host, maximumLength: Self.hostLimits.host + 6))"
     }
 
-    /// A host, with its port, in its ASCII form; `nil` where it is too long. Encoding takes time that grows with the
-    /// square of a label's length, so what is too long is never encoded.
+    /// Returns a host, with its port, in its ASCII form; `nil` if the host is too long.
+    ///
+    /// Encoding takes time that grows with the square of a label's length, so the function never encodes a label that
+    /// is too long.
     private static func host(_ authority: Substring) -> String? {
         let ending = authority.utf8.lastIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
         let port = authority[ending...]
@@ -74,7 +83,7 @@ public enum DisplayText {
         for label in name.splitBytes(at: ".") {
             guard label.unicodeScalars.count <= Self.hostLimits.label else { return nil }
             let isASCII = label.utf8.allSatisfy { $0 < 0x80 }
-            // A name is shown as people write it, in lower case; nothing is compared.
+            // A name is shown as people write it, in lower case. Nothing is compared.
             let shown = isASCII ? String(label) : "xn--" + Punycode.encode(label.lowercased())
             guard shown.utf8.count <= Self.hostLimits.label else { return nil }
             labels.append(shown)
@@ -83,7 +92,7 @@ public enum DisplayText {
         return host.utf8.count <= Self.hostLimits.host ? host + (isPort ? port : "") : nil
     }
 
-    /// Takes out ECMA-48 control sequences and control strings, and two-character escapes.
+    /// Removes ECMA-48 control sequences, control strings and two-character escapes.
     private static func withoutEscapeSequences(_ text: String) -> [Unicode.Scalar] {
         var kept: [Unicode.Scalar] = []
         var scalars = text.unicodeScalars.makeIterator()
@@ -96,7 +105,7 @@ public enum DisplayText {
                 while let parameter = next, (0x20...0x3F).contains(parameter.value) { next = scalars.next() }
                 if let final = next, (0x40...0x7E).contains(final.value) { next = scalars.next() }
             case 0x1B where next.map { "]PX^_".unicodeScalars.contains($0) } ?? false, 0x90, 0x98, 0x9D, 0x9E, 0x9F:
-                // Up to the string terminator, a bell, or the end.
+                // The control string goes on up to the string terminator, a bell, or the end of the text.
                 while let inside = next, inside.value != 0x07, inside.value != 0x9C, inside.value != 0x1B {
                     next = scalars.next()
                 }
@@ -110,7 +119,7 @@ public enum DisplayText {
     }
 }
 
-/// The ASCII form of a label (RFC 3492). Encoding alone: nothing here has to read it back.
+/// The ASCII form of a host's label (RFC 3492). The type only encodes, because nothing here reads the form back.
 enum Punycode {
     static func encode(_ label: String) -> String {
         let input = label.unicodeScalars.map { Int($0.value) }

@@ -6,21 +6,22 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What a QR code or a link tells a phone: a token, and where to redeem it.
+/// The content of a QR code or a link for a phone: a token, and the address that redeems the token.
 ///
-/// On the wire it is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code carries the
-/// base64url of that JSON, a link with it in its query, or a sign-in's short form (``compact``). Reading is strict: other
-/// members beside those three, a second version, a relative address or a token with white space are all refused.
+/// On the wire the payload is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code
+/// carries the base64url of the JSON, a link with this base64url in its query, or a sign-in's short form (``compact``).
+/// Reading is strict: a further member, a second version, a relative address or a token with white space is refused.
 ///
-/// Two are equal when they say the same, wherever they were read.
+/// Two payloads are equal if their contents are equal, wherever each of them was read.
 public struct OutOfBandPayload: Hashable, Sendable {
-    /// The token and the address that takes it (`token`, `redeem_url`).
+    /// The token and the address that redeems the token (`token`, `redeem_url`).
     public struct RedeemData: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
         /// A secret that works once; 1 to 256 visible ASCII characters.
         public let token: String
-        /// Where the token is redeemed: absolute, `https` or `http`, with a host, without user information or fragment.
+        /// The address that redeems the token: absolute, `https` or `http`, with a host, without user information or
+        /// fragment.
         ///
-        /// Whether this host may see the token is for the reader's configuration to say.
+        /// The reader's configuration decides whether this host may see the token.
         public let redeemURL: URL
 
         /// Throws ``OutOfBandPayloadError/Code/malformedPayload`` for a token or an address outside the limits above.
@@ -40,30 +41,33 @@ public struct OutOfBandPayload: Hashable, Sendable {
             self.redeemURL = redeemURL
         }
 
-        /// The address alone: the token is a secret.
+        /// The address alone, because the token is a secret.
         public var description: String { "RedeemData(\(self.redeemURL.absoluteString))" }
         public var customMirror: Mirror { Mirror(self, children: ["redeemUrl": self.redeemURL]) }
     }
 
-    /// How `nma_data` is written: always `application/json`, as an encrypted payload does not come out of a decoder.
+    /// The content type of `nma_data`: always `application/json`, because a decoder never returns an encrypted payload.
     public let contentType: String
     /// The version of the payload: `1`.
     public let version: String
-    /// The token and where to redeem it.
+    /// The token and the address that redeems the token.
     public let redeemData: RedeemData
-    /// The other members of `nma_data`, which the service chose, as the text of a JSON object; `nil` where there is none.
+    /// The other members of `nma_data`, chosen by the service, as the text of a JSON object; `nil` if `nma_data` has no
+    /// other member.
     public let data: String?
 
-    /// Whether it was read from a link. Anybody can put the token of their own page into one and send it to a person to
-    /// tap, so the SDK takes from a link only what the server has made for a link. It does not survive writing.
+    /// `true` if the payload was read from a link. Writing a payload loses this property.
+    ///
+    /// Anybody can put the token of their own page into a link and send the link to a person to tap. The SDK therefore
+    /// accepts from a link only a token that the server made for a link.
     public private(set) var isFromLink = false
 
     /// The most bytes that a payload's JSON may have. A QR code holds fewer.
     public static let maximumLength = 4096
 
-    /// A payload of version 1.
+    /// Creates a payload of version 1.
     ///
-    /// `data`, where given, is the text of a JSON object without the members `token` and `redeem_url`; anything else
+    /// `data`, if given, is the text of a JSON object without the members `token` and `redeem_url`. Any other text
     /// throws ``OutOfBandPayloadError/Code/malformedPayload``.
     public init(redeemData: RedeemData, data: String? = nil) throws(OutOfBandPayloadError) {
         var attributes: JSONObject = [:]
@@ -83,7 +87,8 @@ public struct OutOfBandPayload: Hashable, Sendable {
         self.version = "1"
         self.redeemData = redeemData
         self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
-        // Also after reading: what came can be shorter than what we write for it, and we must not write too much.
+        // The check also runs after reading. A text that was read can be shorter than the text that this type writes
+        // for the same payload, and the written text must not be too long either.
         guard (self.data ?? "").utf8.count <= Self.maximumLength, self.json.utf8.count <= Self.maximumLength else {
             throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
         }
@@ -100,7 +105,7 @@ extension OutOfBandPayload {
     /// Throws ``OutOfBandPayloadError``: `malformedPayload`, `unsupportedVersion`, `decryptionError`.
     public init(json: String) throws(OutOfBandPayloadError) { try self.init(utf8: Array(json.utf8)) }
 
-    /// Reads the base64url text of the JSON object, with the padding that some writers leave or without.
+    /// Reads the base64url text of the JSON object, with or without padding.
     ///
     /// Throws as ``init(json:)``.
     public init(base64URLEncoded text: String) throws(OutOfBandPayloadError) {
@@ -117,7 +122,7 @@ extension OutOfBandPayload {
         try self.init(utf8: bytes)
     }
 
-    /// Reads the payload out of a link: an absolute address with one query item `dispatchTokenResponse`.
+    /// Reads the payload from a link: an absolute address with one query item `dispatchTokenResponse`.
     ///
     /// The link's own host does not matter; the token goes to ``RedeemData/redeemURL``. Throws as ``init(json:)``.
     public init(link: String) throws(OutOfBandPayloadError) {
@@ -133,8 +138,7 @@ extension OutOfBandPayload {
         self.isFromLink = true
     }
 
-    /// Reads what a QR code holds: a link, which has a colon; or the short form or the base64url text alone, which have
-    /// none.
+    /// Reads the content of a QR code: a link, the short form, or the base64url text. Only a link contains a colon.
     ///
     /// Throws as ``init(json:)``.
     public init(scanned text: String) throws(OutOfBandPayloadError) {
@@ -190,7 +194,7 @@ extension OutOfBandPayload {
         } catch {
             throw OutOfBandPayloadError(reading: error)
         }
-        // A letter outside ASCII would be folded into another host by whatever makes an address of it.
+        // A program that turns this text into an address could fold a letter outside ASCII into another host.
         guard address.utf8.allSatisfy({ $0 < 0x80 }), address.utf8.count <= 2048,
             let redeemURL = URL(string: address, encodingInvalidCharacters: false)
         else { throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address") }
@@ -203,11 +207,11 @@ extension OutOfBandPayload {
 // MARK: - Writing
 
 extension OutOfBandPayload {
-    /// Where the links that open an app lead at a server.
+    /// The path, at a server, of the links that open an app.
     public static let linkPath = "/open"
     private static let linkParameter = "dispatchTokenResponse"
 
-    /// The JSON text, members in the order of the documentation. It holds the token.
+    /// The JSON text, with the members in the order of the documentation. The text contains the token.
     public var json: String {
         var content: JSONObject = [
             "token": .string(self.redeemData.token),
@@ -223,12 +227,12 @@ extension OutOfBandPayload {
         ]).text
     }
 
-    /// The JSON text in base64url without padding. It holds the token.
+    /// The JSON text in base64url without padding. The text contains the token.
     public var base64URLEncoded: String { Base64URL.encode(self.json.utf8) }
 
-    /// The link that a phone opens: `<base>/open?dispatchTokenResponse=…`. It holds the token.
+    /// Returns the link that a phone opens: `<base>/open?dispatchTokenResponse=…`. The link contains the token.
     ///
-    /// `base` is the issuer's address; a slash at its end does not matter.
+    /// `base` is the issuer's address. A slash at the end of `base` does not matter.
     public func link(base: String) -> String {
         let trimmed = base.hasSuffix("/") ? String(base.dropLast()) : base
         return "\(trimmed)\(Self.linkPath)?\(Self.linkParameter)=\(self.base64URLEncoded)"
@@ -251,30 +255,33 @@ extension OutOfBandPayload {
 
 // MARK: - Errors
 
-/// Why an out-of-band payload could not be read. Two are equal when their codes are.
+/// The reason why an out-of-band payload could not be read. Two errors are equal if their codes are equal.
 public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the app should do.
+    /// The kind of error, from which the app chooses what to do.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String { case malformedPayload, unsupportedVersion, decryptionError, operationReused }
         fileprivate let base: Base
-        /// Not a payload of this product. Say that the code was not recognised and let the person scan again.
+        /// The text is not a payload of this product. Say that the code was not recognised and let the person scan
+        /// again.
         public static let malformedPayload = Self(base: .malformedPayload)
-        /// A payload of a newer server. Ask the person to update the app.
+        /// The payload comes from a newer server. Ask the person to update the app.
         public static let unsupportedVersion = Self(base: .unsupportedVersion)
-        /// The payload is encrypted to a key that this device does not have: it was meant for another device, or the
-        /// enrolment is gone. Ask the person to use the other device or to enrol again.
+        /// The payload is encrypted to a key that this device does not have.
+        ///
+        /// The payload was meant for another device, or the enrolment is gone. Ask the person to use the other device
+        /// or to enrol again.
         public static let decryptionError = Self(base: .decryptionError)
-        /// The operation was executed before, or it was given no input or several. A mistake in the app's code.
+        /// The operation was executed before, or was given no input or several inputs. The app's code has a mistake.
         public static let operationReused = Self(base: .operationReused)
         public var description: String { self.base.rawValue }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: never a part of the payload.
+    /// A text for the log, never with a part of the payload.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no secret.
+    /// Creates an error with the code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
@@ -290,7 +297,7 @@ public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConv
 }
 
 extension OutOfBandPayloadError: LocalizedError {
-    /// What happened, in English and fit to be shown.
+    /// A description in English that an app can show.
     public var errorDescription: String? {
         switch self.code.base {
         case .malformedPayload: "That is not a code of this product."

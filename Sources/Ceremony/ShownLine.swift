@@ -1,30 +1,34 @@
 import Foundation
 
 extension DisplayText {
-    /// A name from elsewhere as it is kept and signed: one line that can be shown, in Normalization Form C, of `length`
-    /// characters (Unicode scalars) at most, with the ellipsis of one that was cut. At least one character fits.
+    /// Returns a name from elsewhere in the form in which the product stores and signs names.
+    ///
+    /// The result is one line that can be shown, in Normalization Form C, of at most `length` characters (Unicode
+    /// scalars). A shortened name ends in an ellipsis, which counts as a character. `length` is at least one.
     public static func name(_ text: String, length: Int) -> String {
-        // Counted once it is normalised, which can shorten a name and lengthen it. No composed character stands for more
-        // than four, and what is longer is cut before, as normalising takes the square of a run of combining marks.
+        // The length is counted after normalising, which can shorten or lengthen a name. No composed character stands
+        // for more than four characters. A longer name is cut before normalising, because normalising takes the square
+        // of a run of combining marks.
         let line = Self.line(text, maximumLength: 4 * length)
-        // Most names are of ASCII, where nothing is composed.
+        // Most names are plain ASCII, in which nothing is composed.
         let isNormal = line.utf8.allSatisfy { $0 < 0x80 }
         return Self.cut(isNormal ? line : line.precomposedStringWithCanonicalMapping, to: length)
     }
 
-    /// A line in its normal form, cut at its end where it has more than `length` characters: the ellipsis is one of them.
+    /// Returns a line in its normal form, cut at the end if the line has more than `length` characters. The ellipsis
+    /// counts as a character.
     public static func cut(_ line: String, to length: Int) -> String {
         let scalars = line.unicodeScalars
         guard scalars.count > length else { return line }
         var end = scalars.index(scalars.startIndex, offsetBy: length - 1)
-        // A letter is not left without its marks: it would be another one.
+        // The cut does not separate a letter from its marks, because the bare letter would be another letter.
         while end > scalars.startIndex, scalars[end].combines { end = scalars.index(before: end) }
         return String(scalars[..<end]) + "…"
     }
 }
 
 extension Unicode.Scalar {
-    /// Whether it is drawn on the letter before it.
+    /// `true` if the character is drawn on the letter before it.
     fileprivate var combines: Bool {
         switch self.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark: true

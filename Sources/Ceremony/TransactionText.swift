@@ -1,12 +1,12 @@
 import Foundation
 
-/// A text that a person is asked to agree to, in the one spelling that is shown and signed.
+/// A text that a person is asked to agree to, in the single spelling that is shown and signed.
 ///
-/// The server makes it from what a relying party sent (``init(normalizing:maximumLength:)``) and answers its bytes; the
-/// phone takes those bytes as they are (``init(received:maximumLength:)``) and refuses what it would have to rewrite.
-/// What could make two people read two things out of the same bytes is refused on both sides: control characters other
-/// than the line feed, format characters (bidirectional, zero-width), line and paragraph separators, private use,
-/// unassigned and default-ignorable characters.
+/// The server makes the text from the relying party's text (``init(normalizing:maximumLength:)``) and answers the
+/// bytes. The phone takes these bytes unchanged (``init(received:maximumLength:)``) and refuses a text that would need
+/// rewriting. Both sides refuse characters that could let two people read the same bytes differently: control
+/// characters other than the line feed, format characters (bidirectional, zero-width), line and paragraph separators,
+/// private use, unassigned and default-ignorable characters.
 public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
     /// The text, in Normalization Form C.
     public let text: String
@@ -17,7 +17,7 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
     /// The most characters (Unicode scalars) of a text: FIDO UAF Protocol 1.1, dictionary Transaction.
     public static let maximumLength = 200
 
-    /// Brings a text into Normalization Form C, and line ends into line feeds.
+    /// Creates a text in Normalization Form C, with line feeds as line ends.
     ///
     /// Throws ``TransactionTextError``: `empty`, `tooLong`, `forbiddenCharacter`.
     public init(normalizing text: String, maximumLength: Int = Self.maximumLength) throws(TransactionTextError) {
@@ -30,9 +30,10 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
         try self.init(checking: lines.precomposedStringWithCanonicalMapping, maximumLength: maximumLength)
     }
 
-    /// Takes the bytes that will be signed, changing nothing.
+    /// Creates a text from the bytes that will be signed, without a change.
     ///
-    /// Throws ``TransactionTextError``: `notUTF8`, `notNormalized`, and those of ``init(normalizing:maximumLength:)``.
+    /// Throws ``TransactionTextError``: `notUTF8`, `notNormalized`, and the errors of
+    /// ``init(normalizing:maximumLength:)``.
     public init(received bytes: some Collection<UInt8>, maximumLength: Int = Self.maximumLength)
         throws(TransactionTextError)
     {
@@ -42,23 +43,24 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
             try self.init(plain: text, maximumLength: maximumLength)
             return
         }
-        // Strings compare by canonical equivalence; here the very scalars count.
+        // Swift compares strings by canonical equivalence; here the exact scalars count.
         guard text.unicodeScalars.elementsEqual(text.precomposedStringWithCanonicalMapping.unicodeScalars) else {
             throw TransactionTextError(.notNormalized)
         }
         try self.init(checking: text, maximumLength: maximumLength)
     }
 
-    /// Bounds a text before it is brought into its normal form, which takes the square of a run of combining marks. No
-    /// composed character stands for more than four.
+    /// Checks the length of a text before normalising, which takes the square of a run of combining marks. No composed
+    /// character stands for more than four characters.
     private static func check(_ text: String, against maximumLength: Int) throws(TransactionTextError) {
         guard text.utf8.count <= 4 * maximumLength, text.unicodeScalars.count <= maximumLength else {
             throw TransactionTextError(.tooLong, "\(text.utf8.count) bytes")
         }
     }
 
-    /// Whether there is nothing in a text but the letters, signs and spaces of ASCII and line feeds, of which none is forbidden
-    /// and none composed. Most names are such, and what the rest costs is spared.
+    /// Returns `true` if the text contains only the printable characters of ASCII and line feeds.
+    ///
+    /// None of these characters is forbidden or composed. Most names are plain, so most names need no further checks.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == UInt8(ascii: "\n") }
     }
@@ -86,35 +88,35 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
     public static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
     public func hash(into hasher: inout Hasher) { hasher.combine(self.bytes) }
 
-    /// The length alone: what somebody agrees to is theirs.
+    /// The length alone, because the text is the person's private matter.
     public var description: String { "TransactionText(\(self.text.unicodeScalars.count) characters)" }
 }
 
-/// Why a text cannot be shown and signed. Two are equal when their codes are.
+/// The reason why a text cannot be shown and signed. Two errors are equal if their codes are equal.
 public struct TransactionTextError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case empty, tooLong, forbiddenCharacter, notUTF8, notNormalized }
         private let base: Base
-        /// Nothing but white space.
+        /// The text is empty or only white space.
         public static let empty = Self(base: .empty)
-        /// More characters than the limit.
+        /// The text has more characters than the limit.
         public static let tooLong = Self(base: .tooLong)
-        /// A character that hides, reorders or has no agreed picture.
+        /// The text has a character that hides, reorders or has no agreed picture.
         public static let forbiddenCharacter = Self(base: .forbiddenCharacter)
-        /// Bytes that are not UTF-8.
+        /// The bytes are not UTF-8.
         public static let notUTF8 = Self(base: .notUTF8)
-        /// A text that is not in Normalization Form C, which a phone does not rewrite.
+        /// The text is not in Normalization Form C, and a phone does not rewrite a text.
         public static let notNormalized = Self(base: .notNormalized)
         public var description: String { self.base.rawValue }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: a length or a code point, never the text.
+    /// A text for the log: a length or a code point, never the text.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no secret.
+    /// Creates an error with the code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

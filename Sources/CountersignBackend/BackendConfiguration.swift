@@ -1,21 +1,21 @@
 public import _Primitives
 
-/// A service, as its back end knows itself: what `countersign admin client add` has made.
+/// The configuration of a service's back end, as `countersign admin client add` creates the service.
 public struct BackendConfiguration: Sendable {
-    /// The server, as its discovery document names it: `https`, without a slash at its end.
+    /// The server's issuer, as in the discovery document: `https`, without a slash at the end.
     public var issuer: String
     /// The service's `client_id`.
     public var clientID: String
     /// The service's secret.
     public var clientSecret: SecretBytes
-    /// One of the service's, to the letter.
+    /// One of the service's redirect addresses, to the letter.
     public var redirectURI: String
-    /// What is asked for; contains `openid`.
+    /// The requested scope; contains `openid`.
     public var scope: String
-    /// How far the server's clock may differ.
+    /// The accepted difference of the server's clock.
     public var clockSkew: Duration
 
-    /// Describes a service.
+    /// Creates a configuration.
     public init(
         issuer: String, clientID: String, clientSecret: SecretBytes, redirectURI: String, scope: String = "openid",
         clockSkew: Duration = .seconds(30)

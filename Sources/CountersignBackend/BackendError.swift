@@ -1,29 +1,33 @@
-/// Why nobody was signed in. Two are equal when their codes are.
+/// The reason why a sign-in failed. Two errors are equal if their codes are equal.
 public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case serverUnreachable, serverMisconfigured, notThisSignIn, codeRefused, clientRefused, answerNotTrusted
         }
         private let base: Base
-        /// No answer came. Trying again can help; the code may have been taken, then the app begins anew.
+        /// No answer came.
+        ///
+        /// Trying again can help. If the server already accepted the code, the app begins again.
         public static let serverUnreachable = Self(base: .serverUnreachable)
-        /// The server's discovery document is another issuer's, or lacks an address: look at the configuration.
+        /// The server's discovery document belongs to another issuer, or lacks an address. Check the configuration.
         public static let serverMisconfigured = Self(base: .serverMisconfigured)
-        /// What the app brought belongs to another sign-in, or comes from another server. Refuse the app's request.
+        /// The app's code belongs to another sign-in, or comes from another server. Refuse the app's request.
         public static let notThisSignIn = Self(base: .notThisSignIn)
-        /// The server does not take the code: it was used, is too old or another service's. The app begins anew.
+        /// The server refuses the code: the code was used, is too old or belongs to another service. The app begins
+        /// again.
         public static let codeRefused = Self(base: .codeRefused)
-        /// The server does not know the service, or not by this secret: look at the configuration.
+        /// The server does not know the service, or not with this secret. Check the configuration.
         public static let clientRefused = Self(base: .clientRefused)
-        /// The tokens are not the server's, not for this service or not of this sign-in. Sign nobody in, and look into it.
+        /// The tokens do not come from the server, or are for another service or another sign-in. Refuse the sign-in,
+        /// and investigate.
         public static let answerNotTrusted = Self(base: .answerNotTrusted)
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened.
+    /// The kind of error.
     public let code: Code
-    /// For the log: never a code, a token or a value of a person.
+    /// A text for the log, never with a code, a token or a value of a person.
     public let reason: String
 
     init(_ code: Code, _ reason: String) {

@@ -11,14 +11,14 @@ public import _Primitives
 
 /// The back end of an app that signs itself in (OpenID Connect Core 1.0; RFC 7636, RFC 9207).
 ///
-/// An app never learns who its person is to a service, nor the values that the person confirmed: it gets a code, and its
-/// back end exchanges that here.
+/// An app never learns the person's identity at a service, nor the values that the person confirmed. The app gets a
+/// code, and its back end exchanges the code here.
 ///
 ///     let signIn = backend.begin()               // keep it in the app's session, and give `signIn.offer` to the app
 ///     let person = try await backend.finish(signIn, code: code, state: state, issuer: issuer)
 ///
-/// It keeps the server's discovery document and keys for an hour, and fetches the keys anew for a key that it does not
-/// know, at most once a minute.
+/// The back end caches the server's discovery document and keys for an hour. For an unknown key the back end fetches
+/// the keys again, at most once a minute.
 public actor IdentityBackend {
     private struct Kept<Value> {
         let value: Value
@@ -42,7 +42,7 @@ public actor IdentityBackend {
     private var endpoints: Kept<Endpoints>?
     private var keys: Kept<JWKSet>?
 
-    /// The back end of a service.
+    /// Creates the back end of a service.
     public init(
         _ configuration: BackendConfiguration, transport: any Transport, time: TimeSource = .system,
         random: RandomSource = .system
@@ -53,7 +53,7 @@ public actor IdentityBackend {
         self.random = random
     }
 
-    /// Begins a sign-in: fresh state, nonce and verifier.
+    /// Begins a sign-in, with a fresh state, nonce and verifier.
     public nonisolated func begin() -> InAppSignIn {
         let verifier = CodeVerifier(random: self.random)
         return InAppSignIn(
@@ -64,13 +64,13 @@ public actor IdentityBackend {
             codeVerifier: verifier)
     }
 
-    /// Exchanges the code that an app brought, and says who has signed in. Each sign-in can be finished once.
+    /// Exchanges an app's code, and returns the person who has signed in. Each sign-in can be finished once.
     ///
     /// - Parameters:
-    ///   - signIn: What was kept for this app.
-    ///   - code: What the app brought.
-    ///   - state: What came with it.
-    ///   - issuer: Which server it came from.
+    ///   - signIn: The stored sign-in of this app.
+    ///   - code: The app's code.
+    ///   - state: The state that came with the code.
+    ///   - issuer: The server that issued the code.
     /// - Throws: ``BackendError``.
     public func finish(_ signIn: InAppSignIn, code: String, state: String?, issuer: String) async throws(BackendError)
         -> SignedInPerson
@@ -165,7 +165,7 @@ public actor IdentityBackend {
             throw BackendError(.serverMisconfigured, "userinfo answers with \(answer.status)")
         }
         let profile = try Self.object(answer)
-        // OpenID Connect Core 1.0, section 5.3.2: else it would be another person's.
+        // OpenID Connect Core 1.0, section 5.3.2: without this check the profile could be another person's.
         guard case .string(let own)? = profile["sub"], own.hasSameBytes(as: subject) else {
             throw BackendError(.answerNotTrusted, "userinfo is about another person")
         }
@@ -234,7 +234,7 @@ public actor IdentityBackend {
         }
     }
 
-    /// A secret goes over TLS, or stays on this machine.
+    /// Returns `true` if a secret may go to the address: over TLS, or on this machine.
     private static func isSafe(_ url: URL) -> Bool {
         switch url.scheme?.asciiLowercased {
         case "https": true

@@ -1,30 +1,32 @@
 public import OAuth
 import _Primitives
 
-/// What an app is given by its back end to sign itself in with: nothing of it is a secret.
+/// A back end's data for an app that signs itself in. No part of the offer is a secret.
 ///
-/// The app hands it to the SDK (`fetchInAppAuthenticationInitializationData(_:)`), and gives back the code that comes.
+/// The app passes the offer to the SDK (`fetchInAppAuthenticationInitializationData(_:)`), and returns the resulting
+/// code.
 public struct InAppSignInOffer: Codable, Hashable, Sendable {
     /// The service, by its `client_id`.
     public let clientID: String
-    /// One of the service's, to the letter.
+    /// One of the service's redirect addresses, to the letter.
     public let redirectURI: String
-    /// What is asked for.
+    /// The requested scope.
     public let scope: String
-    /// What comes back with the code.
+    /// The value that comes back with the code.
     public let state: String
-    /// What comes back in the ID token.
+    /// The value that comes back in the ID token.
     public let nonce: String
-    /// RFC 7636, section 4.2, by `S256`.
+    /// The PKCE code challenge, by `S256` (RFC 7636, section 4.2).
     public let codeChallenge: String
 }
 
-/// A sign-in of an app that a back end has begun, to be kept until the app brings its code: in the session of that app,
-/// and nowhere that another one reaches. It works once.
+/// An app's sign-in that a back end has begun. The sign-in works once.
+///
+/// Store the sign-in until the app brings its code: in the session of this app, out of reach of any other app.
 public struct InAppSignIn: Sendable, CustomStringConvertible {
-    /// What the app is given.
+    /// The data for the app.
     public let offer: InAppSignInOffer
-    /// The secret that only the back end has: whoever else gets the code can do nothing with it.
+    /// The secret that only the back end has. Anybody else who gets the code can do nothing with the code.
     public let codeVerifier: CodeVerifier
 
     init(offer: InAppSignInOffer, codeVerifier: CodeVerifier) {
@@ -32,10 +34,10 @@ public struct InAppSignIn: Sendable, CustomStringConvertible {
         self.codeVerifier = codeVerifier
     }
 
-    /// Takes up what was kept.
+    /// Restores a stored sign-in.
     ///
     /// - Parameter codeVerifier: ``codeVerifier``'s text.
-    /// - Throws: `OAuthError` where it is no verifier.
+    /// - Throws: `OAuthError` if the text is not a verifier.
     public init(offer: InAppSignInOffer, codeVerifier: String) throws(OAuthError) {
         self.offer = offer
         self.codeVerifier = try CodeVerifier(codeVerifier)

@@ -1,22 +1,24 @@
 public import PersonalInformation
 public import _Primitives
 
-/// Who has signed in, as one service knows the person.
+/// The person who has signed in, with the data for one service.
 public struct SignedInPerson: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The name that the server has for the person at this service alone (`sub`): the same at each sign-in and with each
-    /// device, and another one at every other service.
+    /// The server's name for the person at this service (`sub`). The name is the same at each sign-in and with each
+    /// device, and another name at every other service.
     public let mappingID: String
-    /// The roles that the person chose to come in, by the server's identifiers for them (`roles`).
+    /// The roles that the person chose, by the server's identifiers (`roles`).
     public let roles: [String]
-    /// The attributes that the person confirmed, in their one spelling; an address as the lines of a letter.
+    /// The attributes that the person confirmed, in their single spelling; an address as the lines of a letter.
     public let attributes: [PersonalAttribute: String]
-    /// When the person authenticated (`auth_time`).
+    /// The moment of the person's authentication (`auth_time`).
     public let authenticatedAt: Timestamp?
-    /// What assurance was reached (`acr`).
+    /// The assurance of the authentication (`acr`).
     public let assurance: String?
-    /// What was used (`amr`, RFC 8176).
+    /// The methods of the authentication (`amr`, RFC 8176).
     public let methods: [String]
 
+    /// Reads the person from claims.
+    ///
     /// - Parameters:
     ///   - identity: The claims of a verified ID token.
     ///   - profile: The claims of userinfo, about the same person.
@@ -38,7 +40,7 @@ public struct SignedInPerson: Sendable, CustomStringConvertible, CustomReflectab
         self.attributes = attributes
     }
 
-    /// The roles alone: what a person told a service is no matter of a log.
+    /// The roles alone, because a person's data for a service do not belong in a log.
     public var description: String { "SignedInPerson(roles: \(self.roles))" }
     public var customMirror: Mirror { Mirror(self, children: ["roles": self.roles]) }
 }

@@ -11,21 +11,21 @@ public import _Primitives
     import Darwin
 #endif
 
-/// A store for development of what a sign-in keeps: files as those of ``EncryptedFileStorage``, with the key beside them,
-/// that several processes of one app use at once.
+/// A development store for the data of a sign-in: encrypted files like the files of ``EncryptedFileStorage``, with the
+/// key beside the files. Several processes of one app can use the store at once.
 ///
-/// Its folder is its own: another process that wants it as an ``EncryptedFileStorage`` is refused.
+/// The store needs its own folder. A process that opens the folder as an ``EncryptedFileStorage`` is refused.
 public final class AppFileStorage: SignInStorage {
     private let files: EncryptedFileStorage
     private let directory: String
 
-    /// Always true: see ``EncryptedFileStorage``.
+    /// Always `true`: see ``EncryptedFileStorage``.
     public var isDevelopmentStore: Bool { true }
 
-    /// Opens the store in a folder, which is made with its key where it is not there yet.
+    /// Opens the store in a folder, and creates the folder and its key if necessary.
     ///
-    /// Throws ``StorageError``: `inUse` while a process has the folder for itself, `corrupt` where values are there without
-    /// their key, `unavailable` where the key file can be read by others or the disk fails.
+    /// Throws ``StorageError``: `inUse` while a process has the folder for itself, `corrupt` if values exist without
+    /// their key, `unavailable` if other users can read the key file or the disk fails.
     public convenience init(directory: String, random: RandomSource = .system) throws {
         try self.init(
             directory: directory, keptKey: .inFile(EncryptedFileStorage.keyFile(in: directory)), random: random)
@@ -37,7 +37,7 @@ public final class AppFileStorage: SignInStorage {
         self.directory = directory
     }
 
-    /// The value of that name; see ``SignInStorage``.
+    /// Returns the value with the name; see ``SignInStorage``.
     public func read(_ name: String) throws -> [UInt8]? { try self.files.read(name) }
     /// Sets a value durably; see ``SignInStorage``.
     public func write(_ value: [UInt8], to name: String) throws { try self.files.write(value, to: name) }
@@ -46,28 +46,28 @@ public final class AppFileStorage: SignInStorage {
     /// Removes every value, durably; the key stays.
     public func removeAll() throws { try self.files.removeAll() }
 
-    /// Runs `body` alone under that name; see ``SignInStorage``. The lock is the kernel's, on a file of that name.
+    /// Runs `body` alone under the name; see ``SignInStorage``. The lock is a kernel lock on a file of this name.
     public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
         -> Value
     {
         try EncryptedFileStorage.checkName(name)
         let file = try EncryptedFileStorage.lockFile("\(self.directory)/\(name).lock")
         defer { close(file) }
-        // The kernel has no waiting but that of a thread, which nobody could cancel.
+        // The kernel can wait only by blocking a thread, and nobody could cancel such a wait.
         while try !EncryptedFileStorage.take(file) { try await Task.sleep(for: .milliseconds(20)) }
         try Task.checkCancellation()
         return try await body()
     }
 }
 
-/// A mark in a file, among the app's own files that go with it.
+/// An installation mark in a file, among the app's own files that disappear with the app.
 public struct FileInstallationMark: InstallationMark {
     private let path: String
 
-    /// A mark at a path: not in the folder of a store that outlives the app.
+    /// Creates a mark at a path. The path must not be in the folder of a store that outlives the app.
     public init(path: String) { self.path = path }
 
-    /// Whether the file is there. Throws ``StorageError`` `locked` where its folder cannot be looked into.
+    /// Returns `true` if the file exists. Throws ``StorageError`` `locked` if the folder cannot be read.
     public func isSet() throws -> Bool {
         if access(self.path, F_OK) == 0 { return true }
         guard [ENOENT, ENOTDIR].contains(errno) else {
@@ -76,7 +76,7 @@ public struct FileInstallationMark: InstallationMark {
         return false
     }
 
-    /// Makes the file, and its folder.
+    /// Creates the file, and its folder.
     public func set() throws {
         let folder = EncryptedFileStorage.folder(of: self.path)
         try EncryptedFileStorage.makeDirectory(folder)

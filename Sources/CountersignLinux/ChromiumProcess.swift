@@ -11,12 +11,12 @@ import _Primitives
     import Darwin
 #endif
 
-/// A running Chromium, and what is said to it: messages of the DevTools protocol over a pair of files that it inherits
-/// (`--remote-debugging-pipe`), a JSON object each, with a zero byte after it.
+/// A running Chromium and its connection. Messages of the DevTools protocol pass through a pair of files that Chromium
+/// inherits (`--remote-debugging-pipe`), one JSON object each, with a zero byte after the object.
 final class ChromiumProcess: Sendable {
-    /// Bytes of a message that is read at most. A page's own text is in none of those that are asked for.
+    /// The most bytes of a message. The requested messages never contain a page's own text.
     private static let messageBytes = 4 * 1024 * 1024
-    /// How long a browser has to end by itself.
+    /// The time in which a browser has to end by itself.
     private static let endTime = Duration.seconds(5)
 
     private struct State {
@@ -24,7 +24,7 @@ final class ChromiumProcess: Sendable {
         var waiting: [Int64: CheckedContinuation<JSONObject, any Error>] = [:]
         var untilEnd: [CheckedContinuation<Void, Never>] = []
         var hasEnded = false
-        /// What names the one window in messages.
+        /// The name of the single window in messages.
         var window: String?
     }
 
@@ -33,7 +33,7 @@ final class ChromiumProcess: Sendable {
     private let process = Process()
     private let state = Mutex(State())
 
-    /// Starts a browser with an empty window. Throws ``SignInError`` `misconfigured` where that cannot be.
+    /// Starts a browser with an empty window. Throws ``SignInError`` `misconfigured` if the browser cannot start.
     static func start(program: String) async throws -> ChromiumProcess {
         let browser = try ChromiumProcess(program: program)
         do {
@@ -54,7 +54,7 @@ final class ChromiumProcess: Sendable {
             let kind = SOCK_STREAM
         #endif
         guard socketpair(AF_UNIX, kind, 0, &files) == 0 else { throw SignInError(.misconfigured, "no pair of sockets") }
-        // Neither is for another program that this one starts.
+        // Other programs that this program starts must not inherit either file.
         for file in files { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
         self.file = files[0]
         let other = FileHandle(fileDescriptor: files[1], closeOnDealloc: true)
@@ -64,8 +64,8 @@ final class ChromiumProcess: Sendable {
         let isMade = mkdtemp(&folder) != nil
         self.profile = URL(
             fileURLWithPath: String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
-        // A browser of its own beside those that the person has, whose profile is in memory; what it must have as a folder
-        // goes with it.
+        // The browser is separate from the person's other browsers, and its profile is in memory. The folder that
+        // Chromium requires is deleted with the browser.
         let arguments = [
             "--user-data-dir=\(self.profile.path(percentEncoded: false))", "--incognito", "--no-first-run",
             "--no-default-browser-check",
@@ -78,7 +78,7 @@ final class ChromiumProcess: Sendable {
             close(self.file)
             throw SignInError(.misconfigured, "no process for a browser")
         }
-        // Where the browser alone has its end, this end hears when it is gone.
+        // The browser alone has its end of the connection, so this end notices when the browser is gone.
         try? other.close()
         Thread.detachNewThread { self.listen() }
     }
@@ -98,8 +98,8 @@ final class ChromiumProcess: Sendable {
 
     // MARK: Asking
 
-    /// Has the browser's window do something, or the browser itself, and gives what it answers. Throws ``SignInError`` where
-    /// it refuses, or is gone.
+    /// Calls a method of the browser's window, or of the browser itself, and returns the answer. Throws ``SignInError``
+    /// if the browser refuses or is gone.
     func call(_ method: String, _ parameters: JSONObject = [:], inWindow: Bool = true) async throws -> JSONObject {
         let (number, window) = self.state.withLock {
             $0.last += 1
@@ -117,7 +117,7 @@ final class ChromiumProcess: Sendable {
                     return !state.hasEnded
                 }
                 guard isRunning else { return continuation.resume(throwing: Self.gone) }
-                // Asked for by a task that was cancelled before: nobody would end the wait any more.
+                // The task was cancelled before the call, so nothing else would end the wait any more.
                 if Task.isCancelled { return self.finish(number, .failure(CancellationError())) }
                 if !self.write(bytes) { self.finish(number, .failure(Self.gone)) }
             }
@@ -153,7 +153,7 @@ final class ChromiumProcess: Sendable {
 
     // MARK: Hearing
 
-    /// Reads until the browser is gone.
+    /// Reads messages until the browser is gone.
     private func listen() {
         var (message, buffer): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 65_536))
         while true {
@@ -165,7 +165,7 @@ final class ChromiumProcess: Sendable {
                 message.removeSubrange(...end)
             }
         }
-        // A child has the blocked signals of the thread that made it, so that it may never hear of another signal.
+        // A child inherits the blocked signals of the thread that made it, so another signal might never arrive.
         if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) }
         self.process.waitUntilExit()
         try? FileManager.default.removeItem(at: self.profile)
@@ -179,7 +179,7 @@ final class ChromiumProcess: Sendable {
         for continuation in untilEnd { continuation.resume() }
     }
 
-    /// What nobody has asked for is not listened to.
+    /// Handles a message, and ignores every message that nobody has asked for.
     private func hear(_ bytes: ArraySlice<UInt8>) {
         let limits = JSONLimits(bytes: Self.messageBytes, depth: 64, values: 100_000)
         guard case .object(let message)? = try? JSON(parsing: bytes, limits: limits, leavesOutNull: true),
@@ -207,7 +207,7 @@ final class ChromiumProcess: Sendable {
 
     /// Closes the window, and returns when the browser and its profile are gone.
     func end() async {
-        // In a task of its own: what a cancelled one has started must go, too.
+        // The work runs in a new task, because a browser that a cancelled task has started must end too.
         await Task {
             let closing = Task { try await self.call("Browser.close", inWindow: false) }
             let lateness = Task {

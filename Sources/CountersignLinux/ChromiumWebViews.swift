@@ -4,21 +4,24 @@ import _Primitives
 
 /// An app's web views as windows of Chromium, for an app on a desktop.
 ///
-/// Each view is a browser of its own, with a profile of its own in memory, which no other view and no other browser of the
-/// person sees. Cookies reach it through a pipe that only this program and that browser have: no other program can speak to
-/// it, and they are in no list of processes. Its window is the person's to close; it closes when the program ends.
+/// Each view is a separate browser with a profile in memory, which no other view and no other browser of the person can
+/// see. Cookies reach the browser through a pipe between this program and the browser. No other program can speak to
+/// the browser, and the cookies appear in no list of processes. The person can close the window, and the window closes
+/// when the program ends.
 public struct ChromiumWebViews: WebViews {
     private let program: String
     private let open = OpenViews()
 
-    /// - Parameter program: The browser: the name of a program, or its path. One that takes Chromium's arguments and leaves
-    ///   its third and fourth file open.
+    /// Creates web views.
+    ///
+    /// - Parameter program: The browser: the name of a program, or its path. The program has to accept Chromium's
+    ///   arguments and leave its third and fourth file open.
     public init(program: String = "chromium") { self.program = program }
 
-    /// Starts a browser. Throws ``SignInError`` `misconfigured` where there is none, or it does not start.
+    /// Starts a browser. Throws ``SignInError`` `misconfigured` if the browser is missing or does not start.
     public func makeView(displayTitle: String) async throws -> any SignInWebView {
         let view = ChromiumView(program: self.program)
-        // Known before it is there, so that a sign-out that comes meanwhile ends it.
+        // The view is registered before the browser runs, so a sign-out in the meantime ends the browser.
         await self.open.add(view)
         try await view.start()
         return view
@@ -31,16 +34,16 @@ public struct ChromiumWebViews: WebViews {
     public func untilClosed() async { for view in await self.open.all { await view.untilClosed() } }
 }
 
-/// The views of one app's process.
+/// The web views of an app's process.
 private actor OpenViews {
     private(set) var all: [ChromiumView] = []
     func add(_ view: ChromiumView) { self.all.append(view) }
 }
 
-/// One view: a browser that is there from the first thing that is put into it until it is emptied.
+/// A web view: a browser that exists from the first cookie or page until the view is cleared.
 private actor ChromiumView: SignInWebView {
     private let program: String
-    /// The browser, from when it is begun to be started: whoever comes meanwhile waits for the same one.
+    /// The browser, from the beginning of its start. A caller during the start waits for the same browser.
     private var browser: Task<ChromiumProcess, any Error>?
     private var script: String?
 
@@ -60,7 +63,7 @@ private actor ChromiumView: SignInWebView {
         do {
             return try await browser.value
         } catch {
-            // One that has not started is no reason for the next not to be tried.
+            // After a failed start, the next call may try again.
             if self.browser == browser { self.browser = nil }
             throw error
         }
@@ -72,7 +75,7 @@ private actor ChromiumView: SignInWebView {
             "url": .string("\(cookie.isSecure ? "https" : "http")://\(cookie.host)\(cookie.path)"),
             "path": .string(cookie.path), "secure": .bool(cookie.isSecure), "httpOnly": .bool(cookie.isHTTPOnly),
         ]
-        // Without a domain it is for the address's host alone.
+        // Without a domain the cookie is for the address's host alone.
         parameters["domain"] = cookie.domain.map { .string(".\($0)") }
         if cookie.isSameSite { parameters["sameSite"] = .string("Lax") }
         guard try await self.running().call("Network.setCookie", parameters).bool("success") == true else {
@@ -89,7 +92,7 @@ private actor ChromiumView: SignInWebView {
         }
     }
 
-    /// The browser ends, and its profile with it: the next thing that is put into the view starts another one.
+    /// Ends the browser with its profile. The next cookie or page starts another browser.
     func clear() async {
         let former = self.browser
         (self.browser, self.script) = (nil, nil)

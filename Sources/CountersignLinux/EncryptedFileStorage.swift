@@ -11,14 +11,14 @@ public import _Primitives
     import Darwin
 #endif
 
-/// A store for development: one encrypted file for each value, and the key in a file beside them.
+/// A store for development: one encrypted file for each value, and the key in a file beside the values.
 ///
-/// It survives crashes and power cuts, keeps other users of the machine out, and lets one process in at a time. It does
-/// not protect against somebody who can read the disk as the same user, who has the key too, nor against an older copy
-/// of the folder that is put back; for that a device needs hardware.
+/// The store survives crashes and power cuts, keeps other users of the machine out, and admits one process at a time.
+/// The store does not protect against an attacker who can read the disk as the same user, because this attacker has the
+/// key too. The store does not protect against an older copy of the folder either. Such protection needs hardware.
 ///
-/// Each value is sealed with AES-GCM under a 256-bit key and bound to its name. A write goes into a new file, which is
-/// synced, renamed over the old one, and made durable by syncing the folder.
+/// Each value is sealed with AES-GCM under a 256-bit key and bound to its name. A write creates a new file, syncs the
+/// file, renames the file over the old file, and syncs the folder.
 public final class EncryptedFileStorage: SecureStorage {
     /// A point in a write at which a test cuts the power.
     package enum Step: CaseIterable, Sendable {
@@ -27,7 +27,7 @@ public final class EncryptedFileStorage: SecureStorage {
 
     private static let label = Array("countersign file storage/1".utf8)
     private static let suffix = ".sealed"
-    /// What a file is called beside that until it is whole.
+    /// The additional ending of a file's name until the file is complete.
     private static let unfinished = ".new"
     private static let maximumLength = 1 << 20
 
@@ -35,19 +35,20 @@ public final class EncryptedFileStorage: SecureStorage {
     private let key: SymmetricKey
     private let random: RandomSource
     private let lockFile: Int32
-    /// What processes that share the folder hold while they write; `nil` where one process has it for itself.
+    /// The file that processes with a shared folder lock while they write; `nil` if one process has the folder for
+    /// itself.
     private let writingFile: Int32?
     private let interruption: @Sendable (Step) throws -> Void
     private let writing = NSLock()
 
-    /// Always true: see the type's description.
+    /// Always `true`: see the type's description.
     public var isDevelopmentStore: Bool { true }
 
-    /// Opens the store in a folder, which is made with its key where it is not there yet.
+    /// Opens the store in a folder, and creates the folder and its key if necessary.
     ///
-    /// `keyFile` is `key` in the folder unless it is given. Throws ``StorageError``: `inUse` while another process has
-    /// the folder open, `corrupt` where values are there without their key, `unavailable` where the key file can be read
-    /// by others or the disk fails.
+    /// The default `keyFile` is `key` in the folder. Throws ``StorageError``: `inUse` while another process has the
+    /// folder open, `corrupt` if values exist without their key, `unavailable` if other users can read the key file or
+    /// the disk fails.
     public convenience init(directory: String, keyFile: String? = nil, random: RandomSource = .system) throws {
         try self.init(directory: directory, keyFile: keyFile, random: random, interruption: { _ in })
     }
@@ -61,9 +62,12 @@ public final class EncryptedFileStorage: SecureStorage {
             random: random, interruption: interruption)
     }
 
+    /// Opens the store.
+    ///
     /// - Parameters:
-    ///   - keptKey: Where the key is: it is read here, on this thread, and made where there is none.
-    ///   - isShared: Whether several processes have the folder open, none of them for itself.
+    ///   - keptKey: The place of the key. The initializer reads the key on this thread, and creates the key if
+    ///     necessary.
+    ///   - isShared: `true` if several processes have the folder open, none of them for itself.
     init(
         directory: String, keptKey: KeptKey, isShared: Bool, random: RandomSource = .system,
         interruption: @escaping @Sendable (Step) throws -> Void = { _ in }
@@ -77,7 +81,8 @@ public final class EncryptedFileStorage: SecureStorage {
         var writingFile: Int32?
         do {
             if isShared { writingFile = try Self.lockFile(directory + "/writing") }
-            // Of two processes that start at once, one makes the key. Nobody who has one waits for who is asked for it.
+            // If two processes start at once, one of them makes the key. A process with a key never waits for a process
+            // that is asking the person for the key.
             self.key =
                 try Self.key(keptKey)
                 ?? Self.whileHolding(writingFile) {
@@ -96,13 +101,14 @@ public final class EncryptedFileStorage: SecureStorage {
     }
 
     deinit {
-        // By closing alone a process that this one is just starting would hold it until it has become another program.
+        // Closing alone is not enough: a process that this process is just starting would hold the lock until it has
+        // become another program.
         flock(self.lockFile, LOCK_UN)
         close(self.lockFile)
         if let writingFile { close(writingFile) }
     }
 
-    /// The value of that name; see ``SecureStorage``.
+    /// Returns the value with the name; see ``SecureStorage``.
     public func read(_ name: String) throws -> [UInt8]? {
         guard let sealed = try Self.contents(of: try self.path(name), limit: Self.maximumLength) else { return nil }
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
@@ -129,7 +135,8 @@ public final class EncryptedFileStorage: SecureStorage {
         let path = try self.path(name)
         try self.whileWriting {
             var isChanged = false
-            // First what a write has left that was cut off: it is of the same name, and could be read as long.
+            // The remains of an interrupted write go first: the file has the same name, and could otherwise still be
+            // read.
             for file in [path + Self.unfinished, path] {
                 guard unlink(file) == 0 else {
                     guard errno == ENOENT else { throw Self.failure("remove \(name)") }
@@ -141,7 +148,7 @@ public final class EncryptedFileStorage: SecureStorage {
         }
     }
 
-    /// Removes every value, durably; the key stays. For a phone that is wiped.
+    /// Removes every value, durably; the key stays. For the wiping of a phone.
     public func removeAll() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: self.directory)
         for ending in [Self.suffix + Self.unfinished, Self.suffix] {
@@ -158,7 +165,7 @@ public final class EncryptedFileStorage: SecureStorage {
         return "\(self.directory)/\(name)\(Self.suffix)"
     }
 
-    /// Throws where a name could be another path.
+    /// Throws if a name could be another path.
     static func checkName(_ name: String) throws {
         let allowed = name.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
@@ -184,7 +191,7 @@ extension EncryptedFileStorage {
         }
     }
 
-    /// A file that is there to be locked.
+    /// Opens a file for locking.
     static func lockFile(_ path: String) throws -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw self.failure("open a lock") }
@@ -198,7 +205,7 @@ extension EncryptedFileStorage {
         }
     }
 
-    /// Takes a file's lock, where nobody else has it.
+    /// Takes a file's lock if the lock is free; returns `false` otherwise.
     static func take(_ file: Int32) throws -> Bool {
         if flock(file, LOCK_EX | LOCK_NB) == 0 { return true }
         guard errno == EWOULDBLOCK || errno == EINTR else { throw self.failure("take a lock") }
@@ -218,7 +225,7 @@ extension EncryptedFileStorage {
         return bytes.withBytes { SymmetricKey(data: $0) }
     }
 
-    /// A key for a folder without values.
+    /// Creates a key for a folder without values.
     private static func newKey(_ kept: KeptKey, directory: String, random: RandomSource) throws -> SymmetricKey {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         guard !names.contains(where: { $0.hasSuffix(self.suffix) }) else {
@@ -229,10 +236,10 @@ extension EncryptedFileStorage {
         return bytes.withBytes { SymmetricKey(data: $0) }
     }
 
-    /// The folder that a file is in.
+    /// Returns the folder of a file.
     static func folder(of path: String) -> String { (path as NSString).deletingLastPathComponent }
 
-    /// Where the key of a folder is, if it is in the folder.
+    /// Returns the path of a folder's key, for a key inside the folder.
     static func keyFile(in directory: String) -> String { directory + "/key" }
 
     static func replace(
@@ -317,7 +324,7 @@ extension EncryptedFileStorage {
 }
 
 extension KeptKey {
-    /// In a file that its owner alone can read.
+    /// Returns a key in a file that only its owner can read.
     static func inFile(_ path: String) -> KeptKey {
         KeptKey(
             read: { try EncryptedFileStorage.contents(of: path, limit: 64, isKey: true).map { SecretBytes($0) } },

@@ -1,9 +1,9 @@
 import _Primitives
 
-/// Where the key of a folder of values is kept.
+/// The place of the key of a folder of values.
 struct KeptKey {
-    /// The key, or `nil` where there is none. Throws ``StorageError``.
+    /// Reads the key; `nil` if the place has none. Throws ``StorageError``.
     let read: () throws -> SecretBytes?
-    /// Keeps a key, durably, where there is none yet. Throws ``StorageError``.
+    /// Stores a key, durably, if the place has none yet. Throws ``StorageError``.
     let keep: (SecretBytes) throws -> Void
 }

@@ -10,16 +10,16 @@ public import _Primitives
     import Darwin
 #endif
 
-/// The clocks of a Linux machine: `CLOCK_BOOTTIME` for the time since its start, sleep included, and the kernel's name of that
-/// start.
+/// The clocks of a Linux machine: `CLOCK_BOOTTIME` for the time since the start, sleep included, and the kernel's name
+/// for the start.
 ///
-/// The wall clock is a parameter, so that a program can show what happens to a phone whose clock is wrong.
+/// The wall clock is a parameter, so a program can demonstrate a phone with a wrong clock.
 public struct LinuxDeviceClock: DeviceClock {
     private let wall: TimeSource
     /// The name of the device's last start.
     public let bootIdentifier: String
 
-    /// Throws ``StorageError`` (`unavailable`) where the kernel does not name its start.
+    /// Creates the clocks. Throws ``StorageError`` (`unavailable`) if the kernel does not name its start.
     public init(wall: TimeSource = .system) throws {
         #if os(Linux)
             guard let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8) else {

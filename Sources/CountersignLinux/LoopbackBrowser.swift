@@ -11,30 +11,32 @@ import _Primitives
     import Darwin
 #endif
 
-/// Signing in by the system's browser, which comes back to a port of this machine (RFC 8252, section 7.3).
+/// A sign-in in the system's browser, which returns to a port of this machine (RFC 8252, section 7.3).
 ///
-/// The port is the one that the kernel gives for this one sign-in, unless the address names one, and is open no longer than it
-/// lasts. What comes there is
-/// anybody's of this machine, and of any page that a browser shows: a request that is not for this very port, or that the
-/// caller does not accept, is sent away, and one that says nothing holds nobody else up.
+/// The kernel chooses the port for each sign-in, unless the address names a port. The port is open only during the
+/// sign-in. Any program of this machine, and any page in a browser, can send requests to the port. A request that is
+/// not for exactly this port, or that the caller does not accept, is turned away. A silent connection does not hold up
+/// others.
 ///
-/// Other people who use this machine at the same time can read how a program was started, and so the sign-in's address,
-/// where a browser is started with it. They cannot read the answer, but can give one of their own: on a machine that people
-/// share, show the address in another way.
+/// Other people who use the machine at the same time can read the arguments of a started program. If a browser is
+/// started with the sign-in's address, these people can therefore read the address. They cannot read the answer, but
+/// they can send their own answer. On a shared machine, show the address in another way.
 public struct LoopbackBrowser: WebAuthentication {
-    /// How long a person usually has for a sign-in.
+    /// The usual time limit of a sign-in.
     public static let usualTimeLimit = Duration.seconds(900)
 
     private let show: @Sendable (URL) throws -> Void
     private let timeLimit: Duration
 
-    /// Opens addresses with the program that `BROWSER` names, else with `xdg-open`.
+    /// Creates a browser that opens addresses with the program in `BROWSER`, or else with `xdg-open`.
     public init() { self.init(opening: Self.openWithSystem) }
 
+    /// Creates a browser.
+    ///
     /// - Parameters:
-    ///   - timeLimit: How long the person has until the sign-in counts as given up
+    ///   - timeLimit: The time after which the sign-in counts as cancelled
     ///     (``WebAuthenticationError/Code-swift.struct/cancelled``).
-    ///   - opening: Shows an address to the person: for a program without a desktop, which prints it.
+    ///   - opening: Shows an address to the person, for a program without a desktop, which prints the address.
     public init(
         timeLimit: Duration = Self.usualTimeLimit, opening show: @escaping @Sendable (URL) throws -> Void
     ) {
@@ -42,7 +44,8 @@ public struct LoopbackBrowser: WebAuthentication {
         self.show = show
     }
 
-    /// Opens a port; see ``WebAuthentication``. The address is of `127.0.0.1`; the port that it names, or else any that is free.
+    /// Opens a port; see ``WebAuthentication``. The redirect address is on `127.0.0.1`, with the given port or else
+    /// with any free port.
     public func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication {
         guard let parts = URLComponents(string: redirectURI), parts.scheme == "http", parts.host == "127.0.0.1",
             parts.query == nil, parts.fragment == nil
@@ -59,7 +62,7 @@ public struct LoopbackBrowser: WebAuthentication {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [named ?? "xdg-open", address.absoluteString]
-        // What the browser says is not this program's.
+        // The browser's output does not belong to this program's output.
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         do {
@@ -70,9 +73,9 @@ public struct LoopbackBrowser: WebAuthentication {
     }
 }
 
-/// A listening port and the one call that it takes.
+/// A listening port, for a single call back.
 private final class LoopbackSession: PreparedWebAuthentication {
-    /// Callers that are listened to at a time. With one more, the one who has said nothing for longest is sent away.
+    /// The most callers at a time. For a further caller, the caller with the longest silence is turned away.
     private static let callerCount = 16
 
     let redirectURI: String
@@ -97,7 +100,7 @@ private final class LoopbackSession: PreparedWebAuthentication {
         try Task.checkCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // The port is listened at before the browser is opened, so a call cannot come too early.
+                // The port listens before the browser opens, so a call cannot come too early.
                 Thread.detachNewThread {
                     continuation.resume(with: Result { try self.callBack(to: address, accepting: isAnswer) })
                 }
@@ -107,7 +110,7 @@ private final class LoopbackSession: PreparedWebAuthentication {
         }
     }
 
-    /// All who are connected are heard at once: whoever says nothing, or speaks slowly, keeps nobody else waiting.
+    /// Serves all connected callers at once, so a silent or slow caller does not hold up others.
     private func callBack(to address: URL, accepting isAnswer: (String) -> Bool) throws -> String {
         defer { self.socket.stop() }
         try self.show(address)
@@ -137,18 +140,18 @@ private final class LoopbackSession: PreparedWebAuthentication {
         throw CancellationError()
     }
 
-    /// Tells the caller what became of the request; the address where it is the answer that is waited for.
+    /// Answers a request. Returns the address if the request is the awaited answer; `nil` otherwise.
     private func answer(to request: LoopbackRequest, on caller: LoopbackCaller, accepting isAnswer: (String) -> Bool)
         -> String?
     {
-        // A page elsewhere whose name was made to lead here names itself.
+        // A page of another site, whose host name was redirected to this port, reveals its own name here.
         guard request.isGet,
             [self.authority, "localhost:\(self.socket.port)"].containsBytes(of: request.host.asciiLowercased)
         else {
             caller.answer("400 Bad Request", "That was not asked for.")
             return nil
         }
-        // Browsers ask for an icon, and scanners for anything: they are told nothing, and the wait goes on.
+        // Browsers ask for an icon, and scanners ask for anything. Such callers learn nothing, and the wait goes on.
         guard request.target.splitBytes(at: "?")[0].hasSameBytes(as: self.path) else {
             caller.answer("404 Not Found", "There is nothing here.")
             return nil
@@ -163,14 +166,14 @@ private final class LoopbackSession: PreparedWebAuthentication {
     }
 }
 
-/// The head of a request, as far as it counts here.
+/// The parts of a request's head that matter here.
 private struct LoopbackRequest {
     let isGet: Bool
     let target: String
-    /// The one field `Host`; empty where there is none, or more than one.
+    /// The value of the single field `Host`; empty if the field is missing or repeated.
     let host: String
 
-    /// `nil` for what is no request of HTTP/1.
+    /// Reads a request's head; `nil` if the text is not a request of HTTP/1.
     init?(head: [UInt8]) {
         let lines = String(decoding: head, as: UTF8.self).splitBytes(at: "\n").map(Self.trimmed)
         let words = lines[0].splitBytes(at: " ")
@@ -195,11 +198,11 @@ private struct LoopbackRequest {
     }
 }
 
-/// Somebody who is connected to the port.
+/// A caller that is connected to the port.
 private final class LoopbackCaller {
-    /// Bytes of a request's head that are read at most.
+    /// The most bytes of a request's head.
     private static let headBytes = 16_384
-    /// How long a browser has for the whole of its request, once it is connected.
+    /// The time for a browser's whole request after the connection.
     private static let requestTime = Duration.seconds(5)
 
     enum Heard {
@@ -215,8 +218,8 @@ private final class LoopbackCaller {
     init(file: Int32) { self.file = file }
     deinit { close(self.file) }
 
-    /// Takes what has come. The whole head is read before it is answered: a connection that is closed with something unread
-    /// is reset, and the browser shows nothing.
+    /// Reads the received bytes. The answer comes only after the whole head: a connection that is closed with unread
+    /// bytes is reset, and the browser then shows nothing.
     func hear() -> Heard {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(self.file, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -226,7 +229,7 @@ private final class LoopbackCaller {
         return LoopbackRequest(head: self.bytes).map(Heard.request) ?? .nothing
     }
 
-    /// Whether the empty line has come.
+    /// `true` if the empty line has arrived.
     private var isWhole: Bool {
         let lines = self.bytes.filter { $0 != 0x0D }
         return zip(lines, lines.dropFirst()).contains { $0 == 0x0A && $1 == 0x0A }
@@ -241,20 +244,22 @@ private final class LoopbackCaller {
     }
 
     #if os(Linux)
-        /// Without the first, a browser that has gone away would end this program.
+        /// Without the first flag, a browser that has gone away would end this program.
         private static let sendFlags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
     #else
         private static let sendFlags = Int32(MSG_DONTWAIT)
     #endif
 }
 
-/// A socket of this machine's own address.
+/// A listening socket on this machine's own address.
 private final class Listener: Sendable {
     let port: UInt16
     let file: Int32
     private let stopped = Mutex(false)
 
-    /// - Parameter port: Where; 0 lets the kernel choose.
+    /// Opens the socket.
+    ///
+    /// - Parameter port: The port; 0 lets the kernel choose.
     init(port: UInt16) throws {
         #if canImport(Glibc)
             let kind = Int32(SOCK_STREAM.rawValue)
@@ -263,7 +268,7 @@ private final class Listener: Sendable {
         #endif
         let file = socket(AF_INET, kind, 0)
         guard file >= 0 else { throw WebAuthenticationError(.unavailable, "no socket") }
-        // A port that was used a moment ago, by a browser that came back there, is free.
+        // A port that a returning browser used a moment ago counts as free.
         var isReused: Int32 = port == 0 ? 0 : 1
         setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
@@ -280,7 +285,7 @@ private final class Listener: Sendable {
             close(file)
             throw WebAuthenticationError(.unavailable, "no port of 127.0.0.1, or somebody else listens at it")
         }
-        // What was ready may be gone when it is taken.
+        // A connection that was ready may be gone before `accept`.
         _ = fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK)
         self.file = file
         self.port = UInt16(bigEndian: address.sin_port)
@@ -288,7 +293,7 @@ private final class Listener: Sendable {
 
     deinit { close(self.file) }
 
-    /// Whoever is connected next; `nil` where there is nobody any more. Throws where the port is broken.
+    /// Accepts the next connection; `nil` if no connection waits any more. Throws if the port is broken.
     func accept() throws -> LoopbackCaller? {
         #if canImport(Glibc)
             let connection = Glibc.accept(self.file, nil, nil)
@@ -304,7 +309,7 @@ private final class Listener: Sendable {
         return nil
     }
 
-    /// Which of the files have something to read, or have come to an end. Waits no longer than a second.
+    /// Returns the files that have data or have ended. Waits for at most a second.
     static func wait(for files: [Int32], until end: ContinuousClock.Instant) -> Set<Int32> {
         var waiting = files.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         let time = max(.zero, min(end - ContinuousClock.now, .seconds(1)))
@@ -314,7 +319,7 @@ private final class Listener: Sendable {
 
     var isStopped: Bool { self.stopped.withLock { $0 } }
 
-    /// Wakes whoever waits for a connection, and takes none any more.
+    /// Wakes a thread that waits for a connection, and accepts no more connections.
     func stop() {
         self.stopped.withLock { $0 = true }
         shutdown(self.file, Int32(SHUT_RDWR))

@@ -4,37 +4,43 @@ import Foundation
 import UAFClient
 public import _Primitives
 
-/// A store of what a sign-in keeps, on a machine whose session has a Secret Service: GNOME Keyring, KWallet, KeePassXC.
+/// A store for the data of a sign-in, on a machine whose session has a Secret Service: GNOME Keyring, KWallet,
+/// KeePassXC.
 ///
-/// The service keeps one key of 256 bits, in the person's default keyring, which their login or another password of theirs
-/// opens. Under it lie the values, in files as those of ``AppFileStorage``: several processes of the app use them at once,
-/// with its locks, and a value is on the disk when a write returns. The service is asked once, when the store is opened; the
-/// key is then in the memory of the process, and a keyring that is locked later takes nothing from it.
+/// The service stores one key of 256 bits in the person's default keyring, which the person's login or another password
+/// opens. The key seals the values, in files like the files of ``AppFileStorage``. Several processes of the app can use
+/// the values at once, with the locks of ``AppFileStorage``, and a value is on the disk when a write returns. The store
+/// asks the service once, at opening. The key is then in the process's memory, so locking the keyring later takes
+/// nothing from the process.
 ///
-/// Whoever takes disk or backup has nothing without the keyring's password. A program that runs in the person's session can
-/// ask the service for the key, as for every other: it tells programs of one person apart by nothing.
+/// A thief of the disk or of a backup has nothing without the keyring's password. Any program in the person's session
+/// can ask the service for the key, as for every other key, because the service does not distinguish between the
+/// programs of a person.
 public final class SecretServiceStorage: SignInStorage {
     private let files: AppFileStorage
 
-    /// Always false: a reader of the disk has no key.
+    /// Always `false`: a reader of the disk has no key.
     public var isDevelopmentStore: Bool { false }
 
-    /// Opens the store in a folder, which is made, and its key with it, where there is none yet.
+    /// Opens the store in a folder, and creates the folder and its key if necessary.
     ///
-    /// The wait for service and person is a thread's of its own. A task that is cancelled waits no longer, and the service is
-    /// told to take away what it shows.
+    /// The initializer waits for the service and the person on a separate thread. A cancelled task waits no longer, and
+    /// the service is told to remove its dialog.
     ///
     /// - Parameters:
-    ///   - application: What the key is found by, and what the person reads in their keyring: the app's identifier, such as
-    ///     `com.example.bank`, of 1 to 128 letters, digits, `.`, `-` and `_`. One folder for each.
-    ///   - directory: A folder of the store's own.
-    ///   - mayAsk: Whether the service may show its dialog for unlocking a keyring, or for making one. Say no where nobody looks
-    ///     at the app.
-    /// - Throws: ``StorageError``: `unsupported` where this machine has no libsecret, no session bus or no Secret Service: use
-    ///   another storage. `locked` where the keyring is, and nobody was asked or opened it: open again while the person looks
-    ///   at the app. `corrupt` where values are there without their key, or what the keyring has is none: remove the folder
-    ///   and, where there is one, the application's item in the keyring; then the person signs in again. `inUse` while a process has the folder for itself. `unavailable` where bus, service or
-    ///   disk fails, and for a folder that is an ``AppFileStorage``. `CancellationError` when the task is cancelled.
+    ///   - application: The app's identifier, such as `com.example.bank`, of 1 to 128 letters, digits, `.`, `-` and
+    ///     `_`. The key is found by the identifier, and the person reads the identifier in the keyring. Use one folder
+    ///     for each identifier.
+    ///   - directory: A folder for this store alone.
+    ///   - mayAsk: `true` if the service may show its dialog for unlocking or creating a keyring. Pass `false` if no
+    ///     person looks at the app.
+    /// - Throws: ``StorageError``. `unsupported` if this machine has no libsecret, no session bus or no Secret Service:
+    ///   use another storage. `locked` if the keyring is locked, and the person was not asked or did not open the
+    ///   keyring: open the store again while the person looks at the app. `corrupt` if values exist without their key,
+    ///   or if the keyring has something else in place of the key: remove the folder and, if present, the application's
+    ///   item in the keyring; then the person signs in again. `inUse` while a process has the folder for itself.
+    ///   `unavailable` if bus, service or disk fails, and for a folder of an ``AppFileStorage``. `CancellationError` if
+    ///   the task is cancelled.
     public init(application: String, directory: String, mayAsk: Bool = true, random: RandomSource = .system)
         async throws
     {
@@ -50,7 +56,7 @@ public final class SecretServiceStorage: SignInStorage {
         }
     }
 
-    /// The value of that name; see ``SignInStorage``.
+    /// Returns the value with the name; see ``SignInStorage``.
     public func read(_ name: String) throws -> [UInt8]? { try self.files.read(name) }
     /// Sets a value durably; see ``SignInStorage``.
     public func write(_ value: [UInt8], to name: String) throws { try self.files.write(value, to: name) }
@@ -58,14 +64,14 @@ public final class SecretServiceStorage: SignInStorage {
     public func remove(_ name: String) throws { try self.files.remove(name) }
     /// Removes every value, durably; the key stays in the keyring.
     public func removeAll() throws { try self.files.removeAll() }
-    /// Runs `body` alone under that name; see ``SignInStorage``.
+    /// Runs `body` alone under the name; see ``SignInStorage``.
     public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
         -> Value
     {
         try await self.files.withLock(name, body)
     }
 
-    /// A folder with a key in it is another store's, whose values would not open.
+    /// Throws for a folder that contains a key: the folder belongs to another store, whose values would not open.
     private static func checkFolder(_ directory: String) throws {
         guard !FileManager.default.fileExists(atPath: EncryptedFileStorage.keyFile(in: directory)) else {
             throw StorageError(.unavailable, "the folder has its key in a file: it is another store's")
@@ -82,9 +88,9 @@ public final class SecretServiceStorage: SignInStorage {
     }
 }
 
-/// What is asked of the Secret Service, on a thread that waits for it.
-// Safe to share: the pointer never changes and is freed when nobody has the object any more; of two threads that use it one
-// only cancels, which the library lets any thread do.
+/// A call to the Secret Service, on a thread that waits for the service.
+// Safe to share: the pointer never changes, and is freed when the last reference is gone. At most two threads use the
+// pointer, and one of them only cancels, which the library allows on any thread.
 private final class SecretServiceCall: @unchecked Sendable {
     private let call: OpaquePointer
 
@@ -95,12 +101,12 @@ private final class SecretServiceCall: @unchecked Sendable {
 
     deinit { secret_service_call_free(self.call) }
 
-    /// Runs `body` on a thread of its own: the library waits for other processes, and dialogs for people.
+    /// Runs `body` on a separate thread, because the library waits for other processes and for people at dialogs.
     func run<Value: Sendable>(_ body: @escaping @Sendable (SecretServiceCall) throws -> Value) async throws -> Value {
         let answer = Answer<Value>()
         Thread.detachNewThread { answer.give(Result { try body(self) }) }
-        // Who is cancelled does not wait for the thread: a service that has been told to end its dialog may never say that it
-        // has.
+        // A cancelled task does not wait for the thread: a service that was told to end its dialog may never confirm
+        // the end.
         return try await withTaskCancellationHandler {
             try await answer.value
         } onCancel: {

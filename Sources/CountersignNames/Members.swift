@@ -6,7 +6,8 @@ public import Countersign
     public import Foundation
 #endif
 
-// Members by the spelling that documentation prints: `…Id` and `…Url`, and times in seconds. Each is the member of `Countersign` with another name.
+// Members with the spelling of the printed documentation: `…Id` and `…Url`, and times in seconds. Each member is
+// another name for a member of `Countersign`.
 
 extension UserLoginResult {
     /// The service's web origin: `relyingPartyURL`.
@@ -19,7 +20,7 @@ extension AuthenticateRequest {
 }
 
 extension ClientConfiguration {
-    /// A configuration with the defaults for everything but the server's address: `init(baseURL:)`.
+    /// Creates a configuration with the defaults for everything but the server's address: `init(baseURL:)`.
     public init(baseUrl: URL) { self.init(baseURL: baseUrl) }
 
     /// The server's address: `baseURL`.
@@ -34,13 +35,13 @@ extension ClientConfiguration {
         set { self.facetID = newValue }
     }
 
-    /// How long one exchange with the server may take, in whole seconds, rounded up: `networkTimeout`.
+    /// The time limit of an exchange with the server, in whole seconds, rounded up: `networkTimeout`.
     public var networkTimeoutInSeconds: Int {
         get { Int(self.networkTimeout.secondsRoundedUp) }
         set { self.networkTimeout = .seconds(newValue) }
     }
 
-    /// How long the person has for each answer, in whole seconds, rounded up: `userInteractionTimeout`.
+    /// The time limit of each answer of the person, in whole seconds, rounded up: `userInteractionTimeout`.
     public var userInteractionTimeoutInSeconds: Int {
         get { Int(self.userInteractionTimeout.secondsRoundedUp) }
         set { self.userInteractionTimeout = .seconds(newValue) }
@@ -48,7 +49,7 @@ extension ClientConfiguration {
 }
 
 extension OutOfBandPayload.RedeemData {
-    /// Where the token is redeemed: `redeemURL`.
+    /// The address that redeems the token: `redeemURL`.
     public var redeemUrl: URL { self.redeemURL }
 }
 
@@ -58,7 +59,7 @@ extension OperationBuilder where Operation == OutOfBandPayloadDecode {
 }
 
 extension RegisteredAccount.Server {
-    /// A server at that address: `init(baseURL:)`.
+    /// Creates a server with the address: `init(baseURL:)`.
     public init(baseUrl: URL) { self.init(baseURL: baseUrl) }
 
     /// Scheme, host and port: `baseURL`.
@@ -66,11 +67,11 @@ extension RegisteredAccount.Server {
 }
 
 extension MetaData {
-    /// What the operating system calls this app: `applicationFacetID`.
+    /// The operating system's name for this app: `applicationFacetID`.
     public static var applicationFacetId: String { Self.applicationFacetID }
 }
 
 extension FidoErrorCode {
-    /// The server does not take answers of this app: `untrustedFacetID`.
+    /// The server does not accept answers from this app: `untrustedFacetID`.
     public static var untrustedFacetId: Self { .untrustedFacetID }
 }

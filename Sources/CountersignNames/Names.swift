@@ -1,41 +1,41 @@
 public import Countersign
 
-// Names that documentation prints for types of `Countersign`, and that frameworks of an operating system have too. An app
-// that is written with these names imports this module beside `Countersign`; others leave it, and keep the names for their own.
+// Names that the documentation prints for types of `Countersign`, but that frameworks of an operating system use too.
+// An app with these names imports this module beside `Countersign`. Other apps do not import the module, and can use
+// the names themselves.
 
-/// Where a sign-in keeps what outlasts the app, by its name of before: `SignInStorage`.
+/// The former name of `SignInStorage`: the storage of a sign-in's data that outlast the app.
 public typealias AppStorage = Countersign.SignInStorage
 
-/// A web view that is signed in, by its name of before: `SignInWebView`.
+/// The former name of `SignInWebView`: a web view with a signed-in session.
 public typealias WebView = Countersign.SignInWebView
 
-/// A sign-in by the web that can be called back, by its name of before: `PreparedWebAuthentication`.
+/// The former name of `PreparedWebAuthentication`: a sign-in on the web that is ready for a call back.
 public typealias WebAuthenticationSession = Countersign.PreparedWebAuthentication
 
-/// What a server asks a person to confirm (UAF Protocol 1.1, dictionary Transaction): `UAFTransaction`.
+/// A server's content for a person to confirm (UAF Protocol 1.1, dictionary Transaction): `UAFTransaction`.
 public typealias Transaction = Countersign.UAFTransaction
 
-/// Where the server is, and how long to wait, by its name of before: `ClientConfiguration`.
+/// The former name of `ClientConfiguration`: the server's address, and the time limits.
 public typealias Configuration = Countersign.ClientConfiguration
 
-/// What the device underneath can do, by its name of before: `DevicePlatform`.
+/// The former name of `DevicePlatform`: the abilities of the device.
 public typealias Platform = Countersign.DevicePlatform
 
-/// As what a person can come to a service, by the name that the identities' documentation prints: `RequestedRole`.
+/// A person's possible role at a service, by the name in the identities' documentation: `RequestedRole`.
 public typealias Role = Countersign.RequestedRole
 
-/// An account that the device is enrolled for, by the name that the operations' documentation prints: `RegisteredAccount`.
+/// An account for which the device is enrolled, by the name in the operations' documentation: `RegisteredAccount`.
 public typealias Account = Countersign.RegisteredAccount
 
-/// What a failed attempt has cost, by the name that the identities' documentation prints for it in Kotlin:
-/// `LockoutInformation`.
+/// The consequence of a failed attempt, by the Kotlin name in the identities' documentation: `LockoutInformation`.
 public typealias LockoutAttemptInformation = Countersign.LockoutInformation
 
-/// A rest that was running already, by its name of before: `LockoutInformation`.
+/// The former name of `LockoutInformation`, for a lockout that was already running.
 public typealias PendingLockoutInformation = Countersign.LockoutInformation
 
-/// How a PIN stands, by its name of before: `AuthenticatorProtectionStatus`.
+/// The former name of `AuthenticatorProtectionStatus`, for the state of a PIN.
 public typealias PinAuthenticatorProtectionStatus = Countersign.AuthenticatorProtectionStatus
 
-/// How a password stands, by its name of before: `AuthenticatorProtectionStatus`.
+/// The former name of `AuthenticatorProtectionStatus`, for the state of a password.
 public typealias PasswordAuthenticatorProtectionStatus = Countersign.AuthenticatorProtectionStatus

@@ -8,7 +8,7 @@ import _Primitives
     import Foundation
 #endif
 
-/// How the content of a message is encrypted (RFC 7518, section 5.1).
+/// The algorithm that encrypts the content of a message (RFC 7518, section 5.1).
 public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init?(rawValue: String) {
@@ -21,15 +21,15 @@ public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
     public static let a128GCM = Self(known: "A128GCM")
     /// AES GCM with a key of 256 bits.
     public static let a256GCM = Self(known: "A256GCM")
-    /// AES CBC with a key of 128 bits, and HMAC with SHA-256. What OpenID Connect means where nothing is named.
+    /// AES CBC with a key of 128 bits, and HMAC with SHA-256. OpenID Connect's default algorithm.
     public static let a128CBCHS256 = Self(known: "A128CBC-HS256")
     /// AES CBC with a key of 256 bits, and HMAC with SHA-512.
     public static let a256CBCHS512 = Self(known: "A256CBC-HS512")
 
-    /// All that there are here, the preferred one first.
+    /// All supported algorithms, the preferred algorithm first.
     public static let all: [Self] = [.a256GCM, .a128GCM, .a256CBCHS512, .a128CBCHS256]
 
-    /// Bytes of the content key: of AES CBC both halves, that of the HMAC and that of AES.
+    /// The number of bytes of the content key. For AES CBC, both halves count: the key of the HMAC and the key of AES.
     var keyLength: Int {
         switch self {
         case .a128GCM: 16
@@ -38,22 +38,22 @@ public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether it is AES CBC with an HMAC, of which decryption has to check the HMAC first.
+    /// `true` for AES CBC with an HMAC. Decryption has to check the HMAC first.
     fileprivate var isCBC: Bool { self == .a128CBCHS256 || self == .a256CBCHS512 }
 
-    /// Bytes of the initialization vector.
+    /// The number of bytes of the initialization vector.
     var vectorLength: Int { self.isCBC ? 16 : 12 }
 
-    /// Bytes of the authentication tag: of AES CBC the left half of the HMAC.
+    /// The number of bytes of the authentication tag. For AES CBC, the tag is the left half of the HMAC.
     var tagLength: Int { self == .a256CBCHS512 ? 32 : 16 }
 }
 
-/// Encrypts and decrypts the content of a message with a content key, and authenticates it together with what stands beside
-/// it (RFC 7518, sections 5.2 and 5.3).
+/// Encrypts and decrypts the content of a message with a content key. The cipher authenticates the content together
+/// with additional data (RFC 7518, sections 5.2 and 5.3).
 package struct ContentCipher {
-    /// What a content has become.
+    /// An encrypted content.
     package struct Sealed: Equatable {
-        /// As many bytes as the content or, with AES CBC, up to 16 more.
+        /// The encrypted bytes: as many as the content or, with AES CBC, up to 16 more.
         package var ciphertext: [UInt8]
         package var tag: [UInt8]
 
@@ -65,10 +65,10 @@ package struct ContentCipher {
 
     private let encryption: ContentEncryption
     private let key: SymmetricKey
-    /// Of AES CBC the key of the HMAC.
+    /// The key of the HMAC, for AES CBC.
     private let tagKey: SymmetricKey
 
-    /// Throws ``JOSEError`` `invalidKey` for a key of another length.
+    /// Creates a cipher. Throws ``JOSEError`` `invalidKey` for a key of another length.
     package init(_ encryption: ContentEncryption, key: [UInt8]) throws(JOSEError) {
         guard key.count == encryption.keyLength else { throw JOSEError(.invalidKey, "a content key's length") }
         self.encryption = encryption
@@ -77,7 +77,7 @@ package struct ContentCipher {
         self.key = SymmetricKey(data: key[half...])
     }
 
-    /// Encrypts. Throws ``JOSEError`` `invalidKey` where the vector has another length.
+    /// Encrypts a content. Throws ``JOSEError`` `invalidKey` for a vector of another length.
     package func seal(_ plaintext: [UInt8], vector: [UInt8], beside: [UInt8]) throws(JOSEError) -> Sealed {
         do {
             guard self.encryption.isCBC else {
@@ -92,8 +92,8 @@ package struct ContentCipher {
         }
     }
 
-    /// Decrypts; `nil` where the tag is not that of all the rest. Nothing is decrypted, and no padding looked at, before the
-    /// tag was compared.
+    /// Decrypts a content; `nil` if the tag does not belong to the rest. Before the comparison of the tag, the function
+    /// decrypts nothing and looks at no padding.
     package func open(_ sealed: Sealed, vector: [UInt8], beside: [UInt8]) -> [UInt8]? {
         guard self.encryption.isCBC else {
             let box = try? AES.GCM.SealedBox(
@@ -106,7 +106,7 @@ package struct ContentCipher {
         return (try? AES._CBC.decrypt(sealed.ciphertext, using: self.key, iv: vector)).map { Array($0) }
     }
 
-    /// The left half of the HMAC (RFC 7518, section 5.2.2.1), over
+    /// Returns the left half of the HMAC (RFC 7518, section 5.2.2.1), over
     ///
     ///     beside | initialization vector | ciphertext | length of `beside` in bits, 8 bytes
     private func tag(of ciphertext: [UInt8], _ vector: [UInt8], _ beside: [UInt8]) -> [UInt8] {

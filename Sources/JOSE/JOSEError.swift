@@ -1,6 +1,6 @@
-/// Why a JOSE object or key was refused. Two are equal when their codes are.
+/// The reason why a JOSE object or key was refused. Two errors are equal if their codes are equal.
 public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case malformed, tooLarge, algorithmNotAllowed, criticalHeader, wrongType
@@ -8,27 +8,28 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
             case missingClaim, wrongIssuer, wrongAudience, expired, notYetValid
         }
         private let base: Base
-        /// Not the compact form, not strict JSON inside, or a member of the wrong kind.
+        /// The text is not the compact form, contains no strict JSON, or has a member of the wrong kind.
         public static let malformed = Self(base: .malformed)
-        /// Longer than the reader's limit.
+        /// The text is longer than the reader's limit.
         public static let tooLarge = Self(base: .tooLarge)
-        /// The header names an algorithm that the caller did not allow. `none` is always one.
+        /// The header names an algorithm that the caller did not allow. `none` is never allowed.
         public static let algorithmNotAllowed = Self(base: .algorithmNotAllowed)
-        /// `crit` names an extension that must be understood and is not (RFC 7515, section 4.1.11).
+        /// `crit` names an extension that must be understood, and the reader knows no extension (RFC 7515, section
+        /// 4.1.11).
         public static let criticalHeader = Self(base: .criticalHeader)
-        /// `typ` is not the expected one (RFC 8725, section 3.11).
+        /// `typ` is not the expected type (RFC 8725, section 3.11).
         public static let wrongType = Self(base: .wrongType)
         /// No key of the set fits the header.
         public static let unknownKey = Self(base: .unknownKey)
-        /// The key's numbers are not a key, or its `alg`, `use` or private part do not fit what it is used for.
+        /// The key's numbers are not a key, or its `alg`, `use` or private part do not fit the use of the key.
         public static let invalidKey = Self(base: .invalidKey)
-        /// A key type, curve or size that this product does not use.
+        /// This product does not use the key's type, curve or size.
         public static let unsupportedKey = Self(base: .unsupportedKey)
-        /// The signature or authentication code is not the key's.
+        /// The signature or authentication code does not belong to the key.
         public static let invalidSignature = Self(base: .invalidSignature)
-        /// The text was not encrypted to this key, or was changed. Says no more than that.
+        /// The text was not encrypted to this key, or was changed. The error gives no further detail.
         public static let undecryptable = Self(base: .undecryptable)
-        /// A claim that is required is not there.
+        /// A required claim is missing.
         public static let missingClaim = Self(base: .missingClaim)
         /// `iss` is another issuer.
         public static let wrongIssuer = Self(base: .wrongIssuer)
@@ -41,12 +42,13 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.base.rawValue }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: a place, a member's or an algorithm's name. Never a value of a key, a claim or a payload.
+    /// A text for the log: a place, or the name of a member or an algorithm. Never a value of a key, a claim or a
+    /// payload.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no secret.
+    /// Creates an error with the code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
@@ -57,14 +59,14 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
-/// How much a reader of JOSE objects takes before it refuses.
+/// The size limits of a reader of JOSE objects.
 public struct JOSELimits: Sendable {
-    /// Letters of the whole compact form.
+    /// The most letters of the whole compact form.
     public var compactLength: Int
-    /// Bytes of the decoded header.
+    /// The most bytes of the decoded header.
     public var headerLength: Int
 
-    /// The defaults: 64 KiB for the whole, 4 KiB for the header.
+    /// Creates limits, by default of 64 KiB for the whole form and 4 KiB for the header.
     public init(compactLength: Int = 65_536, headerLength: Int = 4096) {
         self.compactLength = compactLength
         self.headerLength = headerLength

@@ -2,8 +2,8 @@ public import _Primitives
 
 /// The protected header of a JWS or JWE in compact form (RFC 7515, section 4; RFC 7516, section 4).
 ///
-/// It was read strictly: no member occurs twice, and `crit` is refused, because no extension is understood. Members that
-/// name or carry keys (`jku`, `jwk`, `x5u`, `x5c`) are never followed.
+/// The header was read strictly: no member occurs twice, and `crit` is refused, because no extension is understood.
+/// Members that name or carry keys (`jku`, `jwk`, `x5u`, `x5c`) are never followed.
 public struct JOSEHeader: Hashable, Sendable {
     /// All members, in their order.
     public let members: JSONObject
@@ -40,8 +40,8 @@ public struct JOSEHeader: Hashable, Sendable {
         if self.members["crit"] != nil { throw JOSEError(.criticalHeader, "crit") }
     }
 
-    /// Whether `typ` is `type`, compared as media types are: letter case does not count and `application/` may be left
-    /// out (RFC 7515, section 4.1.9).
+    /// Returns `true` if `typ` is `type`. The comparison follows the rules of media types: letter case does not count,
+    /// and `application/` may be left out (RFC 7515, section 4.1.9).
     public func hasType(_ type: String) -> Bool {
         guard let own = self.type else { return false }
         return Self.fullType(own).hasSameBytes(as: Self.fullType(type))
@@ -57,7 +57,7 @@ public struct JOSEHeader: Hashable, Sendable {
 struct CompactParts {
     /// The decoded parts, in their order.
     let decoded: [[UInt8]]
-    /// The letters of each part, as received: what signatures and tags cover.
+    /// The letters of each part, as received. Signatures and tags cover these letters.
     let letters: [ArraySlice<UInt8>]
 
     /// Splits `text` into exactly `count` parts of strict base64url.

@@ -8,7 +8,7 @@ public import _Primitives
     import Foundation
 #endif
 
-/// How the content key reaches the recipient (RFC 7518, section 4.1).
+/// The algorithm that brings the content key to the recipient (RFC 7518, section 4.1).
 public struct KeyManagementAlgorithm: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init?(rawValue: String) {
@@ -21,28 +21,29 @@ public struct KeyManagementAlgorithm: RawRepresentable, Hashable, Sendable {
     public static let ecdhES = Self(known: "ECDH-ES")
     /// RSAES-OAEP with SHA-256.
     public static let rsaOAEP256 = Self(known: "RSA-OAEP-256")
-    /// RSAES-OAEP with SHA-1, which here needs no resistance against collisions: for those that know no other.
+    /// RSAES-OAEP with SHA-1, for recipients that know no other algorithm. OAEP does not need resistance against
+    /// collisions.
     public static let rsaOAEP = Self(known: "RSA-OAEP")
 
-    /// All that there are here, the preferred one first.
+    /// All supported algorithms, the preferred algorithm first.
     public static let all: [Self] = [.ecdhES, .rsaOAEP256, .rsaOAEP]
 }
 
 /// A decrypted JSON Web Encryption in compact form (RFC 7516, section 7.1).
 ///
-/// Cost of either direction on one core: ECDH-ES about 100 µs, RSA of 2048 bits about 450 µs to decrypt and 15 µs to
+/// Cost on one core: ECDH-ES about 100 µs in either direction; RSA of 2048 bits about 450 µs to decrypt and 15 µs to
 /// encrypt.
 public struct JWE: Sendable {
-    /// The protected header: `alg`, `enc` and what else its maker put in.
+    /// The protected header: `alg`, `enc` and the maker's further members.
     public let header: JOSEHeader
-    /// What was encrypted.
+    /// The decrypted content.
     public let plaintext: [UInt8]
 
     /// Decrypts a compact form with a private key.
     ///
-    /// Compressed content (`zip`) is refused. Everything that goes wrong with keys, padding or tags gives one error, and a
-    /// content key of the wrong length is replaced by a random one before the tag is checked, so that nobody learns which
-    /// step failed (RFC 7516, section 11.5).
+    /// Compressed content (`zip`) is refused. Every failure of keys, padding or tags gives the same error. A random key
+    /// replaces a content key of the wrong length before the check of the tag, so nobody learns which step failed (RFC
+    /// 7516, section 11.5).
     ///
     /// - Throws: ``JOSEError``: `malformed`, `tooLarge`, `criticalHeader`, `algorithmNotAllowed`, `invalidKey`,
     ///   `undecryptable`.
@@ -69,10 +70,12 @@ public struct JWE: Sendable {
                 ? contentKey : random.bytes(sealed.encryption.keyLength))
     }
 
-    /// Decrypts a compact form (ECDH-ES) with a private key that nobody gives out, such as a chip's: `agree` gives what it
-    /// agrees on with a point of P-256 (65 bytes), which was checked to be one: the coordinate x, 32 bytes.
+    /// Decrypts a compact form (ECDH-ES) with a private key that never leaves its place, such as a key in a chip.
     ///
-    /// - Throws: ``JOSEError`` as ``init(opening:with:allowing:encryptions:limits:random:)`` does, and what `agree` throws.
+    /// `agree` receives a checked point of P-256 (65 bytes) and returns the agreed secret: the coordinate x, 32 bytes.
+    ///
+    /// - Throws: ``JOSEError`` as ``init(opening:with:allowing:encryptions:limits:random:)`` does, and the errors of
+    ///   `agree`.
     public init(
         opening compact: String, encryptions: Set<ContentEncryption>, limits: JOSELimits = JOSELimits(),
         agreeing agree: (_ point: [UInt8]) throws -> SecretBytes
@@ -83,14 +86,14 @@ public struct JWE: Sendable {
         self.plaintext = try sealed.open(with: try sealed.contentKey(agreedOn: try agree([4] + point)))
     }
 
-    /// Encrypts `plaintext` to a public key and gives the compact form.
+    /// Encrypts `plaintext` to a public key and returns the compact form.
     ///
     /// - Parameters:
-    ///   - header: Other members, such as `typ` or `cty`. `alg`, `enc`, `kid` and `epk` in it are replaced; `crit` and
-    ///     `zip` are refused.
-    ///   - random: Gives the content key, the initialization vector and the ephemeral key.
-    /// - Throws: ``JOSEError``: `algorithmNotAllowed` for `zip`, `criticalHeader`, `invalidKey`, `malformed` where `apu` or
-    ///   `apv` are not base64url.
+    ///   - header: Further members, such as `typ` or `cty`. The function replaces `alg`, `enc`, `kid` and `epk`, and
+    ///     refuses `crit` and `zip`.
+    ///   - random: The source of the content key, the initialization vector and the ephemeral key.
+    /// - Throws: ``JOSEError``: `algorithmNotAllowed` for `zip`, `criticalHeader`, `invalidKey`, `malformed` if `apu`
+    ///   or `apv` are not base64url.
     public static func seal(
         _ plaintext: some Collection<UInt8>, to key: JWK, algorithm: KeyManagementAlgorithm,
         encryption: ContentEncryption = .a256GCM, header: JSONObject = [:], random: RandomSource = .system
@@ -142,7 +145,7 @@ public struct JWE: Sendable {
     }
 }
 
-/// A compact form, read and not yet opened.
+/// A compact form, read and not yet decrypted.
 private struct SealedContent {
     let header: JOSEHeader
     let algorithm: KeyManagementAlgorithm
@@ -190,7 +193,8 @@ private struct SealedContent {
     }
 }
 
-/// Direct key agreement (RFC 7518, section 4.6): the content key from an agreed secret by the Concat KDF.
+/// Direct key agreement (RFC 7518, section 4.6), which derives the content key from an agreed secret with the Concat
+/// KDF.
 private struct Agreement {
     private let encryption: ContentEncryption
     private let partyU: [UInt8]
@@ -210,24 +214,26 @@ private struct Agreement {
         return bytes
     }
 
-    /// The point of `epk`.
+    /// Returns the point of `epk`.
     static func ephemeralKey(of header: JSONObject) throws(JOSEError) -> [UInt8] {
         guard case .object(let json) = header["epk"] else { throw JOSEError(.malformed, "epk") }
-        // Validates that the point lies on the curve: an invalid one would give parts of our key away.
+        // The initializer of `JWK` checks that the point lies on the curve: a point outside the curve would reveal
+        // parts of our key.
         guard case .p256(let x, let y, nil) = try JWK(json: json).material else {
             throw JOSEError(.malformed, "epk is not a public P-256 key")
         }
         return x + y
     }
 
-    /// A key from the random source. A scalar out of range, once in four thousand million times, is drawn again.
+    /// Returns a key from the random source. A scalar out of range, once in four thousand million times, is drawn
+    /// again.
     static func freshKey(_ random: RandomSource) -> P256.KeyAgreement.PrivateKey {
         while true {
             if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: random.bytes(32)) { return key }
         }
     }
 
-    /// What two keys agree on.
+    /// Returns the secret that two keys agree on.
     static func secret(privateScalar: [UInt8], publicKey: [UInt8]) throws(JOSEError) -> SecretBytes {
         guard let own = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateScalar),
             let other = try? P256.KeyAgreement.PublicKey(rawRepresentation: publicKey),
@@ -264,10 +270,11 @@ extension KeyManagementAlgorithm {
 }
 
 extension JWK {
-    /// Whether something can be encrypted to the key so: its type, `alg` and `use` fit.
+    /// Returns `true` if a content can be encrypted to the key with this algorithm: the key's type, `alg` and `use`
+    /// fit.
     public func fits(_ algorithm: KeyManagementAlgorithm) -> Bool { (try? self.checkFits(algorithm)) != nil }
 
-    /// Refuses a key whose type, `alg` or `use` do not fit the algorithm.
+    /// Throws if the type, `alg` or `use` of the key do not fit the algorithm.
     fileprivate func checkFits(_ algorithm: KeyManagementAlgorithm) throws(JOSEError) {
         let fits =
             switch self.material {

@@ -8,14 +8,14 @@ public import _Primitives
     import Foundation
 #endif
 
-/// A key as RFC 7517, RFC 7518, section 6, and RFC 8037, section 2, write it: a P-256 key, an Ed25519 key, an RSA key of
-/// 2048 to 8192 bits, or an octet sequence. A value of this type is a valid key: a point lies on its curve, and a private
-/// part belongs to its public part.
+/// A key in the form of RFC 7517, RFC 7518, section 6, and RFC 8037, section 2: a P-256 key, an Ed25519 key, an RSA key
+/// of 2048 to 8192 bits, or an octet sequence. A value of this type is a valid key: a point lies on its curve, and a
+/// private part belongs to its public part.
 ///
-/// The description shows the kind and the name alone.
+/// The description shows only the kind and the name.
 public struct JWK: Hashable, Sendable, CustomStringConvertible {
     /// The numbers of an RSA private key (RFC 7518, section 6.3.2). The exponents `dp`, `dq` and `qi` are computed from
-    /// them.
+    /// these numbers.
     public struct RSAPrivateNumbers: Hashable, Sendable {
         /// The private exponent.
         public let d: [UInt8]
@@ -25,7 +25,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         public let q: [UInt8]
     }
 
-    /// What the key is made of. All numbers are big-endian.
+    /// The numbers of the key. All numbers are big-endian.
     public enum Material: Hashable, Sendable {
         /// `EC` on `P-256`: two coordinates of 32 bytes and, in a private key, a scalar of 32 bytes.
         case p256(x: [UInt8], y: [UInt8], d: [UInt8]?)
@@ -37,16 +37,16 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         case octets([UInt8])
     }
 
-    /// The key itself, by its kind.
+    /// The numbers of the key, by the kind of key.
     public let material: Material
     /// The key's name (`kid`).
     public var keyID: String?
-    /// What the key is for (`use`): `sig` or `enc`.
+    /// The purpose of the key (`use`): `sig` or `enc`.
     public var use: String?
-    /// The one algorithm that the key is for (`alg`).
+    /// The only algorithm for the key (`alg`).
     public var algorithm: String?
 
-    /// Checks the numbers. Throws ``JOSEError``: `invalidKey`, `unsupportedKey`.
+    /// Creates a key after checking the numbers. Throws ``JOSEError``: `invalidKey`, `unsupportedKey`.
     public init(_ material: Material, keyID: String? = nil, use: String? = nil, algorithm: String? = nil)
         throws(JOSEError)
     {
@@ -57,7 +57,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         self.algorithm = algorithm
     }
 
-    /// Reads a key from its JSON form. Members that are not known are ignored, as RFC 7517, section 4, asks.
+    /// Reads a key from its JSON form. Unknown members are ignored, as RFC 7517, section 4, requires.
     ///
     /// Throws ``JOSEError``: `malformed`, `invalidKey`, `unsupportedKey`.
     public init(json: JSONObject) throws(JOSEError) {
@@ -100,10 +100,11 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a key that somebody else shows to be verified with. A member of a private or symmetric key is refused, whatever
-    /// the kind of the key: who sends one has given it away (RFC 9449, section 4.2; RFC 7518, section 6).
+    /// Reads another party's public key, for verification. A member of a private or symmetric key is refused, whatever
+    /// the kind of the key, because the sender has given the private part away (RFC 9449, section 4.2; RFC 7518,
+    /// section 6).
     ///
-    /// Throws ``JOSEError`` `invalidKey` for a private part, else as ``init(json:)``.
+    /// Throws ``JOSEError`` `invalidKey` for a private part, otherwise as ``init(json:)``.
     public init(publicJSON json: JSONObject) throws(JOSEError) {
         for name in ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] where json[name] != nil {
             throw JOSEError(.invalidKey, "a private part: \(name)")
@@ -111,7 +112,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         try self.init(json: json)
     }
 
-    /// Whether the key can sign or decrypt.
+    /// `true` if the key can sign or decrypt.
     public var isPrivate: Bool {
         switch self.material {
         case .p256(_, _, let d), .ed25519(_, let d): d != nil
@@ -147,7 +148,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
 
     /// The SHA-256 thumbprint of the key in base64url (RFC 7638).
     public var thumbprint: String {
-        // RFC 7638, section 3.2: the required members alone, in the order of their names, without white space.
+        // RFC 7638, section 3.2: only the required members, in the order of their names, without white space.
         let members = self.requiredMembers.members.sorted { $0.name < $1.name }
         return Base64URL.encode(SHA256.hash(data: JSON.object(JSONObject(members)).serialized).map { $0 })
     }
@@ -235,27 +236,29 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
 
 /// A JWK Set (RFC 7517, section 5).
 public struct JWKSet: Hashable, Sendable {
-    /// A key that cannot be used.
+    /// A key that this product cannot use.
     public struct Unusable: Hashable, Sendable {
-        /// Its name.
+        /// The key's name.
         public let keyID: String?
-        /// What is wrong with it.
+        /// The reason why the key cannot be used.
         public let error: JOSEError
     }
 
-    /// The keys in the order they came.
+    /// The keys in their original order.
     public let keys: [JWK]
-    /// What was left out of them. It serves to tell whoever looks for such a key why it is not there.
+    /// The keys that were left out. The list serves to explain why such a key is missing.
     public let unusable: [Unusable]
 
-    /// A set of these keys.
+    /// Creates a set of the keys.
     public init(_ keys: [JWK], unusable: [Unusable] = []) {
         self.keys = keys
         self.unusable = unusable
     }
 
-    /// Reads a set of at most 64 keys. Keys that cannot be used are left out, as RFC 7517, section 5, asks; two keys of
-    /// one name are refused. A member that is null is as good as none.
+    /// Reads a set of at most 64 keys.
+    ///
+    /// Keys that this product cannot use are left out, as RFC 7517, section 5, requires. Two keys of the same name are
+    /// refused. A member that is null counts as absent.
     ///
     /// Throws ``JOSEError``: `malformed`, `tooLarge`.
     public init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
@@ -291,7 +294,7 @@ public struct JWKSet: Hashable, Sendable {
         self.init(keys, unusable: unusable)
     }
 
-    /// The key of that name.
+    /// Returns the key with the name; `nil` if the set has none.
     public subscript(keyID: String) -> JWK? { self.keys.first { $0.keyID?.hasSameBytes(as: keyID) == true } }
 
     /// The JSON form of the public parts. Octet sequences are left out.

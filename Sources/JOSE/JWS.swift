@@ -2,10 +2,10 @@ public import _Primitives
 
 /// A JSON Web Signature in compact form, read but not verified (RFC 7515, section 7.1).
 ///
-/// Its payload cannot be had before ``verified(by:)`` or ``verified(by:allowing:)``. Its header can, to choose a key, and
-/// with ``uncheckedClaim(_:)`` the name of whoever is said to have signed.
+/// The payload is not available before ``verified(by:)`` or ``verified(by:allowing:)``. The header is available for the
+/// choice of a key, and ``uncheckedClaim(_:)`` returns the name of the alleged signer.
 public struct UnverifiedJWS: Sendable {
-    /// The header. Nothing in it is to be trusted yet.
+    /// The header. Nothing in the header can be trusted yet.
     public let header: JOSEHeader
     private let payload: [UInt8]
     private let signature: [UInt8]
@@ -19,12 +19,12 @@ public struct UnverifiedJWS: Sendable {
         self.header = try JOSEHeader(parsing: parts.decoded[0], limits: limits)
         self.payload = parts.decoded[1]
         self.signature = parts.decoded[2]
-        // The letters as they came, not their bytes encoded again.
+        // The signature covers the letters as received, not the bytes encoded again.
         self.signingInput = Array(parts.letters[0]) + [UInt8(ascii: ".")] + Array(parts.letters[1])
     }
 
-    /// What a claim of the payload says, before anybody has verified who wrote it: to find out whose keys to verify with,
-    /// and for nothing else. `nil` where the payload has no such text.
+    /// Returns a claim of the payload before any verification; `nil` if the payload has no such text. Use the claim
+    /// only to find the keys for the verification.
     public func uncheckedClaim(_ name: String) -> String? {
         guard case .object(let claims)? = try? JSON(parsing: self.payload), case .string(let text)? = claims[name]
         else {
@@ -33,7 +33,7 @@ public struct UnverifiedJWS: Sendable {
         return text
     }
 
-    /// Verifies with one key, whose algorithm must be the header's.
+    /// Verifies with one key. The key's algorithm must be the header's algorithm.
     ///
     /// Throws ``JOSEError``: `algorithmNotAllowed`, `invalidSignature`.
     public func verified(by key: VerificationKey) throws(JOSEError) -> VerifiedJWS {
@@ -46,7 +46,7 @@ public struct UnverifiedJWS: Sendable {
         return VerifiedJWS(header: self.header, payload: self.payload)
     }
 
-    /// Verifies with the key of `keys` that the header's `kid` names. Without `kid` the set must have one key only.
+    /// Verifies with the key of `keys` that the header's `kid` names. Without `kid` the set must have a single key.
     ///
     /// Throws ``JOSEError``: `algorithmNotAllowed`, `unknownKey`, `invalidKey`, `invalidSignature`.
     public func verified(by keys: JWKSet, allowing algorithms: Set<JWSAlgorithm>) throws(JOSEError)
@@ -77,11 +77,11 @@ public struct UnverifiedJWS: Sendable {
     }
 }
 
-/// A JSON Web Signature whose signature was found good, or that was just made. Only those two can make one.
+/// A JSON Web Signature with a verified or newly made signature. Only verifying and signing create a value.
 public struct VerifiedJWS: Sendable {
     /// The protected header, which the signature covers.
     public let header: JOSEHeader
-    /// The bytes that were signed as payload.
+    /// The signed payload.
     public let payload: [UInt8]
 
     fileprivate init(header: JOSEHeader, payload: [UInt8]) {
@@ -90,13 +90,13 @@ public struct VerifiedJWS: Sendable {
     }
 }
 
-/// Makes JSON Web Signatures.
+/// Creates JSON Web Signatures.
 public enum JWS {
-    /// Signs `payload` and gives the compact form. `alg` and, where the key has a name, `kid` are set by the key.
+    /// Signs `payload` and returns the compact form. The key sets `alg` and, if the key has a name, `kid`.
     ///
     /// - Parameters:
     ///   - type: The header's `typ`, such as `at+jwt`.
-    ///   - header: Other members. `alg` and `kid` in it are replaced; `crit` is refused.
+    ///   - header: Further members. The function replaces `alg` and `kid`, and refuses `crit`.
     /// - Throws: ``JOSEError``: `criticalHeader`, `invalidKey`.
     public static func sign(
         _ payload: some Collection<UInt8>, type: String? = nil, header: JSONObject = [:], with key: SigningKey
@@ -107,20 +107,20 @@ public enum JWS {
     }
 }
 
-/// A JSON Web Signature that is still to be signed, by a key that nobody gives out, such as a chip's.
+/// A JSON Web Signature before signing, for a key that never leaves its place, such as a key in a chip.
 public struct UnsignedJWS: Sendable {
     private let text: String
 
-    /// What is to be signed (RFC 7515, section 5.1).
+    /// The bytes to sign (RFC 7515, section 5.1).
     public var signingInput: [UInt8] { Array(self.text.utf8) }
 
-    /// Puts header and payload together.
+    /// Combines header and payload.
     ///
     /// - Parameters:
     ///   - type: The header's `typ`, such as `at+jwt`.
-    ///   - header: Other members. `alg` and `kid` in it are replaced; `crit` is refused.
-    ///   - algorithm: What it is to be signed with.
-    ///   - keyID: The name of the key that is to sign.
+    ///   - header: Further members. The initializer replaces `alg` and `kid`, and refuses `crit`.
+    ///   - algorithm: The algorithm of the signature.
+    ///   - keyID: The name of the signing key.
     /// - Throws: ``JOSEError`` `criticalHeader`.
     public init(
         _ payload: some Collection<UInt8>, type: String? = nil, header: JSONObject = [:], algorithm: JWSAlgorithm,
@@ -134,7 +134,7 @@ public struct UnsignedJWS: Sendable {
         self.text = Base64URL.encode(JSON.object(members).serialized) + "." + Base64URL.encode(payload)
     }
 
-    /// The compact form with the key's signature, in the form that RFC 7518, section 3, has it. Whether it is good is not
-    /// looked at.
+    /// Returns the compact form with the key's signature, in the form of RFC 7518, section 3. The function does not
+    /// verify the signature.
     public func compact(signature: [UInt8]) -> String { self.text + "." + Base64URL.encode(signature) }
 }

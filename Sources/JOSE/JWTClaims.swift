@@ -4,22 +4,22 @@ public import _Primitives
 public struct JWTClaims: Hashable, Sendable {
     /// All claims, in their order.
     public let members: JSONObject
-    /// Who issued the token (`iss`).
+    /// The issuer of the token (`iss`).
     public let issuer: String?
-    /// Whom the token is about (`sub`).
+    /// The subject of the token (`sub`).
     public let subject: String?
-    /// Whom the token is for (`aud`): one name or many.
+    /// The audience of the token (`aud`): one name or many.
     public let audience: [String]
-    /// From this moment on the token is refused (`exp`).
+    /// The moment from which the token is refused (`exp`).
     public let expiration: Timestamp?
-    /// Before this moment the token is refused (`nbf`).
+    /// The moment before which the token is refused (`nbf`).
     public let notBefore: Timestamp?
-    /// When the token was issued (`iat`).
+    /// The moment of the token's issue (`iat`).
     public let issuedAt: Timestamp?
 
     /// Reads the claims of a verified token.
     ///
-    /// Throws ``JOSEError`` `malformed` where the payload is not a JSON object or a registered claim has another type.
+    /// Throws ``JOSEError`` `malformed` if the payload is not a JSON object or a registered claim has another type.
     public init(_ token: VerifiedJWS) throws(JOSEError) {
         let document: JSON
         do {
@@ -31,9 +31,9 @@ public struct JWTClaims: Hashable, Sendable {
         try self.init(members: members)
     }
 
-    /// Takes claims that were read already, from a payload whose signature was verified.
+    /// Creates claims from members that were already read, from a payload with a verified signature.
     ///
-    /// Throws ``JOSEError`` `malformed` where a registered claim has another type.
+    /// Throws ``JOSEError`` `malformed` if a registered claim has another type.
     public init(members: JSONObject) throws(JOSEError) {
         do {
             self.members = members
@@ -57,10 +57,10 @@ public struct JWTClaims: Hashable, Sendable {
         }
     }
 
-    /// Checks that the token is this issuer's, for this audience, and valid now. `exp` is required, `nbf` and `iat` are
-    /// checked where they are there.
+    /// Checks that the token is from this issuer, for this audience, and valid now. `exp` is required; `nbf` and `iat`
+    /// are checked if present.
     ///
-    /// - Parameter skew: How far the issuer's clock may differ. The default is none, for tokens that we issued.
+    /// - Parameter skew: The accepted difference of the issuer's clock. The default is zero, for tokens of our own.
     /// - Throws: ``JOSEError``: `missingClaim`, `wrongIssuer`, `wrongAudience`, `expired`, `notYetValid`.
     public func check(issuer: String, audience: String, at time: TimeSource, skew: Duration = .zero)
         throws(JOSEError)
@@ -76,7 +76,8 @@ public struct JWTClaims: Hashable, Sendable {
         if let issuedAt, now < issuedAt - skew { throw JOSEError(.notYetValid, "iat") }
     }
 
-    /// A NumericDate: seconds since 1970, perhaps with a fraction, within the years that a clock can show.
+    /// Returns the moment of a NumericDate: seconds since 1970, perhaps with a fraction, within the years that a clock
+    /// can show.
     private static func moment(_ members: JSONObject, _ name: String) throws -> Timestamp? {
         let latest = 253_402_300_799.0  // the end of the year 9999
         switch members[name] {

@@ -8,7 +8,7 @@ public import _Primitives
     import Foundation
 #endif
 
-/// A signature algorithm of RFC 7518, section 3.1, or RFC 8037, section 3.1. There is no value for `none`.
+/// A signature algorithm of RFC 7518, section 3.1, or RFC 8037, section 3.1. The type has no value for `none`.
 public struct JWSAlgorithm: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init?(rawValue: String) {
@@ -19,7 +19,7 @@ public struct JWSAlgorithm: RawRepresentable, Hashable, Sendable {
 
     /// ECDSA on P-256 with SHA-256; the signature is r and s, 32 bytes each.
     public static let es256 = Self(known: "ES256")
-    /// EdDSA, on Ed25519 alone; the signature has 64 bytes.
+    /// EdDSA on Ed25519 only; the signature has 64 bytes.
     public static let edDSA = Self(known: "EdDSA")
     /// HMAC with SHA-256; the key has at least 32 bytes.
     public static let hs256 = Self(known: "HS256")
@@ -40,18 +40,18 @@ public struct SigningKey: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
     }
 
-    /// The one algorithm that the key is used with.
+    /// The only algorithm of the key.
     public let algorithm: JWSAlgorithm
-    /// Written as `kid` into the header of what the key signs.
+    /// The key's name, written as `kid` into the header of each signed object.
     public let keyID: String?
-    /// What the signatures are verified with; `nil` for HS256, which has no public part.
+    /// The public key that verifies the signatures; `nil` for HS256, which has no public part.
     public let publicKey: JWK?
     private let material: Material
 
-    /// A private JWK for one algorithm.
+    /// Creates a signing key from a private JWK, for one algorithm.
     ///
-    /// Throws ``JOSEError`` `invalidKey` where the key is of another type, too short, has no private part, or says with
-    /// `alg` or `use` that it is for something else.
+    /// Throws ``JOSEError`` `invalidKey` if the key is of another type, is too short, has no private part, or is for
+    /// something else according to its `alg` or `use`.
     public init(_ key: JWK, algorithm: JWSAlgorithm) throws(JOSEError) {
         try key.checkFits(algorithm)
         self.algorithm = algorithm
@@ -75,18 +75,19 @@ public struct SigningKey: Sendable {
 
     // MARK: Keys that are kept
 
-    /// Makes a key of the algorithm, in the form that ``init(kept:algorithm:keyID:)`` reads: the scalar of ES256 and the
+    /// Generates a key for the algorithm, in the form for ``init(kept:algorithm:keyID:)``: the scalar of ES256 and the
     /// seed of EdDSA, 32 bytes each, or the PKCS#1 form of an RSA key of 2048 bits (RFC 8017, appendix A.1.2).
     ///
-    /// An RSA key costs tens to hundreds of milliseconds: call it where nobody else waits for the thread.
+    /// An RSA key costs tens to hundreds of milliseconds. Call the function on a thread that nothing else waits for.
     ///
-    /// - Parameter random: What 32 bytes come from. An RSA key comes from the library's own generator.
-    /// - Throws: ``JOSEError`` `unsupportedKey` for HS256, and where no key came about.
+    /// - Parameter random: The source of 32 bytes. An RSA key comes from the library's own generator.
+    /// - Throws: ``JOSEError`` `unsupportedKey` for HS256, and if no key was generated.
     public static func make(_ algorithm: JWSAlgorithm, random: RandomSource) throws(JOSEError) -> SecretBytes {
         switch algorithm {
         case .es256:
             while true {
-                // Once in four thousand million times the bytes are no scalar of the curve, and others are drawn.
+                // Once in four thousand million times the bytes are not a scalar of the curve, and other bytes are
+                // drawn.
                 let bytes = random.bytes(32)
                 if (try? P256.Signing.PrivateKey(rawRepresentation: bytes)) != nil { return SecretBytes(bytes) }
             }
@@ -100,9 +101,9 @@ public struct SigningKey: Sendable {
         }
     }
 
-    /// A key of ``make(_:random:)``.
+    /// Creates a signing key from the bytes of ``make(_:random:)``.
     ///
-    /// - Parameter keyID: The key's name; `nil` names it by its thumbprint (RFC 7638).
+    /// - Parameter keyID: The key's name; `nil` uses the thumbprint as the name (RFC 7638).
     /// - Throws: ``JOSEError`` `invalidKey`.
     public init(kept bytes: SecretBytes, algorithm: JWSAlgorithm, keyID: String?) throws(JOSEError) {
         let made: (material: Material, jwk: JWK.Material)
@@ -137,7 +138,7 @@ public struct SigningKey: Sendable {
         self.publicKey = publicKey
     }
 
-    /// The signature over `input`.
+    /// Returns the signature over `input`.
     func signature(over input: [UInt8]) throws(JOSEError) -> [UInt8] {
         do {
             switch self.material {
@@ -154,8 +155,8 @@ public struct SigningKey: Sendable {
     }
 }
 
-/// A key that verifies signatures of one algorithm. Because it knows its algorithm, a header cannot make an RSA key's
-/// public text serve as an HMAC key (RFC 8725, section 3.1).
+/// A key that verifies signatures of one algorithm. Because the key knows its algorithm, a header cannot turn an RSA
+/// key's public text into an HMAC key (RFC 8725, section 3.1).
 ///
 /// Cost on one core: ES256 about 35 µs, EdDSA about 60 µs, HS256 about 2 µs, RS256 and PS256 of 2048 bits about 13 µs.
 public struct VerificationKey: Sendable {
@@ -166,20 +167,20 @@ public struct VerificationKey: Sendable {
         case rsa(_RSA.Signing.PublicKey)
     }
 
-    /// The one algorithm that the key is used with.
+    /// The only algorithm of the key.
     public let algorithm: JWSAlgorithm
     private let material: Material
 
-    /// An ES256 key.
+    /// Creates a key for ES256.
     public init(_ key: P256.Signing.PublicKey) {
         self.algorithm = .es256
         self.material = .p256(key)
     }
 
-    /// A JWK, public or private, for one algorithm.
+    /// Creates a verification key from a JWK, public or private, for one algorithm.
     ///
-    /// Throws ``JOSEError`` `invalidKey` where the key is of another type, too short, or says with `alg` or `use` that it
-    /// is for something else.
+    /// Throws ``JOSEError`` `invalidKey` if the key is of another type, is too short, or is for something else
+    /// according to its `alg` or `use`.
     public init(_ key: JWK, algorithm: JWSAlgorithm) throws(JOSEError) {
         try key.checkFits(algorithm)
         self.algorithm = algorithm
@@ -196,7 +197,8 @@ public struct VerificationKey: Sendable {
         }
     }
 
-    /// Whether `signature` is this key's over `input`. A signature of another length or form is not.
+    /// Returns `true` if `signature` is this key's signature over `input`; `false` for a signature of another length or
+    /// form.
     func isValid(_ signature: [UInt8], over input: [UInt8]) -> Bool {
         switch self.material {
         case .p256(let key):
@@ -205,7 +207,7 @@ public struct VerificationKey: Sendable {
             return key.isValidSignature(parsed, for: input)
         case .ed25519(let key): return key.isValidSignature(signature, for: input)
         case .octets(let key):
-            // In constant time.
+            // The comparison takes constant time.
             return HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: input, using: key)
         case .rsa(let key):
             let padding: _RSA.Signing.Padding = self.algorithm == .ps256 ? .PSS : .insecurePKCS1v1_5
@@ -217,7 +219,7 @@ public struct VerificationKey: Sendable {
 }
 
 extension JWK {
-    /// Whether the key is of the algorithm's kind, and neither its `alg` nor its `use` says that it is for something else.
+    /// Returns `true` if the key is of the algorithm's kind, and neither its `alg` nor its `use` names another purpose.
     public func fits(_ algorithm: JWSAlgorithm) -> Bool {
         self.isOfKind(algorithm) && (self.algorithm ?? algorithm.rawValue).hasSameBytes(as: algorithm.rawValue)
             && (self.use ?? "sig").hasSameBytes(as: "sig")
@@ -228,12 +230,12 @@ extension JWK {
         case .p256: algorithm == .es256
         case .ed25519: algorithm == .edDSA
         case .rsa: algorithm == .rs256 || algorithm == .ps256
-        // RFC 7518, section 3.2: at least as long as the hash.
+        // RFC 7518, section 3.2: the key is at least as long as the hash.
         case .octets(let k): algorithm == .hs256 && k.count >= 32
         }
     }
 
-    /// Refuses a key whose type, `alg` or `use` do not fit the algorithm.
+    /// Throws if the type, `alg` or `use` of the key do not fit the algorithm.
     fileprivate func checkFits(_ algorithm: JWSAlgorithm) throws(JOSEError) {
         guard self.isOfKind(algorithm) else {
             throw JOSEError(.invalidKey, "the key does not fit \(algorithm.rawValue)")
@@ -243,6 +245,7 @@ extension JWK {
 }
 
 extension JWKSet {
-    /// The keys that signatures of an algorithm can be verified with: of its kind, and for nothing else by `alg` and `use`.
+    /// Returns the keys that can verify signatures of an algorithm: keys of the algorithm's kind, without another `alg`
+    /// or `use`.
     public func fitting(_ algorithm: JWSAlgorithm) -> JWKSet { JWKSet(self.keys.filter { $0.fits(algorithm) }) }
 }

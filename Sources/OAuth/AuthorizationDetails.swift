@@ -1,15 +1,16 @@
 public import _Primitives
 
-/// What one type of authorization details consists of (RFC 9396, section 5: what does not conform to its type is refused).
+/// A type of authorization details, with its members (RFC 9396, section 5: the server refuses details that do not
+/// conform to their type).
 public struct AuthorizationDetailsType: Hashable, Sendable {
     /// The value of `type`.
     public let name: String
-    /// The members that have to be there.
+    /// The required members.
     public let required: [String]
-    /// Other members that may be there; `nil` lets all be.
+    /// The optional members; `nil` allows all members.
     public let optional: [String]?
 
-    /// A type of that name. `type` itself need not be listed.
+    /// Creates a type with the name. The lists need not contain `type` itself.
     public init(_ name: String, required: [String] = [], optional: [String]? = nil) {
         self.name = name
         self.required = required
@@ -17,30 +18,30 @@ public struct AuthorizationDetailsType: Hashable, Sendable {
     }
 }
 
-/// What a client asks a person for, one object a thing: a payment, the sight of an account (`authorization_details`, RFC
-/// 9396, section 2).
+/// The details of a client's request to a person, one object for each permission, such as a payment or access to an
+/// account (`authorization_details`, RFC 9396, section 2).
 public struct AuthorizationDetails: Hashable, Sendable, CustomStringConvertible {
-    /// How much is taken before it is refused.
+    /// The limits of the details that are accepted.
     public struct Limits: Sendable {
-        /// Bytes of the JSON.
+        /// The most bytes of the JSON.
         public var bytes: Int
-        /// How many objects there may be.
+        /// The most objects.
         public var count: Int
 
-        /// The defaults: 8 KiB and 16 objects.
+        /// Creates limits, by default of 8 KiB and 16 objects.
         public init(bytes: Int = 8192, count: Int = 16) {
             self.bytes = bytes
             self.count = count
         }
     }
 
-    /// The objects in the order they came; each has a `type`.
+    /// The objects in the order of the request; each has a `type`.
     public let objects: [JSONObject]
 
     /// Reads the value of the parameter: a list of one object or more, each of a known type.
     ///
-    /// The members that section 2.2 defines for all types, `locations`, `actions`, `datatypes`, `privileges` and
-    /// `identifier`, are lists of texts, and a text.
+    /// Section 2.2 defines members for all types: `locations`, `actions`, `datatypes` and `privileges` are lists of
+    /// texts, and `identifier` is a text.
     ///
     /// Throws ``OAuthError`` `invalid_authorization_details`.
     public init(_ text: String, types: [AuthorizationDetailsType], limits: Limits = Limits()) throws(OAuthError) {
@@ -53,7 +54,7 @@ public struct AuthorizationDetails: Hashable, Sendable, CustomStringConvertible 
         try self.init(json: document, types: types, limits: limits)
     }
 
-    /// As ``init(_:types:limits:)``, from JSON that was read already.
+    /// Reads the details from parsed JSON, otherwise as ``init(_:types:limits:)``.
     public init(json: JSON, types: [AuthorizationDetailsType], limits: Limits = Limits()) throws(OAuthError) {
         guard case .array(let values) = json, !values.isEmpty else { throw Self.refusal("are no list of objects") }
         guard values.count <= limits.count else { throw Self.refusal("are too many") }
@@ -66,26 +67,27 @@ public struct AuthorizationDetails: Hashable, Sendable, CustomStringConvertible 
         self.objects = objects
     }
 
-    /// The values of `type`, in their order.
+    /// The values of `type`, in the order of the objects.
     public var types: [String] {
         self.objects.compactMap { object in
             if case .string(let name) = object["type"] { name } else { nil }
         }
     }
 
-    /// The list for an answer or a token, members in the order they came.
+    /// The list for an answer or a token, with the members in their original order.
     public var json: JSON { .array(self.objects.map(JSON.object)) }
 
-    /// The list as JSON for a record, members in the order of their names' bytes: the same details are the same text.
+    /// The list as JSON for a record, with the members in the order of their names' bytes. The same details always give
+    /// the same text.
     public var text: String { self.json.orderedText }
 
-    /// Whether all of these are among the others, member for member: what a later request may ask for once those were
-    /// granted (section 6).
+    /// Returns `true` if all objects are among the objects of `granted`, member for member. A later request may ask for
+    /// such details after the grant (section 6).
     public func areContained(in granted: AuthorizationDetails) -> Bool {
         self.objects.allSatisfy(granted.objects.contains)
     }
 
-    /// The types alone: the rest is what a person is asked about.
+    /// The types alone, because the other members are the person's private matter.
     public var description: String { "AuthorizationDetails(\(self.types.joined(separator: ", ")))" }
 
     private static func check(_ object: JSONObject, types: [AuthorizationDetailsType]) throws(OAuthError) {

@@ -1,28 +1,30 @@
 public import _Primitives
 
-/// Which claims a client asks for by their names (`claims`, OpenID Connect Core 1.0, section 5.5).
+/// The claims that a client requests by name (`claims`, OpenID Connect Core 1.0, section 5.5).
 public struct ClaimsRequest: Hashable, Sendable {
-    /// One claim that is asked for (section 5.5.1).
+    /// A requested claim (section 5.5.1).
     public struct Claim: Hashable, Sendable {
         /// The claim's name.
         public let name: String
-        /// Whether the client cannot do without it. A server that does not have it answers all the same.
+        /// `true` if the client needs the claim. A server without the claim still answers.
         public let isEssential: Bool
-        /// The values that would do; empty where any does.
+        /// The acceptable values; empty if any value is acceptable.
         public let values: [JSON]
     }
 
-    /// What the ID token is to say.
+    /// The claims for the ID token.
     public let idToken: [Claim]
-    /// What the userinfo endpoint is to say.
+    /// The claims for the userinfo endpoint.
     public let userinfo: [Claim]
     private let members: JSONObject
 
-    /// How many claims one of the two may be asked for.
+    /// The most claims for each of the two places.
     public static let mostClaims = 64
 
-    /// Reads the value of the parameter. A claim that is `null` is asked for without more; members that are not known are
-    /// passed over, as section 5.5 has it.
+    /// Reads the value of the parameter.
+    ///
+    /// A claim that is `null` is requested without further conditions. Unknown members are ignored, as section 5.5
+    /// requires.
     ///
     /// Throws ``OAuthError`` `invalid_request`.
     public init(_ text: String) throws(OAuthError) {
@@ -40,8 +42,8 @@ public struct ClaimsRequest: Hashable, Sendable {
         self.userinfo = try Self.claims(object, "userinfo")
     }
 
-    /// The request as JSON for a record, members in the order of their names' bytes, each `null` an empty object, which
-    /// says the same.
+    /// The request as JSON for a record, with the members in the order of their names' bytes. Each `null` is an empty
+    /// object, which means the same.
     public var text: String { JSON.object(self.members).orderedText }
 
     private static func claims(_ object: JSONObject, _ name: String) throws(OAuthError) -> [Claim] {
@@ -65,15 +67,17 @@ public struct ClaimsRequest: Hashable, Sendable {
     }
 }
 
-/// JSON of the one parameter that knows `null`. The reader knows none, because no other message does.
+/// Reads JSON with `null`, for the single parameter that allows `null`. The JSON reader knows no `null`, because no
+/// other message uses the value.
 enum NullableJSON {
-    /// Reads an object in which the member of one name may have nulls, each of which becomes an empty object. A null
-    /// anywhere else is refused.
+    /// Reads an object whose member with the given name may contain nulls.
+    ///
+    /// Each null becomes an empty object. A null in another member is refused.
     static func object(_ bytes: [UInt8], nullsIn name: String) throws(JSONError) -> JSONObject {
         do {
             return try self.object(bytes)
         } catch  where error.code == .null {
-            // Where the two readings differ, there was a null.
+            // The two readings differ exactly at the places of a null.
             let object = try self.object(self.replacing(bytes, by: "{}"))
             let other = try self.object(self.replacing(bytes, by: "[]"))
             for (one, two) in zip(object.members, other.members) where !one.name.hasSameBytes(as: name) {
@@ -88,7 +92,7 @@ enum NullableJSON {
         return object
     }
 
-    /// The text with every `null` outside of a string replaced.
+    /// Returns the text with every `null` outside a string replaced.
     static func replacing(_ bytes: [UInt8], by text: StaticString) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -114,8 +118,8 @@ enum NullableJSON {
 }
 
 extension JSON {
-    /// The value as text with the members of every object in the order of their names' bytes: the same values are the
-    /// same text.
+    /// The value as text, with the members of every object in the order of their names' bytes. The same values always
+    /// give the same text.
     var orderedText: String {
         var bytes: [UInt8] = []
         Self.append(self, to: &bytes)

@@ -1,32 +1,33 @@
 public import JOSE
 public import _Primitives
 
-/// A JWT by which a client says who it is, `private_key_jwt`, read but not verified (RFC 7523, section 2.2; OpenID Connect
-/// Core 1.0, section 9).
+/// A client's JWT for its authentication, `private_key_jwt`, read but not verified (RFC 7523, section 2.2; OpenID
+/// Connect Core 1.0, section 9).
 public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     /// The only `client_assertion_type`.
     public static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-    /// The name of this way to authenticate (`token_endpoint_auth_method`).
+    /// The name of this authentication method (`token_endpoint_auth_method`).
     public static let method = "private_key_jwt"
 
-    /// Whom the assertion claims to be of: to find that client's keys, and for nothing else.
+    /// The client that the assertion names. Use this value only to find the client's keys.
     public let clientID: String
-    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    /// The key that the assertion names (`kid`). Use this value only to find the key.
     public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
 
-    /// Whether a request has an assertion, whatever it is worth.
+    /// Returns `true` if a request has an assertion, valid or not.
     public static func isPresent(in parameters: Parameters) -> Bool {
         parameters["client_assertion"] != nil || parameters["client_assertion_type"] != nil
     }
 
-    /// Takes the assertion of a request that authenticates in no other way (RFC 7521, section 4.2; RFC 6749, section 2.3).
+    /// Reads the assertion of a request that authenticates in no other way (RFC 7521, section 4.2; RFC 6749, section
+    /// 2.3).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - parameters: The request's body.
-    /// - Throws: ``OAuthError`` `invalid_client` where there is none or it cannot be read, `invalid_request` where the
-    ///   client authenticates in two ways, or where `client_id` names another one.
+    /// - Throws: ``OAuthError`` `invalid_client` if the request has no assertion or the assertion cannot be read,
+    ///   `invalid_request` if the client authenticates in two ways, or if `client_id` names another client.
     public init(header: String?, parameters: Parameters) throws(OAuthError) {
         guard header == nil, parameters["client_secret"] == nil else {
             throw OAuthError(.invalidRequest, "The client authenticates in two ways.")
@@ -45,20 +46,19 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Verifies the assertion (RFC 7523, section 3): the signature, that issuer and subject are the client, that it is for
-    /// this server, its times, and that it has a name.
+    /// Verifies the assertion (RFC 7523, section 3): the signature, the client as issuer and subject, this server as
+    /// audience, the times, and the presence of an identifier.
     ///
-    /// A signature, and not `aud`, is what is looked at first: whoever is told that the audience is another holds the key.
+    /// The signature is checked before `aud`, so only a holder of the key learns that the audience is wrong.
     ///
     /// Cost: one signature.
     ///
     /// - Parameters:
-    ///   - keys: The keys that the client ``clientID`` has registered.
-    ///   - audience: What `aud` has to name.
-    ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients of no such profile, `JWSAlgorithm.ofClients`.
-    ///   - window: When it counts.
-    /// - Throws: ``OAuthError`` `invalid_client`; with the advice of the audience where all but the audience was looked at
-    ///   and is right.
+    ///   - keys: The registered keys of the client ``clientID``.
+    ///   - audience: The required value of `aud`.
+    ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients without this profile, `JWSAlgorithm.ofClients`.
+    ///   - window: The time in which the assertion counts.
+    /// - Throws: ``OAuthError`` `invalid_client`; with the audience's advice if the audience alone is wrong.
     public func verified(
         by keys: JWKSet, for audience: AssertionAudience, allowing algorithms: Set<JWSAlgorithm>,
         within window: ValidityWindow
@@ -73,18 +73,21 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     static let refusal = ClientToken.Refusal(code: .invalidClient, message: "The client did not authenticate.")
 }
 
-/// Whom an assertion is for (`aud`).
+/// The required audience of an assertion (`aud`).
 public enum AssertionAudience: Sendable {
-    /// This server by its issuer's address, as one text and nobody else (FAPI 2.0 Security Profile, section 5.3.2.1).
+    /// This server by its issuer's address, as a single text without further audiences (FAPI 2.0 Security Profile,
+    /// section 5.3.2.1).
     case issuer(String)
-    /// This server by one of its names, as one text or in a list that names nobody else: an assertion that names another
-    /// server, too, could have been made for that one. A client that is refused for it is told the advice.
+    /// This server by one of its names, as a single text or in a list of this server's names only.
+    ///
+    /// An assertion that also names another server could have been made for the other server. A client that is refused
+    /// because of the audience is told the advice.
     case names([String], advice: String)
-    /// The address that the assertion is sent to, alone or in a list: for clients that know that address and no metadata,
-    /// so that no other server can have told them a wrong one.
+    /// The address to which the client sends the assertion, alone or in a list. This case is for clients that know only
+    /// this address and no metadata, so no other server can have told them a wrong address.
     case endpoint(String)
 
-    /// Why claims are not for it; `nil` where they are.
+    /// Returns the reason why the claims are for another audience; `nil` if the audience is right.
     func failure(in claims: JWTClaims) -> String? {
         switch self {
         case .issuer(let issuer):
@@ -103,29 +106,30 @@ public enum AssertionAudience: Sendable {
         return nil
     }
 
-    /// What a client is told whose assertion is for somebody else.
+    /// Returns the error for a client whose assertion is for another audience.
     func refused(_ refusal: ClientToken.Refusal, _ failure: String) -> OAuthError {
         guard case .names(_, let advice) = self else { return refusal(failure) }
         return OAuthError(refusal.code, "\(refusal.message) \(advice)", detail: failure)
     }
 }
 
-/// The assertion of a client that has proved who it is. Only ``UnverifiedClientAssertion`` and
-/// ``UnverifiedServiceAssertion`` make one.
+/// The assertion of an authenticated client. Only ``UnverifiedClientAssertion`` and ``UnverifiedServiceAssertion``
+/// create a value.
 ///
-/// It counts once: a server takes it when it has remembered ``replayDigest``, which nobody had shown before (FAPI 2.0
-/// Security Profile, section 5.3.2.1; RFC 7523, section 3, rule 7). No other assertion of the client's counts that has its
-/// name, whatever it is for.
+/// An assertion counts once. A server accepts the assertion after storing ``replayDigest``, if the digest is new (FAPI
+/// 2.0 Security Profile, section 5.3.2.1; RFC 7523, section 3, rule 7). A client's second assertion with the same
+/// identifier does not count, whatever its purpose.
 public struct VerifiedClientAssertion: Hashable, Sendable {
-    /// The client that has authenticated.
+    /// The authenticated client.
     public let clientID: String
-    /// The assertion's name (`jti`), which the client chose.
+    /// The assertion's identifier (`jti`), chosen by the client.
     public let identifier: String
-    /// From this moment on the assertion is refused for its age, and need not be remembered.
+    /// The moment from which the assertion is refused because of its age. The server need not remember the assertion
+    /// after this moment.
     public let repeatableUntil: Timestamp
 
-    /// Verifies what a client says of itself (RFC 7523, section 3): the signature, that issuer and subject are the client,
-    /// that it is for this server, its times, and that it has a name.
+    /// Verifies a client's assertion about itself (RFC 7523, section 3): the signature, the client as issuer and
+    /// subject, this server as audience, the times, and the presence of an identifier.
     init(
         _ token: UnverifiedJWS, of clientID: String, by keys: JWKSet, for audience: AssertionAudience,
         allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow, refusal: ClientToken.Refusal
@@ -140,21 +144,22 @@ public struct VerifiedClientAssertion: Hashable, Sendable {
         self.repeatableUntil = token.expiration + window.skew
     }
 
-    /// 32 bytes that are the same for two assertions of one client with one name.
+    /// 32 bytes that are equal for two assertions of the same client with the same identifier.
     public var replayDigest: [UInt8] { OAuth.replayDigest(of: "private_key_jwt", self.clientID, self.identifier) }
 }
 
-/// Makes assertions for a client.
+/// Creates assertions for a client.
 public enum ClientAssertion {
-    /// The parameters by which the owner of a key authenticates once (RFC 7521, section 4.2). They belong into the body.
+    /// Returns the parameters with which the owner of a key authenticates once (RFC 7521, section 4.2). The parameters
+    /// belong into the body.
     ///
     /// - Parameters:
     ///   - clientID: The client.
-    ///   - issuer: The issuer of the server that it is for.
-    ///   - lifetime: How long it can be used: as long as a request takes.
+    ///   - issuer: The issuer of the receiving server.
+    ///   - lifetime: The time in which the assertion can be used: the duration of a request.
     ///   - key: A key of the client, for an algorithm of `JWSAlgorithm.ofClients`.
     ///   - now: The time.
-    ///   - random: Where the assertion's name comes from.
+    ///   - random: The source of the assertion's identifier.
     /// - Throws: `JOSEError`: `algorithmNotAllowed`, `invalidKey`.
     public static func parameters(
         clientID: String, issuer: String, lifetime: Duration, with key: SigningKey, at now: Timestamp,

@@ -1,18 +1,21 @@
 public import _Primitives
 
-/// The address that a client has for its `client_id`, and at which the client's metadata stand
+/// The address that a client uses as its `client_id`. The client publishes its metadata at the address
 /// (draft-ietf-oauth-client-id-metadata-document, section 3).
 ///
-/// The address is `https`, has a path, and has neither a user, a query nor a fragment. The draft advises against a query;
-/// this server takes none. The address is written in the spelling of ``TargetURI``: without dot segments, with the host in
-/// lower case, without the default port. So one client has one `client_id`. Two are the same when their bytes are.
+/// The address is `https`, has a path, and has no user, query or fragment. The draft advises against a query, and this
+/// server accepts none. The address has the spelling of ``TargetURI``: without dot segments, with the host in lower
+/// case, without the default port. A client therefore has exactly one `client_id`. Two addresses are equal if their
+/// bytes are equal.
 public struct ClientIDAddress: Hashable, Sendable, CustomStringConvertible {
     /// The address, as the client sends the text.
     public let text: String
-    /// Host and, where the address names one, port: `app.example`, `app.example:8443`. People are shown this.
+    /// The host, with the port if the address has a port: `app.example`, `app.example:8443`. Pages show this text to
+    /// people.
     public let host: String
 
-    /// Reads an address of at most 1024 characters. `nil` for every other text: no such `client_id` is looked up.
+    /// Creates an address of at most 1024 characters; `nil` for every other text. The server looks up no other
+    /// `client_id`.
     public init?(_ text: String) {
         let scheme = "https://"
         guard text.utf8.count <= 1024, text.hasBytes(atStart: scheme), let target = TargetURI(text),
@@ -25,21 +28,22 @@ public struct ClientIDAddress: Hashable, Sendable, CustomStringConvertible {
     public var description: String { self.text }
 }
 
-/// The metadata that a client keeps at its ``ClientIDAddress``
-/// (draft-ietf-oauth-client-id-metadata-document, section 4).
+/// The metadata that a client publishes at its ``ClientIDAddress`` (draft-ietf-oauth-client-id-metadata-document,
+/// section 4).
 public struct ClientIDDocument: Sendable {
-    /// The bytes that a document has at most: 5 KiB (section 6.6 of the draft).
+    /// The most bytes of a document: 5 KiB (section 6.6 of the draft).
     public static let longest = 5 * 1024
 
-    /// The client's metadata (RFC 7591, section 2). `token_endpoint_auth_method` always stands there: `none` or
+    /// The client's metadata (RFC 7591, section 2). `token_endpoint_auth_method` is always present: `none` or
     /// `private_key_jwt`.
     public let metadata: JSONObject
 
-    /// Reads what stands at an address.
+    /// Reads the document at an address.
     ///
-    /// The document is refused where it is too long, is no JSON object, names another `client_id` by a single byte, has a
-    /// secret, or asks to authenticate by a secret: server and client have none in common. A document that names no
-    /// method means `none`, as the default of RFC 7591 is a secret. A member that is null counts as absent.
+    /// The initializer refuses a document that is too long, is not a JSON object, or names a `client_id` that differs
+    /// by a single byte. It also refuses a secret and a method that needs a secret, because server and client have no
+    /// secret in common. A document without a method means `none`, because the default of RFC 7591 needs a secret. A
+    /// member that is null counts as absent.
     /// - Throws: ``OAuthError`` `invalid_client_metadata`.
     public init(_ bytes: [UInt8], at address: ClientIDAddress) throws(OAuthError) {
         guard bytes.count <= Self.longest else { throw Self.refusal("has more than \(Self.longest) bytes") }

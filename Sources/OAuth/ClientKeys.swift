@@ -2,15 +2,16 @@ public import JOSE
 import _Primitives
 
 extension JWKSet {
-    /// Reads the keys that a client registers (`jwks`, RFC 7591, section 2), more strictly than keys are read elsewhere:
-    /// what is wrong with one is said while somebody can mend it.
+    /// Reads the keys that a client registers (`jwks`, RFC 7591, section 2).
     ///
-    /// Refused are private and symmetric keys, two keys of one name, and keys to verify with that this server would never
-    /// use: RSA of fewer than 2048 bits or of more than 8192, and all curves but P-256 and Ed25519 (FAPI 2.0 Security
-    /// Profile, section 5.4.1). Keys that are said to be for encryption may be of any kind, and are left out where they
-    /// are of another. A member that is null is as good as none.
+    /// The initializer is stricter than other readers of keys, so a client learns about a wrong key at a time when the
+    /// key can be corrected. It refuses private and symmetric keys, and two keys of the same name. It refuses
+    /// verification keys that this server would never use: RSA of fewer than 2048 bits or more than 8192, and all
+    /// curves but P-256 and Ed25519 (FAPI 2.0 Security Profile, section 5.4.1). Keys marked for encryption may be of
+    /// any kind; the set leaves out encryption keys of an unknown kind. A member that is null counts as absent.
     ///
-    /// - Parameter verifies: Whether one key at least has to be to verify with; otherwise it may be to encrypt to.
+    /// - Parameter verifies: `true` if at least one key has to be for verification. Otherwise a key for encryption is
+    ///   enough.
     ///
     /// Throws ``OAuthError`` `invalid_client_metadata`.
     public init(ofClient bytes: some Collection<UInt8>, verifies: Bool = true) throws(OAuthError) {
@@ -47,9 +48,10 @@ extension JWKSet {
         try self.checkUse(verifies: verifies)
     }
 
-    /// Refuses a client's set of which this server would use no key.
+    /// Refuses a client's set if this server would use no key of the set.
     ///
-    /// - Parameter verifies: Whether one key at least has to be to verify with; otherwise it may be to encrypt to.
+    /// - Parameter verifies: `true` if at least one key has to be for verification. Otherwise a key for encryption is
+    ///   enough.
     ///
     /// Throws ``OAuthError`` `invalid_client_metadata`.
     public func checkUse(verifies: Bool) throws(OAuthError) {

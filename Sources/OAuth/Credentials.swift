@@ -6,9 +6,9 @@ public import _Primitives
     import Foundation
 #endif
 
-/// What a client shows to prove who it is (RFC 6749, section 2.3.1).
+/// A client's identifier and secret for its authentication (RFC 6749, section 2.3.1).
 public struct ClientCredentials: Sendable, CustomStringConvertible {
-    /// How the credentials came (`token_endpoint_auth_method`).
+    /// The way of the credentials to the server (`token_endpoint_auth_method`).
     public enum Method: String, Sendable, CaseIterable {
         case basic = "client_secret_basic"
         case post = "client_secret_post"
@@ -18,11 +18,11 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
     public let clientID: String
     /// The client's secret (`client_secret`).
     public let secret: SecretBytes
-    /// How the two came.
+    /// The way of the credentials to the server.
     public let method: Method
 
-    /// Reads the value of an `Authorization` header of the scheme `Basic`. Identifier and secret are form-encoded within
-    /// it, as RFC 6749 asks.
+    /// Reads the value of an `Authorization` header of the scheme `Basic`. Identifier and secret are form-encoded in
+    /// the value, as RFC 6749 requires.
     ///
     /// Throws ``OAuthError`` `invalid_client`.
     public init(basic header: String) throws(OAuthError) {
@@ -44,12 +44,13 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
         self.method = .basic
     }
 
-    /// Takes the credentials of a request that has them in its header or in its body, never in both.
+    /// Reads the credentials of a request from its header or from its body. A request must not have both.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - parameters: The request's body.
-    /// - Throws: ``OAuthError`` `invalid_client` where there are none, `invalid_request` where there are two.
+    /// - Throws: ``OAuthError`` `invalid_client` if the request has no credentials, `invalid_request` if the request
+    ///   has credentials in both places.
     public init(header: String?, parameters: Parameters) throws(OAuthError) {
         let secret = parameters["client_secret"]
         if let header {
@@ -66,7 +67,7 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The value of `Authorization` by which a client shows these credentials.
+    /// Returns the value of `Authorization` for these credentials.
     public static func basic(clientID: String, secret: String) -> String {
         let pair = FormEncoding.encode(clientID) + ":" + FormEncoding.encode(secret)
         return "Basic " + Data(pair.utf8).base64EncodedString()
@@ -87,12 +88,12 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
 
 /// An access token from an `Authorization` header (RFC 6750, section 2.1).
 public struct BearerToken: Sendable, CustomStringConvertible {
-    /// The token as it was sent: a secret.
+    /// The token as sent: a secret.
     public let text: String
 
     /// Reads the value of an `Authorization` header of the scheme `Bearer`.
     ///
-    /// Throws ``OAuthError`` `invalid_token`, also where there is no header at all.
+    /// Throws ``OAuthError`` `invalid_token`, also if the header is missing.
     public init(header: String?) throws(OAuthError) {
         guard let header, header.utf8.count <= 8192, let text = authorizationValue(header, scheme: "bearer") else {
             throw OAuthError(.invalidToken, "An access token is needed.")
@@ -103,25 +104,25 @@ public struct BearerToken: Sendable, CustomStringConvertible {
     public var description: String { "BearerToken" }
 }
 
-/// An access token with the scheme that it came by. One that is bound to a key counts by `DPoP` alone, and one that is not
-/// by `Bearer` (RFC 9449, section 7.1).
+/// An access token with its scheme. A token that is bound to a key counts only with `DPoP`, and any other token only
+/// with `Bearer` (RFC 9449, section 7.1).
 public struct PresentedToken: Sendable, CustomStringConvertible {
-    /// How a token is shown.
+    /// The scheme of an access token.
     public enum Scheme: String, Sendable, CaseIterable {
-        /// Whoever has the token has what it gives (RFC 6750).
+        /// Every holder of the token can use the token (RFC 6750).
         case bearer = "Bearer"
-        /// A proof of the token's key comes with it (RFC 9449).
+        /// The request also has a proof of the token's key (RFC 9449).
         case dpop = "DPoP"
     }
 
-    /// The token as it was sent: a secret.
+    /// The token as sent: a secret.
     public let text: String
-    /// The scheme; letter case does not count in it (RFC 9110, section 11.1).
+    /// The scheme. Letter case does not count (RFC 9110, section 11.1).
     public let scheme: Scheme
 
     /// Reads the value of an `Authorization` header of one of the two schemes.
     ///
-    /// Throws ``OAuthError`` `invalid_token`, also where there is no header at all.
+    /// Throws ``OAuthError`` `invalid_token`, also if the header is missing.
     public init(header: String?) throws(OAuthError) {
         if let header, header.utf8.count <= 8192 {
             for scheme in Scheme.allCases {
@@ -134,10 +135,12 @@ public struct PresentedToken: Sendable, CustomStringConvertible {
         throw OAuthError(.invalidToken, "An access token is needed.")
     }
 
-    /// Takes the token of a request that has it in its header or in its form (`access_token`, RFC 6750, section 2.2), never in
-    /// both. A form cannot say that a proof belongs to its token: such a token counts as one of the scheme `Bearer`.
+    /// Reads the token of a request from its header or from its form (`access_token`, RFC 6750, section 2.2).
     ///
-    /// Throws ``OAuthError`` `invalid_request` where there are two, `invalid_token` where there is none.
+    /// A request must not have both. A form cannot link a proof to its token, so a token in a form has the scheme
+    /// `Bearer`.
+    ///
+    /// Throws ``OAuthError`` `invalid_request` for two tokens, `invalid_token` if the token is missing.
     public init(header: String?, form: Parameters) throws(OAuthError) {
         guard let text = form["access_token"] else {
             try self.init(header: header)
@@ -160,7 +163,8 @@ public struct PresentedToken: Sendable, CustomStringConvertible {
     public var description: String { "PresentedToken(\(self.scheme.rawValue))" }
 }
 
-/// What follows the scheme's name and one space or more: visible characters without a space.
+/// Returns the text after the scheme's name and one space or more: visible characters without a space; `nil` for
+/// another scheme or form.
 private func authorizationValue(_ header: String, scheme: String) -> Substring? {
     let parts = header.splitBytes(at: " ").filter { !$0.isEmpty }
     guard parts.count == 2, parts[0].asciiLowercased.hasSameBytes(as: scheme),

@@ -1,30 +1,30 @@
 import JOSE
 public import _Primitives
 
-/// An error of RFC 6749, OpenID Connect Core, RFC 6750 or another specification that has registered one, as the peer and as the log see it. Two are equal when their
-/// codes are.
+/// An error of RFC 6749, OpenID Connect Core, RFC 6750 or another specification with registered errors, with texts for
+/// the peer and for the log. Two errors are equal if their codes are equal.
 public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The registered code. An unknown one can be read.
+    /// The registered code. An unknown code can be read.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         // RFC 6749, sections 4.1.2.1 and 5.2
-        /// A parameter is missing, wrong, or there twice.
+        /// A parameter is missing, wrong, or repeated.
         public static let invalidRequest = Self(rawValue: "invalid_request")
-        /// The client is unknown, or did not prove that it is who it says.
+        /// The client is unknown, or did not prove its identity.
         public static let invalidClient = Self(rawValue: "invalid_client")
         /// The code is wrong, used, too old, another client's, or does not fit the redirect address or the verifier.
         public static let invalidGrant = Self(rawValue: "invalid_grant")
-        /// The client is known, and may not do this.
+        /// The client is known, but may not do this.
         public static let unauthorizedClient = Self(rawValue: "unauthorized_client")
-        /// The grant type is not known here.
+        /// The grant type is unknown here.
         public static let unsupportedGrantType = Self(rawValue: "unsupported_grant_type")
-        /// The response type is not known here.
+        /// The response type is unknown here.
         public static let unsupportedResponseType = Self(rawValue: "unsupported_response_type")
         /// The scope is unknown, malformed, or wider than allowed.
         public static let invalidScope = Self(rawValue: "invalid_scope")
-        /// The person, or the server for them, said no.
+        /// The person refused, or the server refused for the person.
         public static let accessDenied = Self(rawValue: "access_denied")
         /// The server could not answer because of a fault of its own.
         public static let serverError = Self(rawValue: "server_error")
@@ -32,17 +32,17 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let temporarilyUnavailable = Self(rawValue: "temporarily_unavailable")
 
         // OpenID Connect Core 1.0, section 3.1.2.6
-        /// The person would have to sign in, and `prompt` is `none`.
+        /// The person would have to sign in, but `prompt` is `none`.
         public static let loginRequired = Self(rawValue: "login_required")
-        /// The person would have to be asked something else than to sign in, and `prompt` is `none`.
+        /// The person would have to answer something else than a sign-in, but `prompt` is `none`.
         public static let interactionRequired = Self(rawValue: "interaction_required")
-        /// The person would have to agree, and `prompt` is `none`.
+        /// The person would have to agree, but `prompt` is `none`.
         public static let consentRequired = Self(rawValue: "consent_required")
-        /// The person would have to choose an account, and `prompt` is `none`.
+        /// The person would have to choose an account, but `prompt` is `none`.
         public static let accountSelectionRequired = Self(rawValue: "account_selection_required")
-        /// The object of `request` is not the client's, not for this server, too old, or no request.
+        /// The object of `request` belongs to another client or another server, is too old, or is not a request.
         public static let invalidRequestObject = Self(rawValue: "invalid_request_object")
-        /// What `request_uri` names is not there, not the client's, or used.
+        /// The request that `request_uri` names is missing, used, or belongs to another client.
         public static let invalidRequestURI = Self(rawValue: "invalid_request_uri")
         /// `request` is not supported.
         public static let requestNotSupported = Self(rawValue: "request_not_supported")
@@ -50,7 +50,7 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let requestURINotSupported = Self(rawValue: "request_uri_not_supported")
 
         // OpenID Connect Core Error Code unmet_authentication_requirements 1.0
-        /// The person cannot sign in as strongly as the request asks.
+        /// The person cannot sign in as strongly as the request requires.
         public static let unmetAuthenticationRequirements = Self(rawValue: "unmet_authentication_requirements")
 
         // RFC 8707, section 2, and RFC 8693, section 2.2.2
@@ -58,47 +58,49 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidTarget = Self(rawValue: "invalid_target")
 
         // RFC 9396, section 5
-        /// The authorization details are malformed, or of a type that is not known here.
+        /// The authorization details are malformed, or of an unknown type.
         public static let invalidAuthorizationDetails = Self(rawValue: "invalid_authorization_details")
 
         // RFC 9449, sections 5 and 8
-        /// The proof that the sender holds a key is missing, or is not right for this request.
+        /// The proof that the sender holds a key is missing, or is wrong for this request.
         public static let invalidDPoPProof = Self(rawValue: "invalid_dpop_proof")
-        /// The proof has to have the nonce that comes with this answer. The client tries again at once.
+        /// The proof has to contain the nonce of this answer. The client tries again at once.
         public static let useDPoPNonce = Self(rawValue: "use_dpop_nonce")
 
         // RFC 8628, section 3.5, and OpenID Connect CIBA Core 1.0, section 11
         /// The person has not answered yet. The client asks again.
         public static let authorizationPending = Self(rawValue: "authorization_pending")
-        /// As ``authorizationPending``, and the client asks five seconds more slowly from now on.
+        /// The person has not answered yet, as with ``authorizationPending``. From now on the client waits five seconds
+        /// longer between its requests.
         public static let slowDown = Self(rawValue: "slow_down")
         /// The person did not answer in time. The client begins again.
         public static let expiredToken = Self(rawValue: "expired_token")
 
         // OpenID Connect CIBA Core 1.0, sections 11 and 13
-        /// The hint's own time has passed.
+        /// The hint has expired.
         public static let expiredLoginHintToken = Self(rawValue: "expired_login_hint_token")
-        /// Nobody is known by the hint.
+        /// The hint identifies no person.
         public static let unknownUserID = Self(rawValue: "unknown_user_id")
-        /// The person's own code is needed, and is not there.
+        /// The person's own code is required but missing.
         public static let missingUserCode = Self(rawValue: "missing_user_code")
         /// The person's own code is wrong.
         public static let invalidUserCode = Self(rawValue: "invalid_user_code")
         /// The binding message cannot be shown.
         public static let invalidBindingMessage = Self(rawValue: "invalid_binding_message")
-        /// What was begun ended without an answer. It is told to clients that are pushed to.
+        /// The operation ended without an answer. Clients in push mode receive this code.
         public static let transactionFailed = Self(rawValue: "transaction_failed")
 
         // OAuth 2.0 for First-Party Applications
-        /// More has to be shown of the person. The answer says what.
+        /// The person has to prove more. The answer says what is missing.
         public static let insufficientAuthorization = Self(rawValue: "insufficient_authorization")
-        /// The sign-in of that `auth_session` has ended, is another client's, or went on with another one.
+        /// The sign-in of the `auth_session` has ended, belongs to another client, or continued with another
+        /// `auth_session`.
         public static let invalidSession = Self(rawValue: "invalid_session")
-        /// The sign-in goes on in a browser alone.
+        /// The sign-in can continue only in a browser.
         public static let redirectToWeb = Self(rawValue: "redirect_to_web")
 
         // RFC 7009, section 2.2.1
-        /// Tokens of that kind are not revoked here.
+        /// The server does not revoke tokens of this kind.
         public static let unsupportedTokenType = Self(rawValue: "unsupported_token_type")
 
         // RFC 7591, section 3.2.2
@@ -108,37 +110,39 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidClientMetadata = Self(rawValue: "invalid_client_metadata")
         /// The software statement is wrong.
         public static let invalidSoftwareStatement = Self(rawValue: "invalid_software_statement")
-        /// The software statement is right, and of a software that may not be registered here.
+        /// The software statement is right, but the software may not be registered here.
         public static let unapprovedSoftwareStatement = Self(rawValue: "unapproved_software_statement")
 
         // RFC 6750, section 3.1
-        /// The access token is expired, revoked, another issuer's, or no token at all.
+        /// The access token is expired, revoked, another issuer's, or not a token at all.
         public static let invalidToken = Self(rawValue: "invalid_token")
-        /// The access token is good, but not for this.
+        /// The access token is valid, but not for this request.
         public static let insufficientScope = Self(rawValue: "insufficient_scope")
     }
 
-    /// Where a request is answered without a redirect: three codes have another status at one than at another.
+    /// The kind of endpoint that answers without a redirect. The status of three codes depends on the kind.
     public enum Endpoint: Sendable {
-        /// The token endpoint, and all that answer as it does: pushed requests, devices, revocation, introspection,
-        /// registration.
+        /// The token endpoint, and the endpoints that answer in the same way: pushed requests, devices, revocation,
+        /// introspection, registration.
         case token
         /// The backchannel authentication endpoint.
         case backchannel
-        /// A resource, which takes access tokens.
+        /// A resource, which accepts access tokens.
         case resource
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the peer (`error_description`): an English sentence without anything secret. `nil` says nothing.
+    /// The text for the peer (`error_description`): an English sentence without a secret; `nil` for none.
     public let message: String?
-    /// For the log alone.
+    /// The text for the log alone.
     public let detail: String?
 
+    /// Creates an error.
+    ///
     /// - Parameters:
-    ///   - message: Sent to the peer. Characters that RFC 6749, section 5.2, does not allow become question marks.
-    ///   - detail: Never sent.
+    ///   - message: The text for the peer. Characters that RFC 6749, section 5.2, does not allow become question marks.
+    ///   - detail: The text for the log, which is never sent.
     public init(_ code: Code, _ message: String? = nil, detail: String? = nil) {
         self.code = code
         self.message = message.map { message in
@@ -151,13 +155,17 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// The status of an answer without a redirect: 401 for a client or token that was not accepted, 403 for a token that
-    /// does not reach, 503 and 500 for the server's own faults, else 400 (RFC 6749, section 5.2; RFC 6750, section 3.1).
+    /// The status of an answer without a redirect (RFC 6749, section 5.2; RFC 6750, section 3.1).
+    ///
+    /// 401 for a client or a token that was not accepted, 403 for a token without the necessary scope, 503 and 500 for
+    /// the server's own failures, and 400 for the rest.
     public var status: Int { self.status(at: .token) }
 
-    /// The status of an answer at that kind of endpoint. A person's or a server's no is 403 at the backchannel
-    /// authentication endpoint (OpenID Connect CIBA Core 1.0, section 13), and a missing or wrong proof 401 at a resource
-    /// (RFC 9449, sections 7.1 and 9); the rest is ``status``.
+    /// Returns the status of an answer at this kind of endpoint.
+    ///
+    /// A refusal by a person or a server is 403 at the backchannel authentication endpoint (OpenID Connect CIBA Core
+    /// 1.0, section 13). A missing or wrong proof is 401 at a resource (RFC 9449, sections 7.1 and 9). Otherwise the
+    /// result is ``status``.
     public func status(at endpoint: Endpoint) -> Int {
         switch self.code {
         case .accessDenied where endpoint == .backchannel: 403
@@ -177,9 +185,9 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         return json
     }
 
-    /// The value of `WWW-Authenticate` (RFC 6750, section 3; RFC 9449, section 7.1).
+    /// Returns the value of `WWW-Authenticate` (RFC 6750, section 3; RFC 9449, section 7.1).
     ///
-    /// - Parameter scheme: `Basic` at the token endpoint; `Bearer` or `DPoP` where access tokens are taken.
+    /// - Parameter scheme: `Basic` at the token endpoint; `Bearer` or `DPoP` at a resource that accepts access tokens.
     public func challenge(scheme: String, realm: String) -> String {
         var text = "\(scheme) realm=\"\(realm)\""
         if scheme == "Bearer" || scheme == "DPoP" {

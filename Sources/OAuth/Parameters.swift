@@ -2,39 +2,39 @@ import _Primitives
 
 /// The parameters of an OAuth request, from a query or an `application/x-www-form-urlencoded` body.
 ///
-/// Read strictly (RFC 6749, sections 3.1, 3.2 and appendix B): percent signs are followed by two hexadecimal digits, the
-/// result is UTF-8 without control characters and no more combining marks in a row than a text has, no name occurs twice
-/// (names are the same when their bytes are) unless its own specification lets it, and a parameter without a value counts
-/// as left out.
+/// Reading is strict (RFC 6749, sections 3.1, 3.2 and appendix B). Two hexadecimal digits follow each percent sign. The
+/// result is UTF-8 without control characters, and has no more combining marks in a row than a text may have. No name
+/// occurs twice, unless the parameter's own specification allows this; names are equal if their bytes are equal. A
+/// parameter without a value counts as absent.
 public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    /// How much is taken before it is refused.
+    /// The limits of the requests that are accepted.
     public struct Limits: Sendable {
-        /// Bytes of the encoded text.
+        /// The most bytes of the encoded text.
         public var bytes: Int
-        /// How many parameters there may be.
+        /// The most parameters.
         public var count: Int
 
-        /// The defaults: 8 KiB and 64 parameters.
+        /// Creates limits, by default of 8 KiB and 64 parameters.
         public init(bytes: Int = 8192, count: Int = 64) {
             self.bytes = bytes
             self.count = count
         }
     }
 
-    /// The parameters that have a value, in their order.
+    /// The parameters with a value, in their order.
     public private(set) var members: [(name: String, value: String)] = []
 
-    /// Parameters to be written, in this order.
+    /// Creates parameters for writing, in this order.
     public init(_ members: KeyValuePairs<String, String>) {
         for (name, value) in members { self.members.append((name, value)) }
     }
 
-    /// As ``init(_:)``.
+    /// Creates parameters as ``init(_:)``.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { self.members.append((name, value)) }
     }
 
-    /// Adds a parameter to be written after the others.
+    /// Adds a parameter for writing after the other parameters.
     public mutating func append(_ name: String, _ value: String) { self.members.append((name, value)) }
 
     /// Reads the encoded text, without a leading question mark.
@@ -68,23 +68,26 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The value of a parameter, the first where there are several; `nil` where it was left out or empty.
+    /// Returns the value of a parameter, the first value if the parameter is repeated; `nil` if the parameter is absent
+    /// or empty.
     public subscript(name: String) -> String? { self.members.first { $0.name.hasSameBytes(as: name) }?.value }
 
-    /// All values of a parameter that may occur more than once, in their order.
+    /// Returns all values of a parameter that may occur more than once, in their order.
     public func values(_ name: String) -> [String] {
         self.members.compactMap { $0.name.hasSameBytes(as: name) ? $0.value : nil }
     }
 
-    /// The value of a parameter that must be there. Throws ``OAuthError`` `invalid_request`.
+    /// Returns the value of a required parameter. Throws ``OAuthError`` `invalid_request`.
     public func required(_ name: String) throws(OAuthError) -> String {
         guard let value = self[name] else { throw OAuthError(.invalidRequest, "The parameter \(name) is missing.") }
         return value
     }
 
-    /// A form that came as a body, with what its sender has not encoded encoded: a raw space, and raw letters beyond ASCII, as
-    /// `curl -d "scope=openid profile"` sends them. Control characters stay as they are, and are refused by
-    /// ``init(parsing:limits:repeating:)``. A query has no such letters: an address cannot have them.
+    /// Returns a form body with the missing encoding added: raw spaces and raw letters beyond ASCII, as `curl -d
+    /// "scope=openid profile"` sends them.
+    ///
+    /// Control characters stay unchanged, and ``init(parsing:limits:repeating:)`` refuses them. A query needs no such
+    /// treatment, because an address cannot have such letters.
     public static func encodingRest(ofForm text: String) -> String {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 >= 0x80 }) else { return text }
         var letters: [UInt8] = []
@@ -120,13 +123,13 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// `application/x-www-form-urlencoded` as RFC 6749, appendix B, uses it.
+/// The encoding `application/x-www-form-urlencoded`, as in RFC 6749, appendix B.
 enum FormEncoding {
-    /// Decodes one name or value. Refuses wrong escapes, raw bytes that are not visible ASCII, text that is not UTF-8, and
-    /// control characters.
+    /// Decodes one name or value. Refuses wrong escapes, raw bytes that are not visible ASCII, text that is not UTF-8,
+    /// and control characters.
     static func decode(_ letters: some Collection<UInt8>) throws(OAuthError) -> String {
         let encoded = Array(letters)
-        // Nearly every name and value stands for itself.
+        // Nearly every name and value needs no decoding.
         if encoded.allSatisfy(Self.isUnreserved) { return String(decoding: encoded, as: UTF8.self) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(encoded.count)
@@ -154,12 +157,12 @@ enum FormEncoding {
         return text
     }
 
-    /// Whether a text has no control character.
+    /// Returns `true` if a text has no control character.
     static func isText(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
     }
 
-    /// Encodes all but the unreserved characters of RFC 3986, section 2.3.
+    /// Encodes all characters but the unreserved characters of RFC 3986, section 2.3.
     static func encode(_ text: String) -> String {
         var letters: [UInt8] = []
         for byte in text.utf8 {

@@ -1,37 +1,42 @@
 import _Primitives
 
-/// An address that a client may be answered at: absolute, without fragment or user, `https`, or `http` to a loopback
-/// address or, where that is let, to `localhost`, or, for apps, a scheme of their own (RFC 6749, section 3.1.2; RFC 8252,
-/// section 7; RFC 9700, section 2.1).
+/// An address to which the server may send the answer for a client (RFC 6749, section 3.1.2; RFC 8252, section 7; RFC
+/// 9700, section 2.1).
 ///
-/// Two are the same when their texts are: nothing is normalised. Which of them ``answers(_:)`` is another question.
+/// The address is absolute, without fragment or user. The scheme is `https`, or `http` with a loopback address or, if
+/// allowed, with `localhost`, or an app's private scheme.
+///
+/// Two addresses are equal if their texts are equal: nothing is normalised. ``answers(_:)`` compares the address with
+/// the address of a request.
 public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
-    /// Who can be behind an address.
+    /// The kind of receiver behind an address.
     public enum Kind: String, Sendable, CaseIterable {
         /// A web site, or an app that has claimed the address from its site (RFC 8252, section 7.2).
         case https
         /// A program on the person's own machine (section 7.3).
         case loopback
-        /// The same by the name `localhost`, which can be resolved to another address than a loopback's (section 8.3 advises
-        /// against it): whoever registers it is warned.
+        /// A program on the person's own machine under the name `localhost`. The name can be resolved to another
+        /// address than a loopback address (section 8.3 advises against the name), so the server warns a person who
+        /// registers such an address.
         case localhost
-        /// An app by a scheme that any other app could take, too (section 7.1): nothing may be completed silently there.
+        /// An app with a scheme that any other app could use too (section 7.1). The server completes nothing silently
+        /// for such an address.
         case privateScheme = "private-scheme"
     }
 
-    /// All kinds: for an address that was looked at before.
+    /// All kinds, for an address that was checked before.
     public static let everyKind = Set(Kind.allCases)
 
-    /// The address as it was registered.
+    /// The address as registered.
     public let text: String
-    /// What people are shown. Scheme, host and port, `https://bank.example`, or a private scheme, `com.example.app:`.
+    /// The text for people: scheme, host and port, `https://bank.example`, or a private scheme, `com.example.app:`.
     public let origin: String
-    /// Who can be behind it.
+    /// The kind of receiver behind the address.
     public let kind: Kind
 
-    /// Checks an address. At most 1024 characters.
+    /// Checks an address of at most 1024 characters.
     ///
-    /// - Parameter kinds: What is taken. Private schemes are for apps alone, so nobody gets them without asking.
+    /// - Parameter kinds: The accepted kinds. Private schemes are for apps alone, so they are not in the default.
     /// - Throws: ``OAuthError`` `invalid_request`.
     public init(_ text: String, allowing kinds: Set<Kind> = [.https, .loopback]) throws(OAuthError) {
         try Self.checkLetters(text)
@@ -53,31 +58,32 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Reads an address that was registered, and so looked at before: also one of a scheme that no domain stands behind,
-    /// which a client can have that its operator has let have it. To this server it is as any private scheme is: nothing is
-    /// completed silently there.
+    /// Reads an address that was registered, and therefore checked before.
     ///
-    /// Throws ``OAuthError`` `invalid_request`. Schemes by which a browser does something itself are never read.
+    /// The address may also have a scheme without a domain, if the operator has allowed this for the client. The server
+    /// treats such a scheme like any private scheme, and completes nothing silently.
+    ///
+    /// Throws ``OAuthError`` `invalid_request`. A scheme with a meaning for browsers is always refused.
     public init(registered text: String) throws(OAuthError) {
         do throws(OAuthError) {
             self = try RedirectURI(text, allowing: Self.everyKind)
         } catch {
             try Self.checkLetters(text)
             let scheme = try Self.scheme(text)
-            // The scheme is not what is wrong with an address of a web site.
+            // For the address of a web site the scheme is not the problem.
             guard !scheme.hasSameBytes(as: "https"), !scheme.hasSameBytes(as: "http") else { throw error }
             _ = try Self.rest(of: text, after: scheme)
             (self.text, self.origin, self.kind) = (text, scheme + ":", .privateScheme)
         }
     }
 
-    /// Schemes that no app is opened by.
+    /// The schemes that never open an app.
     private static let browsersOwn = [
         "ws", "wss", "ftp", "file", "filesystem", "javascript", "vbscript", "data", "blob", "about",
         "view-source", "jar", "intent", "chrome", "resource", "mailto", "tel", "sms",
     ]
 
-    /// The address with the parameters added to its query.
+    /// Returns the address with the parameters added to its query.
     public func adding(_ parameters: Parameters) -> String {
         guard !parameters.members.isEmpty else { return self.text }
         guard let mark = self.text.firstIndex(of: "?") else { return self.text + "?" + parameters.encoded }
@@ -85,12 +91,12 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         return self.text + (query.isEmpty || query.hasSuffix("&") ? "" : "&") + parameters.encoded
     }
 
-    /// The address to answer an app at that asked for `requested`, where this is one that it has registered; `nil` where
-    /// that is another one.
+    /// Returns the address for the answer to an app that asked for `requested`, if this is the registered address;
+    /// `nil` if `requested` is another address.
     ///
-    /// It is the same text, except that the port of `127.0.0.1` and `[::1]` is the one that the app was given by its
-    /// system for this one request (RFC 8252, section 7.3). That is for apps alone: a web site's address is compared by its
-    /// text, `==`.
+    /// The result has the same text, except for the port of `127.0.0.1` and `[::1]`: the app's system chose the port
+    /// for this one request (RFC 8252, section 7.3). This rule is for apps alone. A web site's address is compared by
+    /// its text, with `==`.
     public func answers(_ requested: String) -> RedirectURI? {
         if requested.hasSameBytes(as: self.text) { return self }
         guard let own = self.withoutPort, let other = try? RedirectURI(requested, allowing: [.loopback, .localhost]),
@@ -101,7 +107,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { self.text }
 
-    /// A loopback address of the two literals, or by its name, as it would be without a port; `nil` for any other address.
+    /// The address without its port, for one of the two loopback literals or `localhost`; `nil` for any other address.
     private var withoutPort: String? {
         guard self.kind == .loopback || self.kind == .localhost else { return nil }
         let place = self.origin.dropFirst("http://".utf8.count)
@@ -111,7 +117,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         return host.map { "http://" + $0 + self.text.dropFirst(self.origin.utf8.count) }
     }
 
-    /// Why an address is refused that is right in itself.
+    /// Returns the reason why a well-formed address is refused.
     private static func reason(against kind: Kind) -> String {
         switch kind {
         case .https: "is https, and has to be a loopback address"
@@ -125,7 +131,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         OAuthError(.invalidRequest, "The redirect address \(reason).")
     }
 
-    /// Host and port as written, and the host, of an address without its scheme.
+    /// Returns host and port as written, and the host, of an address without its scheme.
     private static func authority(_ rest: Substring) throws(OAuthError) -> (text: String, host: Substring) {
         let text = rest.prefix { $0 != "/" && $0 != "?" }
         guard !text.utf8.contains(UInt8(ascii: "@")) else { throw Self.refusal("names a user") }
@@ -138,7 +144,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
 
     private static let localhost = "localhost"
 
-    /// Holds the letters of an address against those that an address can have.
+    /// Checks that the letters of an address are allowed in an address.
     private static func checkLetters(_ text: String) throws(OAuthError) {
         guard !text.isEmpty else { throw Self.refusal("is empty") }
         guard text.utf8.count <= 1024 else { throw Self.refusal("has more than 1024 characters") }
@@ -146,7 +152,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw Self.refusal("has a fragment") }
     }
 
-    /// The scheme that an address begins with, where an app can be opened by one.
+    /// Returns the scheme of an address, if the scheme can open an app.
     private static func scheme(_ text: String) throws(OAuthError) -> String {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), URISyntax.isScheme(text[..<colon]) else {
             throw Self.refusal("is not absolute: it begins with no scheme")
@@ -161,7 +167,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         return String(scheme)
     }
 
-    /// What stands after a scheme: a path, `/path`, or a place with a name, `//place`.
+    /// Returns the text after a scheme: a path, `/path`, or a place with a name, `//place`.
     private static func rest(of text: String, after scheme: String) throws(OAuthError) -> Substring {
         let rest = text.dropFirst(scheme.count + 1)
         guard rest.utf8.first == UInt8(ascii: "/") else {
@@ -170,9 +176,11 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         return rest
     }
 
-    /// The scheme of an address that an app has of its own: a domain of its maker, the labels in reverse order, all in
-    /// lower case (RFC 8252, sections 7.1 and 8.4). One slash follows, because no authority is named; the two and a name that
-    /// many apps have are taken, too.
+    /// Returns the private scheme of an app's address: the reversed labels of the maker's domain, all in lower case
+    /// (RFC 8252, sections 7.1 and 8.4).
+    ///
+    /// One slash follows the scheme, because the address names no authority. Two slashes and a name, as many apps have,
+    /// are accepted too.
     private static func privateScheme(_ text: String) throws(OAuthError) -> String {
         let scheme = try Self.scheme(text)
         guard !scheme.hasSameBytes(as: "https"), !scheme.hasSameBytes(as: "http") else {
@@ -193,7 +201,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         return scheme
     }
 
-    /// `localhost` is a name, and a name can be resolved to another address.
+    /// Returns `true` for a loopback literal. `localhost` is a name, and a name can be resolved to another address.
     private static func isLoopback(_ host: Substring) -> Bool {
         if host == "[::1]" { return true }
         let numbers = host.splitBytes(at: ".")

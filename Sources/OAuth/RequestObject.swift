@@ -1,36 +1,36 @@
 public import JOSE
 import _Primitives
 
-/// The parameters of an authorization request that a client has signed, `request`, read but not verified (RFC 9101).
+/// The signed parameters of a client's authorization request, `request`, read but not verified (RFC 9101).
 public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
-    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    /// The key that the object names (`kid`). Use this value only to find the key.
     public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
 
-    /// Reads the value of `request`. At most 16 KiB. An unsigned and an encrypted one are refused.
+    /// Reads the value of `request`, of at most 16 KiB. An unsigned object and an encrypted object are refused.
     ///
     /// Throws ``OAuthError`` `invalid_request_object`.
     public init(_ compact: String) throws(OAuthError) {
         self.token = try ClientToken.read(compact, types: ["JWT", "oauth-authz-req+jwt"], refusal: Self.refusal)
     }
 
-    /// Verifies the object (sections 6.2 and 6.3), and gives its parameters. They are the request: what stands beside
-    /// `request` counts for nothing.
+    /// Verifies the object (sections 6.2 and 6.3), and returns its parameters. The object's parameters are the whole
+    /// request; parameters beside `request` do not count.
     ///
-    /// Texts are taken as they are, whole numbers in digits, objects and lists as JSON; of `resource`, whose value may be a
-    /// list, each (RFC 8707, section 2). In `claims` a null is written as an empty object,
-    /// which asks for the same. The claims of the JWT itself are no parameters.
+    /// Texts are taken unchanged, whole numbers in digits, objects and lists as JSON. The value of `resource` may be a
+    /// list, and each text in the list counts (RFC 8707, section 2). In `claims`, a null becomes an empty object, which
+    /// requests the same. The JWT's own claims are not parameters.
     ///
     /// Cost: one signature.
     ///
     /// - Parameters:
-    ///   - keys: The keys that the client has registered.
-    ///   - clientID: The client that `client_id` beside the object names, or that has authenticated.
+    ///   - keys: The client's registered keys.
+    ///   - clientID: The client in `client_id` beside the object, or the authenticated client.
     ///   - issuer: The server's own issuer.
-    ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients of no such profile, `JWSAlgorithm.ofClients`.
-    ///   - requiringNotBefore: Whether `nbf` has to be there, and lie no longer ago than a token lasts (FAPI 2.0 Message
-    ///     Signing, section 5.3.1).
-    ///   - window: When it counts.
+    ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients without this profile, `JWSAlgorithm.ofClients`.
+    ///   - requiringNotBefore: `true` if `nbf` is required and must be no longer ago than a token lasts (FAPI 2.0
+    ///     Message Signing, section 5.3.1).
+    ///   - window: The time in which the object counts.
     /// - Throws: ``OAuthError`` `invalid_request_object`.
     public func verified(
         by keys: JWKSet, clientID: String, issuer: String, allowing algorithms: Set<JWSAlgorithm>,
@@ -44,7 +44,7 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
         guard case .string(let named)? = claims.members["client_id"], named.hasSameBytes(as: clientID) else {
             throw Self.refusal("client_id")
         }
-        // Section 10.8: with the client as its subject it could be meant to authenticate.
+        // Section 10.8: an object with the client as its subject could be meant as an authentication.
         if let subject = claims.subject, subject.hasSameBytes(as: clientID) { throw Self.refusal("sub") }
         if let notBefore = claims.notBefore {
             guard !requiringNotBefore || window.isRecent(notBefore) else { throw Self.refusal("nbf is long ago") }
@@ -60,13 +60,13 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
     private static let refusal = ClientToken.Refusal(
         code: .invalidRequestObject, message: "The request object is not right for this request.")
 
-    /// The claims that are parameters, as a request would have them.
+    /// Returns the claims that are parameters, in the form of a request.
     private static func parameters(_ claims: JSONObject) throws(OAuthError) -> Parameters {
         let ofTheToken = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
         let members = claims.members.filter { !ofTheToken.containsBytes(of: $0.name) }
         var parameters: Parameters = [:]
         for (name, value) in members {
-            // Section 4: neither may be inside of another.
+            // Section 4: an object must contain neither member.
             guard !["request", "request_uri"].containsBytes(of: name) else { throw Self.refusal("a request inside") }
             for text in try Self.texts(value, of: name) {
                 guard !name.isEmpty, FormEncoding.isText(name), FormEncoding.isText(text) else {
@@ -79,7 +79,7 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
         return parameters
     }
 
-    /// The values of a parameter: one, unless it is `resource`.
+    /// Returns the values of a parameter: a single value, except for `resource`.
     private static func texts(_ value: JSON, of name: String) throws(OAuthError) -> [String] {
         switch value {
         case .string(let text): return [text]
@@ -97,11 +97,11 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
     }
 }
 
-/// A request whose parameters its client has signed. Only ``UnverifiedRequestObject`` makes one.
+/// A request with parameters that its client has signed. Only ``UnverifiedRequestObject`` creates a value.
 public struct VerifiedRequestObject: Hashable, Sendable {
-    /// The request.
+    /// The parameters of the request.
     public let parameters: Parameters
-    /// The object's name (`jti`), where the client gave it one.
+    /// The object's identifier (`jti`); `nil` if the client gave none.
     public let identifier: String?
 
     fileprivate init(parameters: Parameters, identifier: String?) {

@@ -1,17 +1,17 @@
 import _Primitives
 
-/// Where a client means to use a token (`resource`, RFC 8707, section 2): an absolute address without a fragment, or
-/// another URI that names a service. Two are the same when their bytes are.
+/// The place at which a client wants to use a token (`resource`, RFC 8707, section 2): an absolute address without a
+/// fragment, or another URI of a service. Two indicators are equal if their bytes are equal.
 public struct ResourceIndicator: Hashable, Sendable, CustomStringConvertible {
-    /// How often the parameter may occur in one request.
+    /// The most occurrences of the parameter in one request.
     public static let mostInARequest = 8
     /// The parameter's name, which may occur more than once: ``Parameters/init(parsing:limits:repeating:)``.
     public static let parameter = "resource"
 
-    /// The URI as it was sent.
+    /// The URI as sent.
     public let text: String
 
-    /// Checks a URI of at most 1024 characters: a scheme, and something behind it.
+    /// Checks a URI of at most 1024 characters: a scheme, and a text after the scheme.
     ///
     /// Throws ``OAuthError`` `invalid_target`.
     public init(_ text: String) throws(OAuthError) {
@@ -25,9 +25,9 @@ public struct ResourceIndicator: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// All that a request has, each once, in their order.
+    /// Returns all indicators of a request, each once, in their order.
     ///
-    /// Throws ``OAuthError`` `invalid_target`, also where there are more than ``mostInARequest``.
+    /// Throws ``OAuthError`` `invalid_target`, also for more than ``mostInARequest`` indicators.
     public static func all(in parameters: Parameters) throws(OAuthError) -> [ResourceIndicator] {
         let texts = parameters.values(Self.parameter)
         guard texts.count <= Self.mostInARequest else {

@@ -1,6 +1,6 @@
 import _Primitives
 
-/// What an access token may be used for: names in the order they were asked for (RFC 6749, section 3.3).
+/// The permitted uses of an access token: names in the order of the request (RFC 6749, section 3.3).
 public struct Scope: Hashable, Sendable, CustomStringConvertible {
     /// The scope's names, each once.
     public let names: [String]
@@ -15,20 +15,20 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     public static let phone = "phone"
     /// Asks for the person's postal address (section 5.4).
     public static let address = "address"
-    /// Asks for a refresh token, by which the client goes on when the person is away (section 11).
+    /// Asks for a refresh token, with which the client continues while the person is away (section 11).
     public static let offlineAccess = "offline_access"
 
-    /// Asks for a secret by which other apps of the device sign in (OpenID Connect Native SSO for Mobile Apps 1.0, section
-    /// 3.1).
+    /// Asks for a secret with which other apps of the device sign in (OpenID Connect Native SSO for Mobile Apps 1.0,
+    /// section 3.1).
     public static let deviceSSO = "device_sso"
 
-    /// The names that have a meaning of OpenID Connect, or of a specification beside it, whether a server knows them or not.
+    /// The names that OpenID Connect or a related specification defines, supported by a server or not.
     public static let ofOpenID = [
         Self.openID, Self.profile, Self.email, "address", "phone", Self.offlineAccess, Self.deviceSSO,
     ]
 
-    /// Reads names separated by spaces: RFC 6749, section 3.3, has one between two names, and some clients send more. At
-    /// most 16 names.
+    /// Reads at most 16 names, separated by spaces. RFC 6749, section 3.3, has one space between two names, and some
+    /// clients send more.
     ///
     /// Throws ``OAuthError`` `invalid_scope`.
     public init(_ text: String) throws(OAuthError) {
@@ -45,13 +45,14 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
         self.names = names
     }
 
-    /// The names that are also in `known`. Others are left out, as RFC 6749 and OpenID Connect Core allow.
+    /// Returns the names that are also in `known`. The other names are left out, as RFC 6749 and OpenID Connect Core
+    /// allow.
     public func limited(to known: [String]) -> Scope { Scope(names: self.names.filter(known.containsBytes)) }
 
-    /// Whether `other` has all of its names.
+    /// Returns `true` if `other` has all names of this scope.
     public func isPart(of other: Scope) -> Bool { self.names.allSatisfy(other.contains) }
 
-    /// Whether the scope has that name.
+    /// Returns `true` if the scope has the name.
     public func contains(_ name: String) -> Bool { self.names.containsBytes(of: name) }
 
     /// The value of `scope`.

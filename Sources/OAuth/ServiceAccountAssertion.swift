@@ -2,25 +2,26 @@ import Crypto
 public import JOSE
 public import _Primitives
 
-/// A JWT for which a service account of the app sign-in service gets an access token, read but not verified (RFC 7523,
-/// section 2.1, with that service's own claims).
+/// A JWT of a service account of the app sign-in service, read but not verified. The service account gets an access
+/// token for the JWT (RFC 7523, section 2.1, with the claims of this service).
 ///
-/// It says more than an ``UnverifiedServiceAssertion``: for whom the service acts, where it is let, and what its token says
-/// of that person.
+/// The JWT says more than an ``UnverifiedServiceAssertion``: the person for whom the service acts, the places that the
+/// token may be used at, and the token's statements about the person.
 public struct UnverifiedServiceAccountAssertion: Sendable, CustomStringConvertible {
-    /// Which service account the assertion claims to be of (`service_account_id`): to find that one's keys, and for nothing
-    /// else.
+    /// The service account that the assertion names (`service_account_id`). Use this value only to find the service
+    /// account's keys.
     public let accountID: String
-    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    /// The key that the assertion names (`kid`). Use this value only to find the key.
     public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
-    /// SHA-256 of what is signed, for an assertion without a name of its own. The signature is not in it: of one text
-    /// there can be many.
+    /// SHA-256 of the signed text, for an assertion without its own identifier. The digest leaves out the signature,
+    /// because a text can have many signatures.
     private let contentDigest: String
 
-    /// Takes the assertion of a request.
+    /// Reads the assertion of a request.
     ///
-    /// Throws ``OAuthError`` `invalid_grant` where it cannot be read, `invalid_request` where there is none.
+    /// Throws ``OAuthError`` `invalid_grant` if the assertion cannot be read, `invalid_request` if the assertion is
+    /// missing.
     public init(_ parameters: Parameters) throws(OAuthError) {
         let compact = try parameters.required("assertion")
         self.token = try ClientToken.read(compact, types: ["JWT"], refusal: Self.refusal)
@@ -31,17 +32,17 @@ public struct UnverifiedServiceAccountAssertion: Sendable, CustomStringConvertib
         self.contentDigest = Base64URL.encode(Array(SHA256.hash(data: Array(signed))))
     }
 
-    /// Verifies the assertion: the signature, whose it is, that it is for this server, its times, and the form of what it
-    /// asks for. Whether the service account may have that is for the caller to say.
+    /// Verifies the assertion: the signature, the issuer, this server as audience, the times, and the form of the
+    /// requested permissions. The caller has to check if the service account may have these permissions.
     ///
     /// Cost: one signature.
     ///
     /// - Parameters:
-    ///   - keys: The keys that the service account ``accountID`` has registered.
-    ///   - issuer: What `iss` is: the audience of the service account's tokens.
-    ///   - audience: What `aud` has to name.
-    ///   - algorithms: What it may be signed with.
-    ///   - window: When it counts.
+    ///   - keys: The registered keys of the service account ``accountID``.
+    ///   - issuer: The required `iss`: the audience of the service account's tokens.
+    ///   - audience: The required value of `aud`.
+    ///   - algorithms: The accepted signature algorithms.
+    ///   - window: The time in which the assertion counts.
     /// - Throws: ``OAuthError`` `invalid_grant`.
     public func verified(
         by keys: JWKSet, issuer: String, for audience: AssertionAudience, allowing algorithms: Set<JWSAlgorithm>,
@@ -72,29 +73,30 @@ public struct UnverifiedServiceAccountAssertion: Sendable, CustomStringConvertib
 
     public var description: String { "UnverifiedServiceAccountAssertion" }
 
-    /// What a service is told whose assertion is not taken: one sentence for all.
+    /// Returns the error for a refused assertion: the same sentence for every reason.
     public static func refused(_ detail: String) -> OAuthError { Self.refusal(detail) }
 
     private static let refusal = ClientToken.Refusal(code: .invalidGrant, message: "The assertion is not valid.")
 }
 
-/// The assertion of a service account that has proved who it is. Only ``UnverifiedServiceAccountAssertion`` makes one.
+/// The assertion of an authenticated service account. Only ``UnverifiedServiceAccountAssertion`` creates a value.
 ///
-/// It counts once, as a ``VerifiedClientAssertion`` does.
+/// The assertion counts once, like a ``VerifiedClientAssertion``.
 public struct VerifiedServiceAccountAssertion: Sendable {
     /// The service account.
     public let accountID: String
-    /// For whom it acts, in a word of its own (`sub`). 1 to 256 bytes.
+    /// The person for whom the service account acts, by the service account's own name (`sub`). 1 to 256 bytes.
     public let subject: String
-    /// Where its token is let (`scopes`); empty where it asks for nothing.
+    /// The permissions for the token (`scopes`); empty if the assertion requests none.
     public let scopes: [String]
-    /// What its token says of the person, in the words of the service account (`user_attributes`).
+    /// The token's statements about the person, in the words of the service account (`user_attributes`).
     public let userAttributes: JSONObject
-    /// The assertion's name (`jti`), which the service chose, or in the place of that a digest of all that it says.
+    /// The assertion's identifier (`jti`), chosen by the service, or else a digest of the whole assertion.
     let identifier: String
-    /// From this moment on the assertion is refused for its age, and need not be remembered.
+    /// The moment from which the assertion is refused because of its age. The server need not remember the assertion
+    /// after this moment.
     public let repeatableUntil: Timestamp
 
-    /// 32 bytes that are the same for two assertions of one service account with one name.
+    /// 32 bytes that are equal for two assertions of the same service account with the same identifier.
     public var replayDigest: [UInt8] { OAuth.replayDigest(of: "service account", self.accountID, self.identifier) }
 }

@@ -1,27 +1,27 @@
 public import JOSE
 import _Primitives
 
-/// A JWT for which a service gets an access token of its own, without a person and without a second proof of who it is,
-/// read but not verified (RFC 7523, section 2.1).
+/// A service's JWT for its own access token, without a person and without a second proof of identity, read but not
+/// verified (RFC 7523, section 2.1).
 public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
     /// The `grant_type`.
     public static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-    /// Whom the assertion claims to be of: to find that client's keys, and for nothing else.
+    /// The client that the assertion names. Use this value only to find the client's keys.
     public let clientID: String
-    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    /// The key that the assertion names (`kid`). Use this value only to find the key.
     public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
 
-    /// Whether a request has such an assertion, whatever it is worth.
+    /// Returns `true` if a request has such an assertion, valid or not.
     public static func isPresent(in parameters: Parameters) -> Bool {
         parameters["assertion"] != nil && parameters["grant_type"]?.hasSameBytes(as: Self.grantType) ?? false
     }
 
-    /// Takes the assertion of a request.
+    /// Reads the assertion of a request.
     ///
-    /// Throws ``OAuthError`` `invalid_grant` where it cannot be read, `invalid_request` where there is none or `client_id`
-    /// names another one.
+    /// Throws ``OAuthError`` `invalid_grant` if the assertion cannot be read, `invalid_request` if the assertion is
+    /// missing or `client_id` names another client.
     public init(_ parameters: Parameters) throws(OAuthError) {
         self.token = try ClientToken.read(
             parameters.required("assertion"), types: ["JWT"], refusal: Self.refusal)
@@ -34,18 +34,18 @@ public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Verifies the assertion (RFC 7523, section 3): the signature, that issuer and subject are the client, that it is for
-    /// this issuer and for nobody else, its times, and that it has a name.
+    /// Verifies the assertion (RFC 7523, section 3): the signature, the client as issuer and subject, this issuer as
+    /// the only audience, the times, and the presence of an identifier.
     ///
-    /// A service speaks for itself alone: whoever could name a person here would need no grant of theirs.
+    /// A service acts for itself alone. A service that could name a person here would not need a grant of the person.
     ///
     /// Cost: one signature.
     ///
     /// - Parameters:
-    ///   - keys: The keys that the client ``clientID`` has registered.
+    ///   - keys: The registered keys of the client ``clientID``.
     ///   - issuer: The server's own issuer.
-    ///   - algorithms: What it may be signed with.
-    ///   - window: When it counts.
+    ///   - algorithms: The accepted signature algorithms.
+    ///   - window: The time in which the assertion counts.
     /// - Throws: ``OAuthError`` `invalid_grant`.
     public func verified(
         by keys: JWKSet, issuer: String, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow
@@ -57,7 +57,7 @@ public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
 
     public var description: String { "UnverifiedServiceAssertion" }
 
-    /// What a service is told whose assertion is not taken: one sentence for all.
+    /// Returns the error for a refused assertion: the same sentence for every reason.
     public static func refused(_ detail: String) -> OAuthError { Self.refusal(detail) }
 
     private static let refusal = ClientToken.Refusal(code: .invalidGrant, message: "The assertion is not valid.")

@@ -1,19 +1,19 @@
 import _Primitives
 
-/// The address that a request goes to, without query and fragment, in the one spelling of all that mean the same (RFC
+/// The target address of a request, without query and fragment, in the single spelling of all equivalent addresses (RFC
 /// 9110, section 7.1; RFC 9449, sections 4.2 and 4.3; RFC 3986, sections 6.2.2 and 6.2.3).
 ///
-/// Scheme and host are in lower case, a default port is dropped, escapes of unreserved characters are undone and the
-/// others have digits in upper case, `.` and `..` are followed, and an empty path is `/`. Two are the same when their bytes
-/// are.
+/// Scheme and host are in lower case, and a default port is dropped. Escapes of unreserved characters are decoded, and
+/// other escapes have digits in upper case. `.` and `..` are resolved, and an empty path is `/`. Two addresses are
+/// equal if their bytes are equal.
 public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
-    /// The address in that spelling.
+    /// The address in the single spelling.
     public let text: String
-    /// Scheme, host and port: `https://bank.example`, `http://127.0.0.1:8081`. The scheme's own port is not in it.
+    /// Scheme, host and port: `https://bank.example`, `http://127.0.0.1:8081`. The scheme's default port is left out.
     public let origin: String
 
-    /// Reads an absolute `https` or `http` address of at most 2048 characters. `nil` for another text, and for an address
-    /// that names a user.
+    /// Reads an absolute `https` or `http` address of at most 2048 characters; `nil` for another text, and for an
+    /// address with a user.
     public init?(_ text: String) {
         guard (1...2048).contains(text.utf8.count), URISyntax.isWritten(text) else { return nil }
         let end = text.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.utf8.endIndex
@@ -33,7 +33,7 @@ public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { self.text }
 
-    /// The path without dot segments (RFC 3986, section 5.2.4), its escapes normalised.
+    /// Returns the path without dot segments (RFC 3986, section 5.2.4), with its escapes normalised.
     private static func path(_ text: Substring) -> String {
         var segments: [String] = []
         let written = Self.unescaped(text).splitBytes(at: "/").dropFirst()
@@ -49,7 +49,8 @@ public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
         return segments.isEmpty ? "/" : segments.map { "/" + $0 }.joined()
     }
 
-    /// Escapes of unreserved characters undone, all others with digits in upper case. The escapes are whole.
+    /// Returns the text with escapes of unreserved characters decoded, and with digits in upper case in all other
+    /// escapes. The escapes in the text are complete.
     private static func unescaped(_ text: Substring) -> String {
         var letters: [UInt8] = []
         var rest = text.utf8
@@ -70,10 +71,10 @@ public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What addresses are made of (RFC 3986).
+/// The syntax of addresses (RFC 3986).
 enum URISyntax {
-    /// Whether all characters are unreserved or reserved ones or a percent sign (section 2), and each percent sign has its
-    /// two digits.
+    /// Returns `true` if all characters are unreserved, reserved or a percent sign (section 2), and two digits follow
+    /// each percent sign.
     static func isWritten(_ text: String) -> Bool {
         text.utf8.allSatisfy { FormEncoding.isUnreserved($0) || ":/?#[]@!$&'()*+,;=%".utf8.contains($0) }
             && text.splitBytes(at: "%").dropFirst().allSatisfy {
@@ -81,7 +82,7 @@ enum URISyntax {
             }
     }
 
-    /// Whether a text is a scheme (section 3.1): a letter, then letters, digits, `+`, `-` and `.`.
+    /// Returns `true` if a text is a scheme (section 3.1): a letter, then letters, digits, `+`, `-` and `.`.
     static func isScheme(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, self.isLetter(first) else { return false }
         return text.utf8.allSatisfy { self.isLetter($0) || self.isDigit($0) || "+-.".utf8.contains($0) }
@@ -90,15 +91,17 @@ enum URISyntax {
     static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// Host and port (section 3.2), and no user.
+    /// Host and port (section 3.2), without a user.
     struct Authority {
-        /// A name, or a literal address in its brackets, as it was written.
+        /// A name, or a literal address in its brackets, as written.
         let host: Substring
-        /// A number without leading zeros; empty where there is none.
+        /// A number without leading zeros; empty if the address has no port.
         let port: Substring
 
-        /// `nil` for a text that has no host, has a port that is none, or names a user, because neither a host nor a port
-        /// has an `@`. A colon without a port is none where `allowingEmptyPort` is not set.
+        /// Reads host and port; `nil` for a text without a host or with an invalid port.
+        ///
+        /// A text with a user is refused too, because neither a host nor a port has an `@`. A colon without a port is
+        /// refused unless `allowingEmptyPort` is set.
         init?(_ text: Substring, allowingEmptyPort: Bool = true) {
             let host: Substring
             if text.utf8.first == UInt8(ascii: "[") {

@@ -5,25 +5,26 @@ public import _Primitives
 public struct TokenResponse: Sendable, CustomStringConvertible {
     /// The access token (`access_token`): a secret.
     public let accessToken: String
-    /// Whole seconds from now until the access token ends.
+    /// The remaining lifetime of the access token, in whole seconds.
     public let expiresIn: Duration
-    /// What the access token may be used for (`scope`).
+    /// The permitted uses of the access token (`scope`).
     public let scope: Scope
-    /// The ID token (`id_token`), where `openid` was asked for.
+    /// The ID token (`id_token`), if `openid` was requested.
     public var idToken: String?
-    /// The refresh token (`refresh_token`), where there is one: a secret.
+    /// The refresh token (`refresh_token`), if any: a secret.
     public var refreshToken: String?
-    /// How the access token is shown (`token_type`).
+    /// The scheme of the access token (`token_type`).
     public let tokenType: PresentedToken.Scheme
-    /// What the access token is (`issued_token_type`, RFC 8693, section 2.2.1), where it was exchanged for another token.
+    /// The type of the access token (`issued_token_type`, RFC 8693, section 2.2.1), if the token was exchanged for
+    /// another token.
     public var issuedTokenType: String?
-    /// What the apps of a device sign in by (`device_secret`, OpenID Connect Native SSO for Mobile Apps 1.0), where there is
-    /// one: a secret.
+    /// The secret with which the apps of a device sign in (`device_secret`, OpenID Connect Native SSO for Mobile Apps
+    /// 1.0), if any.
     public var deviceSecret: String?
-    /// What the access token is good for in detail (`authorization_details`, RFC 9396, section 7); `nil` for nothing.
+    /// The detailed permissions of the access token (`authorization_details`, RFC 9396, section 7); `nil` for none.
     public var authorizationDetails: AuthorizationDetails?
 
-    /// An answer of these tokens.
+    /// Creates an answer from the tokens.
     public init(
         accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?, refreshToken: String? = nil,
         tokenType: PresentedToken.Scheme = .bearer, issuedTokenType: String? = nil
@@ -37,7 +38,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
         self.idToken = idToken
     }
 
-    /// The body. It is never to be cached.
+    /// The body of the answer. The body must never be cached.
     public var json: JSONObject {
         var json: JSONObject = [
             "access_token": .string(self.accessToken), "token_type": .string(self.tokenType.rawValue),
@@ -47,7 +48,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
         json["refresh_token"] = self.refreshToken.map(JSON.string)
         json["issued_token_type"] = self.issuedTokenType.map(JSON.string)
         json["device_secret"] = self.deviceSecret.map(JSON.string)
-        // The draft has both names, one in its text and one in its examples, and clients look for either.
+        // The draft uses both names, one in its text and the other in its examples. Clients look for either name.
         json["device_token"] = self.deviceSecret.map(JSON.string)
         json["authorization_details"] = self.authorizationDetails?.json
         return json
@@ -58,51 +59,54 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
 
 /// The discovery document (RFC 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 9207, section 3).
 ///
-/// It says what this product can do, so most of it is not a choice: authorization codes with S256, pairwise subjects.
+/// The document describes the abilities of this product, so most of it is fixed: authorization codes with S256,
+/// pairwise subjects.
 public struct ProviderMetadata: Hashable, Sendable {
     /// The issuer's address, without a slash at its end.
     public let issuer: String
-    /// The scopes that can be asked for.
+    /// The scopes that clients can request.
     public var scopes: [String]
-    /// The ways to tokens.
+    /// The supported grant types.
     public var grantTypes: [String]
-    /// The ways in which clients prove who they are.
+    /// The supported authentication methods of clients.
     public var clientAuthenticationMethods: [String]
-    /// What clients can sign with that prove themselves by a signature.
+    /// The signature algorithms of clients that authenticate with a signature.
     public var clientSigningAlgorithms: [String]
-    /// What clients may sign their authorization requests with (RFC 9101); none where the server takes no signed ones.
+    /// The signature algorithms for authorization requests (RFC 9101); empty if the server accepts no signed requests.
     public var requestObjectAlgorithms: [String] = []
-    /// The types of authorization details that can be asked for (RFC 9396, section 10).
+    /// The types of authorization details that clients can request (RFC 9396, section 10).
     public var authorizationDetailTypes: [String] = []
-    /// How clients can hear what people have answered (OpenID Connect CIBA Core 1.0, section 4).
+    /// The ways in which clients learn people's answers (OpenID Connect CIBA Core 1.0, section 4).
     public var backchannelModes = ["poll"]
-    /// What ID tokens can be signed with.
+    /// The signature algorithms of ID tokens.
     public var idTokenAlgorithms: [String]
-    /// How the key of an encrypted ID token can reach a client.
+    /// The key management algorithms of encrypted ID tokens.
     public var idTokenKeyManagement: [String] = []
-    /// What ID tokens can be encrypted with.
+    /// The content encryption algorithms of ID tokens.
     public var idTokenEncryptions: [String] = []
-    /// What answers about tokens can be signed with (RFC 9701, section 7).
+    /// The signature algorithms of answers about tokens (RFC 9701, section 7).
     public var introspectionAlgorithms: [String] = []
-    /// Whether the apps of a device can sign in by each other (OpenID Connect Native SSO for Mobile Apps 1.0).
+    /// `true` if an app of a device can sign in through another app of the device (OpenID Connect Native SSO for Mobile
+    /// Apps 1.0).
     public var supportsNativeSSO = false
-    /// The values that `acr` can have.
+    /// The possible values of `acr`.
     public var acrValues: [String]
-    /// The claims that may be in an ID token or come from userinfo.
+    /// The possible claims of an ID token and of userinfo.
     public var claims: [String]
-    /// The ways in which a client can be answered.
+    /// The supported response modes.
     public var responseModes: [String]
-    /// The words of `prompt` (Initiating User Registration via OpenID Connect 1.0, section 4).
+    /// The supported values of `prompt` (Initiating User Registration via OpenID Connect 1.0, section 4).
     public var promptValues: [String]
-    /// Where the addresses begin that ask clients for their certificates (RFC 8705, section 5); `nil` where none does.
+    /// The beginning of the addresses that ask clients for their certificates (RFC 8705, section 5); `nil` if no
+    /// address does.
     public var mutualTLSOrigin: String?
-    /// Whether clients can register themselves (`registration_endpoint`).
+    /// `true` if clients can register themselves (`registration_endpoint`).
     public var hasRegistration = false
     /// `true` if a client's identifier can be the address of its metadata (`client_id_metadata_document_supported`,
     /// draft-ietf-oauth-client-id-metadata-document, section 5).
     public var takesClientIDDocuments = false
 
-    /// Metadata of the issuer at that address, which all endpoints begin with.
+    /// Creates metadata of the issuer with the address. The address of every endpoint begins with the issuer's address.
     public init(
         issuer: String, scopes: [String], grantTypes: [String], clientAuthenticationMethods: [String],
         clientSigningAlgorithms: [String] = [], idTokenAlgorithms: [String], acrValues: [String], claims: [String],
@@ -143,18 +147,19 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
-    /// `registration_endpoint` (RFC 7591)
+    /// Returns the `registration_endpoint` of an issuer (RFC 7591).
     public static func registrationEndpoint(of issuer: String) -> String { issuer + "/oauth2/register" }
-    /// The token endpoint of an issuer: what proofs of keys name there (`htu`, RFC 9449, section 4.2).
+    /// Returns the token endpoint of an issuer, the address for key proofs at this endpoint (`htu`, RFC 9449, section
+    /// 4.2).
     public static func tokenEndpoint(of issuer: String) -> String { issuer + "/oauth2/token" }
-    /// The endpoint for pushed requests of an issuer: what proofs of keys name there.
+    /// Returns the endpoint of an issuer for pushed requests, the address for key proofs at this endpoint.
     public static func pushedRequestEndpoint(of issuer: String) -> String { issuer + "/oauth2/par" }
-    /// The authorization challenge endpoint of an issuer: what proofs of keys name there.
+    /// Returns the authorization challenge endpoint of an issuer, the address for key proofs at this endpoint.
     public static func challengeEndpoint(of issuer: String) -> String { issuer + "/oauth2/challenge" }
-    /// The userinfo endpoint of an issuer: what proofs of keys name there.
+    /// Returns the userinfo endpoint of an issuer, the address for key proofs at this endpoint.
     public static func userinfoEndpoint(of issuer: String) -> String { issuer + "/oauth2/userinfo" }
 
-    /// The addresses that clients call by themselves, and may show a certificate at.
+    /// The endpoints that clients call themselves, possibly with a certificate.
     private static let endpointsOfClients = [
         "token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint",
         "pushed_authorization_request_endpoint", "device_authorization_endpoint", "backchannel_authentication_endpoint",
@@ -187,7 +192,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
             "token_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
             "revocation_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
-            // Whoever asks about tokens has proved who they are (RFC 7662, section 2.1).
+            // A caller that asks about tokens has authenticated (RFC 7662, section 2.1).
             "introspection_endpoint_auth_methods_supported": texts(
                 self.clientAuthenticationMethods.filter { !$0.hasSameBytes(as: "none") }),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
@@ -195,7 +200,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
             "claims_parameter_supported": .bool(true),
-            // The pages have one language, whatever is asked for (`ui_locales`).
+            // The pages have one language, whatever the request asks for (`ui_locales`).
             "ui_locales_supported": texts(["en"]),
             "prompt_values_supported": texts(self.promptValues),
             "authorization_response_iss_parameter_supported": .bool(true),

@@ -2,44 +2,47 @@ import Crypto
 public import JOSE
 public import _Primitives
 
-/// When a token that somebody else has signed counts: clocks differ, and what is remembered against repetition is
-/// forgotten one day (FAPI 2.0 Security Profile, section 5.3.2.1; RFC 7523, section 3; RFC 9449, section 11.1).
+/// The time in which a token signed by another party counts (FAPI 2.0 Security Profile, section 5.3.2.1; RFC 7523,
+/// section 3; RFC 9449, section 11.1).
+///
+/// Clocks differ, and the server remembers used tokens only for a limited time.
 public struct ValidityWindow: Sendable {
     /// The moment of the request.
     public let now: Timestamp
-    /// How far the other clock may be ahead, and behind where an end has passed. FAPI 2.0 asks for 10 seconds at least, and
-    /// for 60 at most.
+    /// The accepted difference of the other clock: ahead, and behind after an end. FAPI 2.0 requires at least 10
+    /// seconds and at most 60.
     public let skew: Duration
-    /// The longest time that a token counts: from its `iat` for a DPoP proof, and to its `exp` for every other.
+    /// The longest time in which a token counts: from `iat` for a DPoP proof, and up to `exp` for every other token.
     public let longest: Duration
 
-    /// The numbers of a server, at a moment of its clock.
+    /// Creates the window from a server's numbers, at a moment of its clock.
     public init(now: Timestamp, skew: Duration, longest: Duration) {
         self.now = now
         self.skew = skew
         self.longest = longest
     }
 
-    /// Whether a token may have been made at that moment, or begin to count then.
+    /// Returns `true` if a token may have been made at the moment, or may begin to count then.
     func hasBegun(_ moment: Timestamp) -> Bool { moment <= self.now + self.skew }
-    /// Whether a token that ends at that moment still counts.
+    /// Returns `true` if a token with this end still counts.
     func isBefore(_ end: Timestamp) -> Bool { self.now < end + self.skew }
-    /// Whether that end is no further away than a token may last.
+    /// Returns `true` if the end is within the longest time of a token.
     func reaches(_ end: Timestamp) -> Bool { end <= self.now + self.longest + self.skew }
-    /// Whether that moment is no longer ago than a token counts.
+    /// Returns `true` if the moment is no longer ago than the longest time of a token.
     func isRecent(_ moment: Timestamp) -> Bool { self.now <= moment + self.longest }
 }
 
 extension JWSAlgorithm {
-    /// What clients of FAPI 2.0 sign with (FAPI 2.0 Security Profile, section 5.4.1).
+    /// The signature algorithms of FAPI 2.0 clients (FAPI 2.0 Security Profile, section 5.4.1).
     public static let ofFAPI2: Set<JWSAlgorithm> = [.es256, .ps256, .edDSA]
-    /// What all other clients may sign with: RS256 too, which many libraries do unless they are told otherwise. Nobody
-    /// signs with a secret that the server knows.
+    /// The signature algorithms of all other clients: RS256 too, the default of many libraries. No client signs with a
+    /// secret that the server knows.
     public static let ofClients: Set<JWSAlgorithm> = ofFAPI2.union([.rs256])
 }
 
-/// What names a token among all that were ever made, to notice one that comes twice: a digest of the parts, each with its
-/// length, so that no two rows of parts are the same bytes.
+/// Returns a digest that identifies a token among all tokens, for the detection of a repeated token.
+///
+/// The digest covers the parts, each with its length, so different lists of parts never give the same bytes.
 func replayDigest(of parts: String...) -> [UInt8] {
     var hash = SHA256()
     for part in parts {
@@ -49,10 +52,10 @@ func replayDigest(of parts: String...) -> [UInt8] {
     return Array(hash.finalize())
 }
 
-/// A JWT of a client, its signature verified with a key that the client has registered: what assertions and request
-/// objects have in common.
+/// A client's JWT with a signature that a registered key of the client has verified: the common part of assertions and
+/// request objects.
 struct ClientToken {
-    /// Why a token is refused: the code that its kind has, and the sentence.
+    /// The reason for refusing a token: the error code for the kind of token, and the sentence.
     struct Refusal {
         let code: OAuthError.Code
         let message: String
@@ -66,7 +69,7 @@ struct ClientToken {
     let expiration: Timestamp
     private let refusal: Refusal
 
-    /// Reads a compact form, whose length and header are bounded before anything is verified.
+    /// Reads a compact form. The length and the header are limited before any verification.
     static func read(_ compact: String, types: [String], refusal: Refusal) throws(OAuthError) -> UnverifiedJWS {
         let token: UnverifiedJWS
         do {
@@ -74,17 +77,17 @@ struct ClientToken {
         } catch {
             throw refusal(error.reason)
         }
-        // RFC 8725, section 3.11: what a client signed for another purpose does not serve this one.
+        // RFC 8725, section 3.11: a client's token for another purpose does not serve this purpose.
         guard token.header.type == nil || types.contains(where: token.header.hasType) else { throw refusal("typ") }
         return token
     }
 
-    /// Verifies the signature, and that the token counts now: `exp` is there and not too far away, `nbf` and `iat` have
-    /// come where they are there.
+    /// Verifies the signature and the times of a token: `exp` is required and not too far away, and `nbf` and `iat`, if
+    /// present, are past.
     ///
-    /// The key is the one that `kid` names. Without a name it is the only one that fits the algorithm.
+    /// The key is the key that `kid` names. Without `kid` the key is the only key that fits the algorithm.
     ///
-    /// - Parameter name: The claim in which a null is an empty object; no other claim has nulls.
+    /// - Parameter name: The claim in which a null becomes an empty object. No other claim may have nulls.
     init(
         _ token: UnverifiedJWS, by keys: JWKSet, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow,
         nullsIn name: String? = nil, refusal: Refusal
@@ -120,7 +123,7 @@ struct ClientToken {
         }
     }
 
-    /// The token's name (`jti`): 1 to 256 bytes. `nil` where there is none.
+    /// Returns the token's identifier (`jti`): 1 to 256 bytes; `nil` if the token has none.
     func identifier() throws(OAuthError) -> String? {
         guard let value = self.claims.members["jti"] else { return nil }
         guard case .string(let text) = value, (1...256).contains(text.utf8.count) else { throw self.refusal("jti") }

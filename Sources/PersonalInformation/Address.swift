@@ -1,10 +1,10 @@
 import _Primitives
 
-/// Where a person lives.
+/// A person's postal address.
 public struct Address: Hashable, Sendable {
-    /// The street, or what stands for one; with the house number where the country writes both as one.
+    /// The street, or its substitute; with the house number if the country writes street and number as one.
     public var street: String
-    /// The house number, if it is apart.
+    /// The house number, if separate.
     public var houseNumber: String?
     /// The postal code.
     public var postalCode: String
@@ -13,7 +13,7 @@ public struct Address: Hashable, Sendable {
     /// The country's two letters (ISO 3166-1 alpha-2).
     public var country: String
 
-    /// An address of these parts, as they were typed.
+    /// Creates an address from its parts, as typed.
     public init(street: String, houseNumber: String? = nil, postalCode: String, city: String, country: String) {
         self.street = street
         self.houseNumber = houseNumber
@@ -22,7 +22,7 @@ public struct Address: Hashable, Sendable {
         self.country = country
     }
 
-    /// Reads the one spelling of ``AddressValidator``; `nil` for a text that has not five lines.
+    /// Reads an address from the single spelling of ``AddressValidator``; `nil` if the text does not have five lines.
     public init?(spelledAs text: String) {
         let lines = text.splitBytes(at: "\n").map { String($0) }
         guard lines.count == 5 else { return nil }
@@ -31,31 +31,32 @@ public struct Address: Hashable, Sendable {
             country: lines[4])
     }
 
-    /// The parts that there are, and none of what they say.
+    /// The name of the type alone.
     public var description: String { "Address" }
 }
 
 extension Address: CustomStringConvertible, CustomReflectable {
-    /// A mirror without children: an address is no matter of a log.
+    /// A mirror without children, because an address does not belong in a log.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Judges addresses. The one spelling is five lines: street, house number (which may be empty), postal code, town, country.
+/// Checks addresses. The single spelling has five lines: street, house number (possibly empty), postal code, town,
+/// country.
 public struct AddressValidator: PersonalInformationValidator {
-    /// What an address comes to: the first of its parts that is wrong. A part with a character that hides or reorders
-    /// others counts as missing.
+    /// The result for an address: the first wrong part. A part with a character that hides or reorders others counts as
+    /// missing.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The address was accepted.
         case valid
         /// Nothing was typed.
         case empty
-        /// No street, or a house number that cannot be shown.
+        /// The street is missing, or the house number cannot be shown.
         case streetMissing
-        /// No postal code.
+        /// The postal code is missing.
         case postalCodeMissing
-        /// No town.
+        /// The town is missing.
         case cityMissing
-        /// Not the two letters of a country.
+        /// The country is not the two letters of a country.
         case countryInvalid
         /// A part has more characters than ``AddressValidator/maxLength``.
         case tooLong
@@ -64,7 +65,7 @@ public struct AddressValidator: PersonalInformationValidator {
     /// The most characters (Unicode scalars) of each part.
     public let maxLength: Int
 
-    /// Makes a validator. A bound that makes no sense is brought into 1...1024.
+    /// Creates a validator. A bound outside 1...1024 is moved into this range.
     public init(maxLength: Int = 256) { self.maxLength = lengths(1, maxLength).maximum }
 
     public func judge(_ value: Address?) -> JudgedInput<ResultCode> {
@@ -103,22 +104,22 @@ public struct AddressValidator: PersonalInformationValidator {
     }
 }
 
-/// Judges nationalities: the two letters of a country (ISO 3166-1 alpha-2), in either case.
+/// Checks nationalities: the two letters of a country (ISO 3166-1 alpha-2), in either case.
 public struct NationalityValidator: PersonalInformationValidator {
-    /// What a nationality comes to.
+    /// The result for a nationality.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The nationality was accepted.
         case valid
         /// Nothing was typed.
         case empty
-        /// Not the two letters of a country.
+        /// The text is not the two letters of a country.
         case unknownCountry
     }
 
-    /// The countries that can be chosen from, by their letters.
+    /// The letters of the countries to choose from.
     public var countries: [String] { Country.codes }
 
-    /// Makes a validator.
+    /// Creates a validator.
     public init() {}
 
     public func judge(_ value: String?) -> JudgedInput<ResultCode> {
@@ -127,10 +128,10 @@ public struct NationalityValidator: PersonalInformationValidator {
     }
 }
 
-/// Our own list of countries, because phone and server must judge alike: the one of the system differs from version to
-/// version.
+/// The product's own list of countries, because phone and server must judge alike. The system's list differs from
+/// version to version.
 enum Country {
-    /// ISO 3166-1 alpha-2, the officially assigned codes of 2026.
+    /// The officially assigned codes of ISO 3166-1 alpha-2 in 2026.
     static let codes =
         """
         AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ \
@@ -145,7 +146,7 @@ enum Country {
 
     private static let known = Set(codes.map(ExactText.init))
 
-    /// The code as the standard writes it; `nil` where there is no such country.
+    /// Returns the code in the standard's spelling; `nil` if no such country exists.
     static func code(_ text: String) -> String? {
         guard case .line(let line) = PersonText(text, maximum: 2, isASCII: true) else { return nil }
         let code = line.asciiUppercased

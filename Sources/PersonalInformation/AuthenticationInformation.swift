@@ -1,11 +1,12 @@
 import Foundation
 import _Primitives
 
-/// One attribute that a service asks for: what a screen shows of it, and where the person's answer goes.
+/// An attribute that a service requests: the data for a screen, and the person's answer.
 ///
-/// A screen looks at it in this order: is it required; are data missing, so that a value is to be typed
-/// (``setValue(value:)``); are there several values, so that one is to be chosen (``setSelection(_:)``). Otherwise there
-/// is nothing to do but to say what the service will get. What was said can be taken back (``withdrawAnswer()``).
+/// A screen checks three properties in this order. Is the attribute required? Are data missing, so the person has to
+/// type a value (``setValue(value:)``)? Does the account have several values, so the person has to choose a value
+/// (``setSelection(_:)``)? Otherwise the screen only tells the person which value the service will get. The person can
+/// withdraw an answer (``withdrawAnswer()``).
 public final class AuthenticationInformation<Value: Sendable, Validator: PersonalInformationValidator>:
     // Safe to share: every access to `state` is within `lock`, and everything else never changes.
     @unchecked Sendable
@@ -16,21 +17,25 @@ where Validator.Value == Value {
         var error = AuthenticationInformationErrorCode.none
     }
 
-    /// Whether the service cannot do without. The authentication ends only when every required attribute is confirmed.
+    /// `true` if the service needs the attribute. The authentication ends only after every required attribute is
+    /// confirmed.
     public let isRequired: Bool
-    /// Whether the account has no value, so that the person has to be asked for one.
+    /// `true` if the account has no value, so the app has to ask the person for a value.
     public let isDataMissing: Bool
-    /// Whether a missing value can be supplied here. Where it cannot, the person adds it at the account's page first
-    /// (`/account` of the server): an e-mail address is confirmed there by a link in mail. Who can sign in to no service
-    /// without the value has it entered by the people who run the server.
+    /// `true` if the person can supply a missing value here.
+    ///
+    /// If `false`, the person first adds the value on the account's page (`/account` of the server), for example an
+    /// e-mail address, which a link in a mail confirms there. If the person can sign in to no service without the
+    /// value, the operators of the server enter the value.
     public let isSuppliable: Bool
-    /// What judges a value, for a screen to show its bounds.
+    /// The validator of values. A screen can show its bounds.
     public let validator: Validator
-    /// The account's values, of which the service gets one. With more than one the person chooses; the only one of a
-    /// required attribute is chosen already.
+    /// The account's values, of which the service gets one.
+    ///
+    /// The person chooses among several values. A single value of a required attribute is chosen automatically.
     public let aliases: Set<PersonalInformationAlias>
 
-    /// What is chosen without a question.
+    /// The value that is chosen without a question.
     private let only: PersonalInformationAlias?
     private let lock = NSLock()
     private var state: State
@@ -45,13 +50,13 @@ where Validator.Value == Value {
         self.state = State(selection: self.only)
     }
 
-    /// What was wrong when the request was prepared last.
+    /// The error at the last preparation of the request.
     public var error: AuthenticationInformationErrorCode { self.lock.withLock { self.state.error } }
 
-    /// Takes what the person has typed.
+    /// Sets the value that the person has typed.
     ///
-    /// With any other answer than `valid` no value is held any more, whatever was there before. The server has the last
-    /// word when the request is prepared.
+    /// Any result other than `valid` also discards an earlier value. The server makes the final decision when the
+    /// request is prepared.
     @discardableResult public func setValue(value: Value?) -> Validator.ResultCode {
         if !self.isSuppliable, let refusal = Validator.ResultCode.notSuppliable {
             self.lock.withLock { self.state.supplied = nil }
@@ -67,20 +72,22 @@ where Validator.Value == Value {
         }
     }
 
-    /// Takes the value that the person has chosen, and returns it. `nil`, which changes nothing, for `nil` and for an
-    /// alias that is not among ``aliases``: a mistake in the app's code. What takes a choice back is ``withdrawAnswer()``.
+    /// Chooses one of the values, and returns the value.
+    ///
+    /// Returns `nil` without a change for `nil` and for an alias outside ``aliases``, which is a mistake in the app's
+    /// code. To withdraw a choice, use ``withdrawAnswer()``.
     @discardableResult public func setSelection(_ alias: PersonalInformationAlias?) -> PersonalInformationAlias? {
         guard let alias, let index = self.aliases.firstIndex(of: alias) else { return nil }
         let adopted = self.aliases[index]
-        // What was typed before has not the last word any more.
+        // The choice replaces an earlier typed value.
         self.lock.withLock { (self.state.selection, self.state.supplied) = (adopted, nil) }
         return adopted
     }
 
-    /// Takes back what the person has said: nothing is typed and nothing is chosen any more, as before they were asked. So a
-    /// person who has confirmed an optional attribute, and then thinks better of it, does not give it away.
+    /// Withdraws the person's answer: no value is typed or chosen any more, as before the question. A person who has
+    /// confirmed an optional attribute can therefore change their mind and keep the attribute private.
     ///
-    /// The only value of a required attribute was chosen before anybody said anything, and stays chosen.
+    /// The only value of a required attribute was chosen without the person, and stays chosen.
     public func withdrawAnswer() {
         self.lock.withLock {
             self.state.supplied = nil
@@ -98,16 +105,16 @@ extension AuthenticationInformation: ConfirmableAttribute {
 }
 
 extension AuthenticationInformation: CustomStringConvertible, CustomReflectable {
-    /// The type alone: what a person types is no matter of a log.
+    /// The type alone, because a person's input does not belong in a log.
     public var description: String { "AuthenticationInformation" }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// An attribute, whatever the type of its values.
+/// An attribute with any type of values.
 package protocol ConfirmableAttribute: AnyObject, Sendable {
-    /// What the person has said so far.
+    /// The person's answer so far.
     var answer: AttributeAnswer? { get }
-    /// Says what the server found.
+    /// Stores the server's result.
     func report(_ error: AuthenticationInformationErrorCode)
 }

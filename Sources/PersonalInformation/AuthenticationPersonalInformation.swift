@@ -4,27 +4,28 @@
     public import Foundation
 #endif
 
-/// What a service asks of a person in an authentication. A property is `nil` where the service does not ask.
+/// The attributes that a service requests in an authentication. A property is `nil` if the service does not request the
+/// attribute.
 public struct AuthenticationPersonalInformation: Sendable {
-    /// The name that the person signs in by.
+    /// The person's user name for signing in.
     public let username: AuthenticationInformation<String, UsernameValidator>?
-    /// What the person likes to be called.
+    /// The name that the person prefers.
     public let nickname: AuthenticationInformation<String, NameValidator>?
     /// First names.
     public let givenName: AuthenticationInformation<String, NameValidator>?
     /// Last names.
     public let familyName: AuthenticationInformation<String, NameValidator>?
-    /// The day of birth; see ``BirthdateValidator/timeZone`` for which day a `Date` is.
+    /// The day of birth; see ``BirthdateValidator/timeZone`` for the day of a `Date`.
     public let birthdate: AuthenticationInformation<Date, BirthdateValidator>?
-    /// Where the person lives.
+    /// The person's postal address.
     public let address: AuthenticationInformation<Address, AddressValidator>?
-    /// The country whose citizen the person is: two letters.
+    /// The country of the person's citizenship: two letters.
     public let nationality: AuthenticationInformation<String, NationalityValidator>?
     /// The town of birth.
     public let placeOfBirth: AuthenticationInformation<String, NameValidator>?
-    /// As the person's papers have it.
+    /// The gender in the person's papers.
     public let gender: AuthenticationInformation<Gender, GenderValidator>?
-    /// How the person is addressed in a letter.
+    /// The person's form of address in a letter.
     public let salutation: AuthenticationInformation<String, SalutationValidator>?
     /// The e-mail address.
     public let email: AuthenticationInformation<String, EmailValidator>?
@@ -69,14 +70,14 @@ public struct AuthenticationPersonalInformation: Sendable {
         }
     }
 
-    /// What the person has said so far, for the server.
+    /// The person's answers so far, for the server.
     package var answers: [PersonalAttribute: AttributeAnswer] {
         var answers: [PersonalAttribute: AttributeAnswer] = [:]
         for attribute in PersonalAttribute.allCases { answers[attribute] = self.attribute(attribute)?.answer }
         return answers
     }
 
-    /// Puts the server's findings where the screens look; what is not among them is without an error.
+    /// Stores the server's results for the screens. An attribute without a result has no error.
     package func report(_ errors: [PersonalAttribute: AuthenticationInformationErrorCode]) {
         for attribute in PersonalAttribute.allCases { self.attribute(attribute)?.report(errors[attribute] ?? .none) }
     }

@@ -6,7 +6,7 @@ import _Primitives
     public import Foundation
 #endif
 
-/// A day of the Gregorian calendar, without a time and without a zone.
+/// A day of the Gregorian calendar, without a time and without a time zone.
 public struct CalendarDay: Hashable, Comparable, Sendable {
     /// The year, from 1 to 9999.
     public let year: Int
@@ -15,7 +15,7 @@ public struct CalendarDay: Hashable, Comparable, Sendable {
     /// The day of the month, from 1.
     public let day: Int
 
-    /// `nil` where the calendar has no such day.
+    /// Creates a day; `nil` if the calendar has no such day.
     public init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month),
             (1...Self.days(ofMonth: month, in: year)).contains(day)
@@ -33,12 +33,12 @@ public struct CalendarDay: Hashable, Comparable, Sendable {
         self.init(year: numbers[0], month: numbers[1], day: numbers[2])
     }
 
-    /// The day that it is at a moment in a zone; `nil` outside of the years 1 to 9999.
+    /// Creates the day of a moment in a time zone; `nil` outside the years 1 to 9999.
     public init?(_ date: Date, in timeZone: TimeZone) {
         let moment = date.timeIntervalSince1970
         guard abs(moment) < 1e12 else { return nil }
         let days = ((moment + Double(timeZone.secondsFromGMT(for: date))) / 86_400).rounded(.down)
-        // Eras of 400 years (146,097 days) that begin on the first of March.
+        // The calculation uses eras of 400 years (146,097 days) that begin on the first of March.
         let (era, dayOfEra) = Self.floorDivision(Int(days) + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -49,7 +49,7 @@ public struct CalendarDay: Hashable, Comparable, Sendable {
             day: dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 
-    /// The one spelling: `2001-05-01`.
+    /// The day in its single spelling: `2001-05-01`.
     public var text: String {
         func digits(_ number: Int, _ count: Int) -> String {
             let text = String(number)
@@ -58,8 +58,8 @@ public struct CalendarDay: Hashable, Comparable, Sendable {
         return "\(digits(self.year, 4))-\(digits(self.month, 2))-\(digits(self.day, 2))"
     }
 
-    /// Noon of the day in a zone: a moment that ``init(_:in:)`` takes for this day again. Where the zone left the day
-    /// out, as Samoa did once, it is a moment of the day before or after.
+    /// Returns noon of the day in a time zone: a moment from which ``init(_:in:)`` gives the same day. If the time zone
+    /// skipped the day, as Samoa did once, the moment belongs to the day before or after.
     public func date(in timeZone: TimeZone) -> Date {
         let noon = Double(self.daysSince1970) * 86_400 + 43_200
         let guess = Date(
@@ -92,28 +92,29 @@ public struct CalendarDay: Hashable, Comparable, Sendable {
     }
 }
 
-/// Judges birthdays. What travels is a day, never a moment: somebody born on 1 May is born on it wherever they are.
+/// Checks birthdays. Messages contain a day, never a moment: a person born on 1 May was born on 1 May everywhere.
 public struct BirthdateValidator: PersonalInformationValidator {
-    /// What a birthday comes to.
+    /// The result for a birthday.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The birthday was accepted.
         case valid
-        /// None was given.
+        /// No birthday was given.
         case empty
-        /// Before ``BirthdateValidator/earliest``.
+        /// The birthday is before ``BirthdateValidator/earliest``.
         case tooEarly
-        /// After ``BirthdateValidator/latest``.
+        /// The birthday is after ``BirthdateValidator/latest``.
         case inFuture
     }
 
-    /// The first day that somebody can be born on.
+    /// The first possible birthday.
     public let earliest: CalendarDay
-    /// The last one: the day that it is, as the server says.
+    /// The last possible birthday: the present day, according to the server.
     public let latest: CalendarDay
-    /// The zone whose calendar says which day a `Date` is: by default the device's, as it is for the pickers of apps.
+    /// The time zone that determines the day of a `Date`: by default the device's time zone, as for the date pickers of
+    /// apps.
     public let timeZone: TimeZone
 
-    /// Makes a validator. Without `earliest` nobody is born before 1900.
+    /// Creates a validator. Without `earliest` the first possible birthday is in 1900.
     public init(earliest: CalendarDay? = nil, latest: CalendarDay, timeZone: TimeZone = .current) {
         self.earliest = min(earliest ?? Self.longAgo ?? latest, latest)
         self.latest = latest

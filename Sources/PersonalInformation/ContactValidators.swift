@@ -1,31 +1,31 @@
 import _Primitives
 
-/// Judges e-mail addresses: a dot-atom, `@` and a host, in ASCII (RFC 5322, section 3.4.1; RFC 5321, section 4.5.3.1).
+/// Checks e-mail addresses: a dot-atom, `@` and a host, in ASCII (RFC 5322, section 3.4.1; RFC 5321, section 4.5.3.1).
 ///
-/// Quoted names, comments and literal addresses, which the grammar has too, nobody has for their own.
+/// The grammar also has quoted names, comments and literal addresses, but nobody uses such an address.
 public struct EmailValidator: PersonalInformationValidator {
-    /// What an e-mail address comes to.
+    /// The result for an e-mail address.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The address was accepted.
         case valid
         /// Nothing was typed.
         case empty
-        /// More bytes than ``EmailValidator/maxLength``.
+        /// The address has more bytes than ``EmailValidator/maxLength``.
         case tooLong
-        /// Not an e-mail address.
+        /// The text is not an e-mail address.
         case invalidFormat
-        /// The service takes verified addresses alone: the person adds one to the account first.
+        /// The service accepts only verified addresses. The person first adds an address to the account.
         case notSuppliableHere
         public static let notSuppliable: Self? = .notSuppliableHere
     }
 
-    /// The most bytes, each of which is a character.
+    /// The most bytes. Each byte is a character.
     public let maxLength: Int
 
-    /// What a path of 256 bytes holds without its brackets (RFC 5321, section 4.5.3.1.3).
+    /// The longest address in a path of 256 bytes, without the brackets (RFC 5321, section 4.5.3.1.3).
     public static let longest = 254
 
-    /// Makes a validator. A bound that makes no sense is brought into 1...``longest``.
+    /// Creates a validator. A bound outside 1...``longest`` is moved into this range.
     public init(maxLength: Int = Self.longest) { self.maxLength = min(lengths(1, maxLength).maximum, Self.longest) }
 
     public func judge(_ value: String?) -> JudgedInput<ResultCode> {
@@ -56,7 +56,7 @@ public struct EmailValidator: PersonalInformationValidator {
         bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     }
 
-    /// RFC 5322, section 3.2.3.
+    /// Returns `true` for a character of an atom (RFC 5322, section 3.2.3).
     private static func isAtomText(_ byte: UInt8) -> Bool {
         Self.isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
     }
@@ -71,43 +71,44 @@ public struct EmailValidator: PersonalInformationValidator {
     }
 }
 
-/// Judges telephone numbers with their country's code (ITU-T E.164): `+`, and digits that do not begin with a zero.
+/// Checks telephone numbers with their country code (ITU-T E.164): `+`, and digits that do not begin with a zero.
 ///
-/// Spaces, hyphens, slashes, full stops and parentheses, by which people group digits, are left out.
+/// The validator removes spaces, hyphens, slashes, full stops and parentheses, with which people group digits.
 public struct PhoneNumberValidator: PersonalInformationValidator {
-    /// What a telephone number comes to.
+    /// The result for a telephone number.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The number was accepted.
         case valid
         /// Nothing was typed.
         case empty
-        /// Fewer digits than ``PhoneNumberValidator/minLength``.
+        /// The number has fewer digits than ``PhoneNumberValidator/minLength``.
         case tooShort
-        /// More digits than ``PhoneNumberValidator/maxLength``.
+        /// The number has more digits than ``PhoneNumberValidator/maxLength``.
         case tooLong
-        /// Not a number with its country's code.
+        /// The text is not a number with its country code.
         case invalidFormat
-        /// The service takes verified numbers alone: the person adds one to the account first.
+        /// The service accepts only verified numbers. The person first adds a number to the account.
         case notSuppliableHere
         public static let notSuppliable: Self? = .notSuppliableHere
     }
 
-    /// The fewest digits, the country's among them.
+    /// The fewest digits, including the country code.
     public let minLength: Int
-    /// The most digits, the country's among them.
+    /// The most digits, including the country code.
     public let maxLength: Int
 
     /// The most digits of E.164.
     public static let longest = 15
 
-    /// Makes a validator. Bounds that make no sense are brought into 1...``longest``.
+    /// Creates a validator. Bounds outside 1...``longest`` are moved into this range.
     public init(minLength: Int = 7, maxLength: Int = Self.longest) {
         (self.minLength, self.maxLength) = lengths(minLength, min(maxLength, Self.longest))
     }
 
     public func judge(_ value: String?) -> JudgedInput<ResultCode> {
         guard !isBlank(value) else { return .refused(.empty) }
-        // A digit and what stands between it and the next take few bytes; ten times as many is no number.
+        // A digit and the separators up to the next digit take few bytes. A text with ten times as many bytes is not a
+        // number.
         guard let value, value.utf8.count <= 256 else { return .refused(.tooLong) }
         guard case .line(let line) = PersonText(value, maximum: 256, isASCII: true) else {
             return .refused(.invalidFormat)

@@ -1,6 +1,6 @@
 import _Primitives
 
-/// A person's gender, as papers have it. The raw values are the spellings in messages.
+/// A person's gender, as in official papers. The raw values are the spellings in messages.
 public enum Gender: String, Hashable, Sendable, CaseIterable {
     /// Female.
     case female
@@ -8,21 +8,21 @@ public enum Gender: String, Hashable, Sendable, CaseIterable {
     case male
     /// Diverse.
     case diverse
-    /// Papers that say nothing, or a person who does not.
+    /// The papers do not specify a gender, or the person does not.
     case notSpecified
 }
 
-/// Judges genders: each is one.
+/// Checks genders. Every gender is valid.
 public struct GenderValidator: PersonalInformationValidator {
-    /// What a gender comes to.
+    /// The result for a gender.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The gender was accepted.
         case valid
-        /// None was chosen.
+        /// No gender was chosen.
         case empty
     }
 
-    /// Makes a validator.
+    /// Creates a validator.
     public init() {}
 
     public func judge(_ value: Gender?) -> JudgedInput<ResultCode> {

@@ -1,18 +1,18 @@
 import _Primitives
 
-/// Judges names: given name, family name, nickname, place of birth.
+/// Checks names: given name, family name, nickname, place of birth.
 ///
-/// Lengths are counted in characters (Unicode scalars) of the one spelling.
+/// Lengths are counted in characters (Unicode scalars) of the single spelling.
 public struct NameValidator: PersonalInformationValidator {
-    /// What a name comes to.
+    /// The result for a name.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The name was accepted.
         case valid
-        /// Nothing was typed, or nothing that can be shown: there is a character in it that hides or reorders others.
+        /// Nothing was typed, or the text cannot be shown because a character hides or reorders others.
         case empty
-        /// Fewer characters than ``NameValidator/minLength``.
+        /// The name has fewer characters than ``NameValidator/minLength``.
         case tooShort
-        /// More characters than ``NameValidator/maxLength``.
+        /// The name has more characters than ``NameValidator/maxLength``.
         case tooLong
     }
 
@@ -21,7 +21,8 @@ public struct NameValidator: PersonalInformationValidator {
     /// The most characters.
     public let maxLength: Int
 
-    /// Makes a validator. Bounds that make no sense are brought into 1...1024, and the lower one below the upper one.
+    /// Creates a validator. Bounds outside 1...1024 are moved into this range, and a lower bound above the upper bound
+    /// is moved to the upper bound.
     public init(minLength: Int = 1, maxLength: Int = 128) {
         (self.minLength, self.maxLength) = lengths(minLength, maxLength)
     }
@@ -37,21 +38,21 @@ public struct NameValidator: PersonalInformationValidator {
     }
 }
 
-/// Judges user names: letters, marks and digits of any script, and `.`, `_`, `-`, `+` and `@`.
+/// Checks user names: letters, marks and digits of any script, and `.`, `_`, `-`, `+` and `@`.
 ///
-/// Lengths are counted in characters (Unicode scalars) of the one spelling.
+/// Lengths are counted in characters (Unicode scalars) of the single spelling.
 public struct UsernameValidator: PersonalInformationValidator {
-    /// What a user name comes to.
+    /// The result for a user name.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The user name was accepted.
         case valid
         /// Nothing was typed.
         case empty
-        /// Fewer characters than ``UsernameValidator/minLength``.
+        /// The user name has fewer characters than ``UsernameValidator/minLength``.
         case tooShort
-        /// More characters than ``UsernameValidator/maxLength``.
+        /// The user name has more characters than ``UsernameValidator/maxLength``.
         case tooLong
-        /// A character that no user name has, such as a space.
+        /// The text has a character that a user name cannot have, such as a space.
         case invalidCharacters
     }
 
@@ -60,7 +61,8 @@ public struct UsernameValidator: PersonalInformationValidator {
     /// The most characters.
     public let maxLength: Int
 
-    /// Makes a validator. Bounds that make no sense are brought into 1...1024, and the lower one below the upper one.
+    /// Creates a validator. Bounds outside 1...1024 are moved into this range, and a lower bound above the upper bound
+    /// is moved to the upper bound.
     public init(minLength: Int = 1, maxLength: Int = 128) {
         (self.minLength, self.maxLength) = lengths(minLength, maxLength)
     }
@@ -87,22 +89,22 @@ public struct UsernameValidator: PersonalInformationValidator {
     }
 }
 
-/// Judges salutations, such as `Frau Dr.`.
+/// Checks salutations, such as `Frau Dr.`.
 public struct SalutationValidator: PersonalInformationValidator {
-    /// What a salutation comes to.
+    /// The result for a salutation.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
         /// The salutation was accepted.
         case valid
-        /// Nothing was typed, or nothing that can be shown.
+        /// Nothing was typed, or the text cannot be shown.
         case empty
-        /// More characters than ``SalutationValidator/maxLength``.
+        /// The salutation has more characters than ``SalutationValidator/maxLength``.
         case tooLong
     }
 
     /// The most characters (Unicode scalars).
     public let maxLength: Int
 
-    /// Makes a validator. A bound that makes no sense is brought into 1...1024.
+    /// Creates a validator. A bound outside 1...1024 is moved into this range.
     public init(maxLength: Int = 64) { self.maxLength = lengths(1, maxLength).maximum }
 
     public func judge(_ value: String?) -> JudgedInput<ResultCode> {
@@ -114,12 +116,12 @@ public struct SalutationValidator: PersonalInformationValidator {
     }
 }
 
-/// Whether a person typed nothing that is to be seen.
+/// Returns `true` if a person typed nothing visible.
 func isBlank(_ text: String?) -> Bool {
     (text ?? "").unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.isUnfitToShow }
 }
 
-/// Bounds of a length that make sense, whatever a message says.
+/// Returns sensible bounds of a length, for any bounds in a message.
 func lengths(_ minimum: Int, _ maximum: Int) -> (minimum: Int, maximum: Int) {
     let maximum = max(1, min(maximum, 1024))
     return (max(1, min(minimum, maximum)), maximum)

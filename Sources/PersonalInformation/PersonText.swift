@@ -1,29 +1,29 @@
 import Foundation
 import _Primitives
 
-/// One line of text about a person, as it was typed, on its way to its one spelling.
+/// A line of text about a person, as typed, before its conversion to the single spelling.
 enum PersonText {
-    /// Nothing, or nothing that can be shown: what is left holds a character that hides, reorders or has no agreed
-    /// picture, or begins with a mark that would be drawn on whatever stands before it.
+    /// Nothing, or a text that cannot be shown. The text holds a character that hides, reorders or has no agreed
+    /// picture, or begins with a mark that would be drawn on the character before the text.
     case unreadable
-    /// Longer than can be read without harm.
+    /// The text is too long for safe reading.
     case tooLong
-    /// In Normalization Form C, with one space between words and none around them.
+    /// The line in Normalization Form C, with one space between words and no space around the line.
     case line(String)
 
-    /// Reads what may become a line of at most `maximum` characters (Unicode scalars).
+    /// Reads a text that may become a line of at most `maximum` characters (Unicode scalars).
     ///
-    /// White space and invisible characters at both ends, which come with what is pasted, are left out; what is within
-    /// is never rewritten but for its normal form and the width of its spaces. Where it has to be ASCII, a letter of which
-    /// the normal form makes one of ASCII, such as the KELVIN SIGN, is unreadable as every other.
+    /// The initializer removes white space and invisible characters at both ends, which often come with pasted text.
+    /// Inside the text, only the normal form and the width of spaces change. If the text has to be ASCII, a letter
+    /// whose normal form is ASCII, such as the KELVIN SIGN, is unreadable like any other letter.
     init(_ written: String?, maximum: Int, isASCII: Bool = false) {
         let kept = Self.trimmed((written ?? "").unicodeScalars)
         guard let first = kept.first, !isASCII || kept.allSatisfy(\.isASCII) else {
             self = .unreadable
             return
         }
-        // Bounded before it is composed: no composed character stands for more than four, and a run of marks costs the
-        // square of its length.
+        // The length is limited before composing. No composed character stands for more than four characters, and a run
+        // of marks costs the square of its length.
         guard kept.count <= 4 * maximum, String(kept).isStreamSafe else {
             self = .tooLong
             return

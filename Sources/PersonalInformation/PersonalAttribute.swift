@@ -1,10 +1,10 @@
-/// What a service can ask of a person: the twelve attributes, in the order in which they are listed everywhere.
+/// An attribute that a service can request about a person. Everywhere the twelve attributes are listed in this order.
 ///
 /// The raw values are the names of the properties of ``AuthenticationPersonalInformation`` and the names in messages.
 public enum PersonalAttribute: String, Hashable, Sendable, CaseIterable {
-    /// The name that the person signs in by.
+    /// The person's user name for signing in.
     case username
-    /// What the person likes to be called.
+    /// The name that the person prefers.
     case nickname
     /// First names.
     case givenName
@@ -12,21 +12,22 @@ public enum PersonalAttribute: String, Hashable, Sendable, CaseIterable {
     case familyName
     /// The day of birth.
     case birthdate
-    /// Where the person lives.
+    /// The person's postal address.
     case address
-    /// The country whose citizen the person is.
+    /// The country of the person's citizenship.
     case nationality
     /// The town of birth.
     case placeOfBirth
-    /// As the person's papers have it.
+    /// The gender in the person's papers.
     case gender
-    /// How the person is addressed in a letter.
+    /// The person's form of address in a letter.
     case salutation
     /// The e-mail address.
     case email
     /// The telephone number.
     case phoneNumber
 
-    /// Whether a value counts only once somebody has verified it, so that none can be supplied on the way by default.
+    /// `true` if a value counts only after a verification. By default a person cannot supply such a value during a
+    /// sign-in.
     public var needsVerification: Bool { self == .email || self == .phoneNumber }
 }

@@ -1,8 +1,8 @@
 public import _Primitives
 
 extension PersonalAttribute {
-    /// The claim that tells the attribute to a service (OpenID Connect Core 1.0, section 5.1; OpenID Connect for Identity
-    /// Assurance 1.0, section 4, for citizenship and place of birth).
+    /// The claim that contains the attribute for a service (OpenID Connect Core 1.0, section 5.1; OpenID Connect for
+    /// Identity Assurance 1.0, section 4, for citizenship and place of birth).
     public var claimName: String {
         switch self {
         case .username: "preferred_username"
@@ -20,7 +20,7 @@ extension PersonalAttribute {
         }
     }
 
-    /// The claim's value, for a value in its one spelling; `nil` for a text that is none.
+    /// Returns the claim's value for a value in its single spelling; `nil` if the text is not such a value.
     public func claim(of spelling: String) -> JSON? {
         switch self {
         case .nationality: return .array([.string(spelling)])
@@ -39,8 +39,9 @@ extension PersonalAttribute {
         }
     }
 
-    /// The text of a claim's value: what ``claim(of:)`` was made of, but for an address, of which it is the lines of a letter.
-    /// `nil` where there is no such claim.
+    /// Returns the text of a claim's value; `nil` if the claims do not have the claim.
+    ///
+    /// The result is the spelling given to ``claim(of:)``. For an address, the result is the lines of a letter.
     ///
     /// Throws `JSONError` for a value of another form.
     public func text(in claims: JSONObject) throws(JSONError) -> String? {

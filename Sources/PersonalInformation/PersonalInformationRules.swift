@@ -1,34 +1,34 @@
-/// The validators of all attributes: what one server takes. It tells its phones the bounds, so that both judge alike.
+/// The validators of all attributes for one server. The server sends the bounds to its phones, so both judge alike.
 public struct PersonalInformationRules: Hashable, Sendable {
-    /// Of ``PersonalAttribute/username``.
+    /// The validator of ``PersonalAttribute/username``.
     public var username = UsernameValidator()
-    /// Of ``PersonalAttribute/nickname``.
+    /// The validator of ``PersonalAttribute/nickname``.
     public var nickname = NameValidator()
-    /// Of ``PersonalAttribute/givenName``.
+    /// The validator of ``PersonalAttribute/givenName``.
     public var givenName = NameValidator()
-    /// Of ``PersonalAttribute/familyName``.
+    /// The validator of ``PersonalAttribute/familyName``.
     public var familyName = NameValidator()
-    /// Of ``PersonalAttribute/birthdate``.
+    /// The validator of ``PersonalAttribute/birthdate``.
     public var birthdate: BirthdateValidator
-    /// Of ``PersonalAttribute/address``.
+    /// The validator of ``PersonalAttribute/address``.
     public var address = AddressValidator()
-    /// Of ``PersonalAttribute/nationality``.
+    /// The validator of ``PersonalAttribute/nationality``.
     public var nationality = NationalityValidator()
-    /// Of ``PersonalAttribute/placeOfBirth``.
+    /// The validator of ``PersonalAttribute/placeOfBirth``.
     public var placeOfBirth = NameValidator()
-    /// Of ``PersonalAttribute/gender``.
+    /// The validator of ``PersonalAttribute/gender``.
     public var gender = GenderValidator()
-    /// Of ``PersonalAttribute/salutation``.
+    /// The validator of ``PersonalAttribute/salutation``.
     public var salutation = SalutationValidator()
-    /// Of ``PersonalAttribute/email``.
+    /// The validator of ``PersonalAttribute/email``.
     public var email = EmailValidator()
-    /// Of ``PersonalAttribute/phoneNumber``.
+    /// The validator of ``PersonalAttribute/phoneNumber``.
     public var phoneNumber = PhoneNumberValidator()
 
-    /// The defaults. They know no clock: `birthdate` has the day that it is.
+    /// Creates the default rules. The rules have no clock; `birthdate` knows the present day.
     public init(birthdate: BirthdateValidator) { self.birthdate = birthdate }
 
-    /// Whether a text is the one spelling of a value that this attribute can have.
+    /// Returns `true` if a text is the single spelling of a possible value of the attribute.
     public func accept(_ text: String, for attribute: PersonalAttribute) -> Bool {
         switch attribute {
         case .username: self.username.accepts(text)

@@ -1,25 +1,26 @@
 import _Primitives
 
-/// Judges what a person types for an attribute, with the same code on the phone and on the server: the phone to tell the
-/// person at once, the server to decide.
+/// A validator of a person's input for an attribute. Phone and server run the same code: the phone to inform the person
+/// at once, the server to decide.
 ///
-/// Every value that is accepted has one spelling, which is what travels: in Unicode's Normalization Form C where it is
-/// text, without white space around it, and without any character that hides, reorders or has no agreed picture.
+/// Every accepted value has a single spelling, and messages contain this spelling. Text is in Unicode's Normalization
+/// Form C, without white space around the text, and without any character that hides, reorders or has no agreed
+/// picture.
 public protocol PersonalInformationValidator<Value>: Hashable, Sendable {
-    /// What the app hands over.
+    /// The type of the app's input.
     associatedtype Value: Sendable
-    /// What it is told.
+    /// The type of the result.
     associatedtype ResultCode: PersonalInformationResultCode
 
-    /// Judges an input; `nil` is one that is not there.
+    /// Judges an input; `nil` is a missing input.
     func judge(_ value: Value?) -> JudgedInput<ResultCode>
 
-    /// Whether a text is the one spelling of a value that is accepted: what a server takes.
+    /// Returns `true` if a text is the single spelling of an accepted value. A server accepts only such a text.
     func accepts(_ text: String) -> Bool
 }
 
 extension PersonalInformationValidator {
-    /// What an input comes to: `valid`, or what is wrong with it.
+    /// Returns the result for an input: `valid`, or the error.
     public func validate(_ value: Value?) -> ResultCode {
         switch self.judge(value) {
         case .accepted: .valid
@@ -29,31 +30,31 @@ extension PersonalInformationValidator {
 }
 
 extension PersonalInformationValidator where Value == String {
-    /// Whether the text is accepted and is its own spelling.
+    /// Returns `true` if the text is accepted and is its own spelling.
     public func accepts(_ text: String) -> Bool {
         guard case .accepted(let spelling) = self.judge(text) else { return false }
         return spelling.hasSameBytes(as: text)
     }
 }
 
-/// What a validator says of an input. All have ``valid``; which others there are depends on the attribute.
+/// The result of a validator for an input. Every attribute has ``valid``; the other results depend on the attribute.
 public protocol PersonalInformationResultCode: Hashable, Sendable {
     /// The input was accepted.
     static var valid: Self { get }
-    /// The attribute cannot be supplied on the way, because somebody has to verify its values. `nil` for an attribute
-    /// that always can.
+    /// The result for an attribute that a person cannot supply during a sign-in, because its values need a
+    /// verification; `nil` for an attribute that a person can always supply.
     static var notSuppliable: Self? { get }
 }
 
 extension PersonalInformationResultCode {
-    /// None: a value can be supplied.
+    /// `nil`: a person can supply a value.
     public static var notSuppliable: Self? { nil }
 }
 
-/// The verdict of a validator.
+/// The judgement of a validator.
 public enum JudgedInput<ResultCode: PersonalInformationResultCode>: Hashable, Sendable {
-    /// It is a value, whose one spelling this is.
+    /// The input is a value, with this single spelling.
     case accepted(spelling: String)
-    /// It is none. The code is never `valid`.
+    /// The input is not a value. The code is never `valid`.
     case refused(ResultCode)
 }

@@ -1,15 +1,16 @@
 import _Primitives
 
-/// A value that an account has, without the value: a word that its owner gave it, to be chosen by.
+/// A name for a value of an account, without the value itself. The owner of the value gave the name, and chooses the
+/// value by the name.
 public struct PersonalInformationAlias: Hashable, Sendable {
-    /// What the person called the value, to be shown.
+    /// The person's name for the value, for display.
     public let alias: String
-    /// Whether this is the value to be offered first.
+    /// `true` if the app should offer this value first.
     public let isPrimary: Bool
-    /// The server's name for the value: two aliases are the same when theirs are.
+    /// The server's identifier of the value. Two aliases are equal if their identifiers are equal.
     public let id: String
 
-    /// Describes a value.
+    /// Creates an alias.
     public init(id: String, alias: String, isPrimary: Bool) {
         self.id = id
         self.alias = alias
@@ -20,32 +21,32 @@ public struct PersonalInformationAlias: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { self.id.hashBytes(into: &hasher) }
 }
 
-/// What is wrong with an attribute, by the server's last word. Each says what the app should do.
+/// The server's final judgement of an attribute. Each code tells the app what to do.
 public enum AuthenticationInformationErrorCode: String, Hashable, Sendable, CaseIterable {
-    /// Nothing: leave it as it is.
+    /// The attribute has no error. Leave the answer unchanged.
     case none
-    /// The value that was supplied has not the form that the attribute has. Have the person type it again.
+    /// The supplied value does not have the form of the attribute. Let the person type the value again.
     case invalid
-    /// A value was supplied for an attribute that none was asked for. Supply none.
+    /// A value was supplied for an attribute that was not requested. Supply no value.
     case notAvailable
-    /// A value is needed, and none was supplied. Have the person type one.
+    /// A value is needed but was not supplied. Let the person type a value.
     case dataMissing
-    /// There are several values, and none of them was chosen. Have the person choose.
+    /// The account has several values, and none was chosen. Let the person choose.
     case noAliasSelected
 }
 
-/// An attribute that a service asks for, and what the account has of it.
+/// An attribute that a service requests, with the account's values.
 public struct RequestedAttribute: Hashable, Sendable {
-    /// Which one.
+    /// The attribute.
     public var attribute: PersonalAttribute
-    /// Whether the service cannot do without.
+    /// `true` if the service needs the attribute.
     public var isRequired: Bool
-    /// Whether a value that the account has not can be supplied on the way.
+    /// `true` if the person can supply a missing value during the sign-in.
     public var isSuppliable: Bool
-    /// The account's values, of which the service gets one. Empty: the account has none.
+    /// The account's values, of which the service gets one; empty if the account has none.
     public var aliases: Set<PersonalInformationAlias>
 
-    /// Describes a request. By default what needs no verification can be supplied.
+    /// Creates a request. By default a person can supply every attribute that needs no verification.
     public init(
         _ attribute: PersonalAttribute, isRequired: Bool = true, isSuppliable: Bool? = nil,
         aliases: Set<PersonalInformationAlias> = []
@@ -57,38 +58,39 @@ public struct RequestedAttribute: Hashable, Sendable {
     }
 }
 
-/// What a person says to an attribute.
+/// A person's answer to an attribute.
 public enum AttributeAnswer: Hashable, Sendable {
-    /// The service shall have this value of the account, by the server's name for it.
+    /// The service gets this value of the account, by the server's identifier.
     case alias(id: String)
-    /// The account shall have this value, in its one spelling, and the service too.
+    /// The account gets this value, in its single spelling, and the service gets the value too.
     case value(String)
 }
 
-/// All that a service asks of a person.
+/// All attributes that a service requests.
 public struct RequestedInformation: Hashable, Sendable {
-    /// The attributes in the order of ``PersonalAttribute``, none twice.
+    /// The attributes in the order of ``PersonalAttribute``, each once.
     public let attributes: [RequestedAttribute]
 
-    /// Takes the attributes in any order; of one that is there twice the first counts.
+    /// Creates a request from attributes in any order. If an attribute occurs twice, the first counts.
     public init(_ attributes: [RequestedAttribute]) {
         self.attributes = PersonalAttribute.allCases.compactMap { attribute in
             attributes.first { $0.attribute == attribute }
         }
     }
 
-    /// What a person's answers come to.
+    /// The result of a person's answers.
     public struct Confirmation: Hashable, Sendable {
-        /// What goes to the service. What is optional and was not answered is not among it.
+        /// The attributes for the service. An optional attribute without an answer is left out.
         public let confirmed: [PersonalAttribute: AttributeAnswer]
-        /// What is wrong, all of it at once. Nothing is confirmed unless this is empty.
+        /// All errors at once. The answers are confirmed only if this is empty.
         public let errors: [PersonalAttribute: AuthenticationInformationErrorCode]
     }
 
-    /// Holds answers against what was asked: the server's judgement, which a phone can have beforehand.
+    /// Judges the answers to the request. The server decides with this function, and a phone can use the function
+    /// before.
     ///
-    /// The only value that there is of a required attribute needs no answer; that of an optional one does, because to
-    /// give it away is the person's choice.
+    /// The only value of a required attribute needs no answer. The only value of an optional attribute needs an answer,
+    /// because the person decides about giving the value away.
     public func judge(_ answers: [PersonalAttribute: AttributeAnswer], by rules: PersonalInformationRules)
         -> Confirmation
     {
@@ -109,7 +111,7 @@ public struct RequestedInformation: Hashable, Sendable {
 
     private struct Refusal: Error { let code: AuthenticationInformationErrorCode }
 
-    /// `nil` where nothing was said and nothing has to be.
+    /// Judges one answer; `nil` if an answer is neither present nor necessary.
     private static func judge(
         _ answer: AttributeAnswer?, to request: RequestedAttribute, by rules: PersonalInformationRules
     ) -> Result<AttributeAnswer, Refusal>? {

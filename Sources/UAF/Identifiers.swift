@@ -1,15 +1,16 @@
 public import Crypto
 public import _Primitives
 
-/// The model of an authenticator: nine characters `HHHH#HHHH` (§1). Two spellings that differ in case are one AAID.
+/// The model of an authenticator: nine characters `HHHH#HHHH` (§1). Two spellings that differ in case are the same
+/// AAID.
 public struct AAID: Hashable, Sendable, CustomStringConvertible {
     /// The canonical spelling, in upper case.
     public let text: String
 
-    /// Reads either case. Throws ``UAFError/Code/invalidValue``.
+    /// Creates an AAID from text in either case. Throws ``UAFError/Code/invalidValue``.
     public init(_ text: some StringProtocol) throws(UAFError) { try self.init(ascii: Array(text.utf8)) }
 
-    /// As ``init(_:)``, from the nine ASCII bytes of TAG_AAID (§3.1).
+    /// Creates an AAID from the nine ASCII bytes of TAG_AAID (§3.1), otherwise as ``init(_:)``.
     public init(ascii bytes: some Collection<UInt8>) throws(UAFError) {
         guard bytes.count == 9 else { throw UAFError(.invalidValue, "an AAID of \(bytes.count) bytes") }
         var letters: [UInt8] = []
@@ -26,10 +27,10 @@ public struct AAID: Hashable, Sendable, CustomStringConvertible {
         self.text = String(decoding: letters, as: UTF8.self)
     }
 
-    /// For a text that is known to be canonical.
+    /// Creates an AAID from a text that is known to be canonical.
     init(uncheckedText: String) { self.text = uncheckedText }
 
-    /// The first four letters: who makes the authenticator.
+    /// The first four letters: the vendor of the authenticator.
     public var vendorID: String { String(self.text.prefix(4)) }
 
     public var description: String { self.text }
@@ -37,35 +38,36 @@ public struct AAID: Hashable, Sendable, CustomStringConvertible {
 
 /// The name of a key within its AAID: 32 to 2048 bytes (§1).
 public struct KeyID: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes as they stand in TAG_KEYID.
+    /// The bytes, as in TAG_KEYID.
     public let bytes: [UInt8]
 
-    /// Throws ``UAFError/Code/outOfRange``.
+    /// Creates a name from its bytes. Throws ``UAFError/Code/outOfRange``.
     public init(_ bytes: some Collection<UInt8>) throws(UAFError) {
         guard (32...2048).contains(bytes.count) else { throw UAFError(.outOfRange, "a KeyID of \(bytes.count) bytes") }
         self.bytes = Array(bytes)
     }
 
-    /// Reads base64url. Throws `invalidBase64URL` and `outOfRange`.
+    /// Creates a name from base64url. Throws `invalidBase64URL` and `outOfRange`.
     public init(base64URL text: some StringProtocol) throws(UAFError) {
         guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "keyID") }
         try self.init(bytes)
     }
 
-    /// The spelling in JSON messages.
+    /// The name in base64url, for JSON messages.
     public var base64URL: String { Base64URL.encode(self.bytes) }
 
     public var description: String { self.base64URL }
 }
 
-/// What calls the UAF client: a web origin or an app, 1 to 512 characters (§7.1).
+/// The caller of the UAF client: a web origin or an app, 1 to 512 characters (§7.1).
 ///
-/// Compared by its bytes. Origins are to be in their normal form (lower-case host, no default port, no path).
+/// Facet identifiers are compared by their bytes. Origins have to be in their normal form (lower-case host, no default
+/// port, no path).
 public struct FacetID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier as text.
     public let text: String
 
-    /// Throws ``UAFError/Code/outOfRange``.
+    /// Creates an identifier. Throws ``UAFError/Code/outOfRange``.
     public init(_ text: String) throws(UAFError) {
         guard text.hasLength(in: 1...512) else {
             throw UAFError(.outOfRange, "a facetID of \(text.utf8.count) bytes")
@@ -75,7 +77,7 @@ public struct FacetID: Hashable, Sendable, CustomStringConvertible {
 
     private init(uncheckedText: String) { self.text = uncheckedText }
 
-    /// Nobody: what a client says that does not know its caller (``LenientReadings/section7EmptyFacetID``).
+    /// An empty identifier, from a client that does not know its caller (``LenientReadings/section7EmptyFacetID``).
     public static let unknown = FacetID(uncheckedText: "")
 
     public var description: String { self.text }
@@ -90,13 +92,13 @@ public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The second number.
     public let minor: UInt16
 
-    /// Makes a version of its two numbers.
+    /// Creates a version from its two numbers.
     public init(major: UInt16, minor: UInt16) {
         self.major = major
         self.minor = minor
     }
 
-    /// UAF 1.0, whose messages a client takes where that is configured.
+    /// UAF 1.0. A client accepts messages of this version if so configured.
     public static let uaf10 = Version(major: 1, minor: 0)
     /// UAF 1.1, the version that this product speaks.
     public static let uaf11 = Version(major: 1, minor: 1)
@@ -108,30 +110,30 @@ public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var description: String { "\(self.major).\(self.minor)" }
 }
 
-/// The server's random value that an answer must carry: base64url of 8 to 64 bytes (§1).
+/// The server's random value that an answer must repeat: base64url of 8 to 64 bytes (§1).
 ///
-/// Equal when the texts are: the client copies the text, it does not decode it (§18, row 24).
+/// Two challenges are equal if their texts are equal: the client copies the text and does not decode it (§18, row 24).
 public struct Challenge: Hashable, Sendable, CustomStringConvertible {
     /// The base64url text, exactly as made or received.
     public let text: String
 
-    /// Throws `invalidBase64URL` and `outOfRange`.
+    /// Creates a challenge from its text. Throws `invalidBase64URL` and `outOfRange`.
     public init(_ text: String) throws(UAFError) {
         guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "challenge") }
         guard (8...64).contains(bytes.count) else { throw UAFError(.outOfRange, "a challenge of \(bytes.count) bytes") }
         self.text = text
     }
 
-    /// A new challenge of 32 bytes.
+    /// Creates a new challenge of 32 bytes.
     public init(random: RandomSource) { self.text = Base64URL.encode(random.bytes(32)) }
 
-    /// The challenge that is the hash of something that both sides have.
+    /// Creates a challenge from the hash of data that both sides have.
     public init(hash: SHA256Digest) { self.text = Base64URL.encode(Array(hash)) }
 
-    /// The bytes behind the text.
+    /// The bytes that the text encodes.
     public var bytes: [UInt8] { Base64URL.decode(self.text) ?? [] }
 
-    /// Whether both are the same, in constant time.
+    /// Returns `true` if both challenges are the same. The comparison takes constant time.
     public func matches(_ other: Challenge) -> Bool { constantTimeEqual(self.text.utf8, other.text.utf8) }
 
     public var description: String { self.text }

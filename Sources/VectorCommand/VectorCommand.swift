@@ -2,10 +2,10 @@ import CountersignTestKit
 import Foundation
 import _Primitives
 
-/// Writes the test vectors, one file a scenario, into a folder: `VectorCommand FOLDER [SEED]`.
+/// Writes the test vectors into a folder, one file for each scenario: `VectorCommand FOLDER [SEED]`.
 ///
-/// A file that is there already and differs only in the bytes of random signatures is made anew all the same: whoever runs
-/// this wants new ones.
+/// The command writes every file anew, even if an existing file differs only in the bytes of random signatures: a user
+/// of the command wants new vectors.
 @main
 enum VectorCommand {
     static func main() throws {

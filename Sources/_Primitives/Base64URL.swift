@@ -1,7 +1,7 @@
-/// The base64url alphabet without padding (RFC 4648, section 5).
+/// The base64url encoding without padding (RFC 4648, section 5).
 ///
-/// The reader is strict: no `=`, no white space, no letter outside the alphabet, and the unused bits of the last letter
-/// must be zero, so that one sequence of bytes has one spelling.
+/// The reader is strict: no `=`, no white space, no letter outside the alphabet. The unused bits of the last letter
+/// must be zero, so a sequence of bytes has a single spelling.
 public enum Base64URL {
     private static let alphabet: [UInt8] = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -12,18 +12,18 @@ public enum Base64URL {
         return values
     }()
 
-    /// The text of `bytes`, without padding.
+    /// Returns the text of `bytes`, without padding.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         bytes.withContiguousStorageIfAvailable(self.encode(contiguous:))
             ?? Array(bytes).withUnsafeBufferPointer(self.encode(contiguous:))
     }
 
-    // Not generic: what another module calls by a generic parameter costs a look-up for every byte.
+    // The function is not generic: a generic parameter that another module fills costs a look-up for every byte.
     private static func encode(contiguous bytes: UnsafeBufferPointer<UInt8>) -> String {
         let count = (bytes.count * 4 + 2) / 3
         return self.alphabet.withUnsafeBufferPointer { alphabet in
             String(unsafeUninitializedCapacity: count) { text in
-                // Three bytes are four letters; what is left over follows.
+                // Three bytes make four letters; the remaining bytes follow.
                 let whole = bytes.count / 3
                 for group in 0..<whole {
                     let buffer =
@@ -55,12 +55,12 @@ public enum Base64URL {
         }
     }
 
-    /// The bytes of `text`, or `nil` where it is not the one unpadded spelling of some bytes.
+    /// Returns the bytes of `text`; `nil` if the text is not the single unpadded spelling of some bytes.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         Self.decode(utf8: text.utf8)
     }
 
-    /// As ``decode(_:)``, from the letters' bytes.
+    /// Returns the bytes of letters given as bytes, otherwise as ``decode(_:)``.
     public static func decode(utf8 letters: some Collection<UInt8>) -> [UInt8]? {
         letters.withContiguousStorageIfAvailable(self.decode(contiguous:))
             ?? Array(letters).withUnsafeBufferPointer(self.decode(contiguous:))
@@ -71,14 +71,14 @@ public enum Base64URL {
         var isValid = true
         let bytes = self.values.withUnsafeBufferPointer { values in
             [UInt8](unsafeUninitializedCapacity: letters.count * 3 / 4) { bytes, written in
-                // Four letters are three bytes; what is left over follows.
+                // Four letters make three bytes; the remaining letters follow.
                 let whole = letters.count / 4
                 for group in 0..<whole {
                     let first = values[Int(letters[4 * group])]
                     let second = values[Int(letters[4 * group + 1])]
                     let third = values[Int(letters[4 * group + 2])]
                     let fourth = values[Int(letters[4 * group + 3])]
-                    // The value of no letter has one of the two upper bits.
+                    // The value of a letter never has one of the two upper bits.
                     guard (first | second | third | fourth) & 0xC0 == 0 else {
                         isValid = false
                         return

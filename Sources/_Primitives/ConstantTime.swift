@@ -1,6 +1,7 @@
-/// Whether two sequences of bytes are equal, in a time that depends on their lengths alone.
+/// Returns `true` if two sequences of bytes are equal, in a time that depends only on their lengths.
 ///
-/// For secrets, codes, hashes of secrets and everything else that a guesser could learn from the time of a comparison.
+/// Use the function for secrets, codes, hashes of secrets and all other data that an attacker could guess from the time
+/// of a comparison.
 public func constantTimeEqual(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
     guard left.count == right.count else { return false }
     let isEqual = left.withContiguousStorageIfAvailable { left in
@@ -12,7 +13,8 @@ public func constantTimeEqual(_ left: some Collection<UInt8>, _ right: some Coll
     return difference == 0
 }
 
-/// Of buffers of one length. Not generic: what another module calls by a generic parameter costs a look-up a byte.
+/// Compares buffers of equal length. The function is not generic: a generic parameter that another module fills costs a
+/// look-up for every byte.
 private func haveEqualBytes(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
     var difference: UInt8 = 0
     for index in left.indices { difference |= left[index] ^ right[index] }

@@ -1,6 +1,6 @@
-/// A JSON value as this product reads it: without null, members in the order they came (RFC 8259).
+/// A JSON value of this product: without null, with members in their original order (RFC 8259).
 ///
-/// Texts, and the names of members, are the same when their bytes of UTF-8 are.
+/// Texts, and the names of members, are equal if their UTF-8 bytes are equal.
 public enum JSON: Hashable, Sendable {
     /// A text.
     case string(String)
@@ -10,7 +10,7 @@ public enum JSON: Hashable, Sendable {
     case number(Double)
     /// True or false.
     case bool(Bool)
-    /// Values in their order.
+    /// Values in an order.
     case array([JSON])
     /// Named members.
     case object(JSONObject)
@@ -39,26 +39,28 @@ public enum JSON: Hashable, Sendable {
     }
 }
 
-/// A JSON object. No member name occurs twice, each told by its bytes; the order is kept.
+/// A JSON object.
+///
+/// No member name occurs twice; names are compared by their bytes. The order of members is kept.
 public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    /// The members in the order they came.
+    /// The members in their original order.
     public private(set) var members: [(name: String, value: JSON)]
 
-    /// An object of these members; of a name that occurs twice the last value counts.
+    /// Creates an object from members. If a name occurs twice, the last value counts.
     public init(_ members: [(name: String, value: JSON)] = []) {
         self.members = []
         for member in members { self[member.name] = member.value }
     }
 
-    /// An object written as a dictionary literal.
+    /// Creates an object from a dictionary literal.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         self.init(elements.map { (name: $0.0, value: $0.1) })
     }
 
-    /// For the reader, which has already refused a name that occurs twice.
+    /// Creates an object for the reader, which has already refused repeated names.
     init(uncheckedMembers: [(name: String, value: JSON)]) { self.members = uncheckedMembers }
 
-    /// The member of that name. Setting `nil` removes it.
+    /// The member with the name. Setting `nil` removes the member.
     public subscript(name: String) -> JSON? {
         get { self.members.first { $0.name.hasSameBytes(as: name) }?.value }
         set {
@@ -70,7 +72,7 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Whether both have the same members, in any order.
+    /// Returns `true` if both objects have the same members, in any order.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.members.count == right.members.count else { return false }
         return left.sortedMembers.elementsEqual(right.sortedMembers) { $0.name == $1.name && $0.value == $1.value }
@@ -84,49 +86,50 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The members in the order of their names' bytes, so that comparing two objects of many members takes no square of
-    /// them.
+    /// The members in the order of their names' bytes. With this order, comparing two large objects does not take the
+    /// square of the number of members.
     private var sortedMembers: [(name: ExactText, value: JSON)] {
         self.members.map { (ExactText($0.name), $0.value) }.sorted { $0.name < $1.name }
     }
 }
 
-/// Why a text is not the JSON that was expected. Two are equal when their codes are.
+/// The reason why a text is not the expected JSON. Two errors are equal if their codes are equal.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, null, duplicateName, tooLarge, tooDeep, missing, wrongType }
         private let base: Base
-        /// Not JSON by RFC 8259, not UTF-8, or something follows the value.
+        /// The text is not JSON by RFC 8259, is not UTF-8, or continues after the value.
         public static let malformed = Self(base: .malformed)
-        /// A null, which no message of this product knows.
+        /// The text has a null, which no message of this product knows.
         public static let null = Self(base: .null)
-        /// A member name that occurs twice in one object.
+        /// A member name occurs twice in one object.
         public static let duplicateName = Self(base: .duplicateName)
-        /// More bytes or values than the reader's limit, a longer name, or more combining marks in a row.
+        /// The text has more bytes or values than the reader's limit, too long a name, or too many combining marks in a
+        /// row.
         public static let tooLarge = Self(base: .tooLarge)
-        /// Nested more deeply than the reader's limit.
+        /// The nesting is deeper than the reader's limit.
         public static let tooDeep = Self(base: .tooDeep)
-        /// A required member is not there.
+        /// A required member is missing.
         public static let missing = Self(base: .missing)
-        /// A member is there with another type.
+        /// A member has another type.
         public static let wrongType = Self(base: .wrongType)
         public var description: String { self.base.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: a place or a member's name, never a value.
+    /// A text for the log: a place or a member's name, never a value.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no value of the text.
+    /// Creates an error with the code; `reason` must hold no value of the text.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
     }
 
     public var description: String { "JSONError.\(self.code): \(self.reason)" }
-    /// By code alone, so that a test can write the error that it expects.
+    /// Compares the codes alone, so a test can write the error that it expects.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
@@ -134,20 +137,20 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 // MARK: - Taking members
 
 extension JSONObject {
-    /// The text of a member; `nil` where there is none. Throws ``JSONError/Code/wrongType``.
+    /// Returns the text of a member; `nil` if the member is missing. Throws ``JSONError/Code/wrongType``.
     public func string(_ name: String) throws(JSONError) -> String? {
         guard let value = self[name] else { return nil }
         guard case .string(let text) = value else { throw JSONError(.wrongType, "\(name) is not a string") }
         return text
     }
 
-    /// The text of a member that must be there.
+    /// Returns the text of a required member.
     public func requiredString(_ name: String) throws(JSONError) -> String {
         guard let text = try self.string(name) else { throw JSONError(.missing, name) }
         return text
     }
 
-    /// A member that is a whole number within `range`; `nil` where there is none.
+    /// Returns a whole number within the range of its type; `nil` if the member is missing.
     public func integer<Value: FixedWidthInteger>(_ name: String, as type: Value.Type = Value.self) throws(JSONError)
         -> Value?
     {
@@ -158,7 +161,7 @@ extension JSONObject {
         return result
     }
 
-    /// A whole number that must be there.
+    /// Returns the whole number of a required member.
     public func requiredInteger<Value: FixedWidthInteger>(_ name: String, as type: Value.Type = Value.self)
         throws(JSONError) -> Value
     {
@@ -166,21 +169,21 @@ extension JSONObject {
         return number
     }
 
-    /// A member that is true or false; `nil` where there is none.
+    /// Returns a truth value; `nil` if the member is missing.
     public func bool(_ name: String) throws(JSONError) -> Bool? {
         guard let value = self[name] else { return nil }
         guard case .bool(let flag) = value else { throw JSONError(.wrongType, "\(name) is not a boolean") }
         return flag
     }
 
-    /// A member that is an array; `nil` where there is none.
+    /// Returns an array; `nil` if the member is missing.
     public func array(_ name: String) throws(JSONError) -> [JSON]? {
         guard let value = self[name] else { return nil }
         guard case .array(let values) = value else { throw JSONError(.wrongType, "\(name) is not an array") }
         return values
     }
 
-    /// A member that is an array of strings; `nil` where there is none.
+    /// Returns an array of strings; `nil` if the member is missing.
     public func strings(_ name: String) throws(JSONError) -> [String]? {
         guard let values = try self.array(name) else { return nil }
         var texts: [String] = []
@@ -191,14 +194,14 @@ extension JSONObject {
         return texts
     }
 
-    /// A member that is an object; `nil` where there is none.
+    /// Returns an object; `nil` if the member is missing.
     public func object(_ name: String) throws(JSONError) -> JSONObject? {
         guard let value = self[name] else { return nil }
         guard case .object(let object) = value else { throw JSONError(.wrongType, "\(name) is not an object") }
         return object
     }
 
-    /// An object that must be there.
+    /// Returns the object of a required member.
     public func requiredObject(_ name: String) throws(JSONError) -> JSONObject {
         guard let object = try self.object(name) else { throw JSONError(.missing, name) }
         return object

@@ -1,18 +1,20 @@
-/// How much a reader of JSON takes before it refuses.
+/// The limits of a JSON reader.
 public struct JSONLimits: Sendable {
     /// The longest text, in bytes.
     public var bytes: Int
-    /// How many objects and arrays may stand in each other.
+    /// The deepest nesting of objects and arrays.
     public var depth: Int
-    /// How many values there may be in all, members' values included.
+    /// The most values in all, including the values of members.
     public var values: Int
-    /// Whether texts may have the character U+0000. Databases and C take it for the end of a text, so that what is looked up,
-    /// compared or kept by one would be another text: by default it is refused.
+    /// `true` if texts may contain the character U+0000.
+    ///
+    /// Databases and C treat this character as the end of a text, so they would look up, compare or store another text.
+    /// The default refuses the character.
     public var takesNUL: Bool
-    /// The longest name of a member, in bytes of UTF-8: longer than any name of a message or of a registered claim.
+    /// The longest name of a member, in UTF-8 bytes: longer than any name of a message or of a registered claim.
     public static let nameBytes = 256
 
-    /// The defaults: 64 KiB, 16 levels and 10,000 values, wide enough for every message of the product.
+    /// Creates limits. The defaults of 64 KiB, 16 levels and 10,000 values are enough for every message of the product.
     public init(bytes: Int = 65_536, depth: Int = 16, values: Int = 10_000, takesNUL: Bool = false) {
         self.bytes = bytes
         self.depth = depth
@@ -22,10 +24,10 @@ public struct JSONLimits: Sendable {
 }
 
 extension JSON {
-    /// Reads one value and nothing after it.
+    /// Reads one value, with nothing after the value.
     ///
-    /// - Parameter leavesOutNull: Whether a member or an element that is null is as good as none: for what others say by
-    ///   specifications of their own, in which it often is. In no message of the product it is.
+    /// - Parameter leavesOutNull: `true` if a member or element that is null counts as absent. Use this for messages of
+    ///   other parties' specifications, which often allow null. No message of this product does.
     /// - Throws: ``JSONError``: `malformed`, `null`, `duplicateName`, `tooLarge`, `tooDeep`.
     public init(
         parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits(), leavesOutNull: Bool = false
@@ -35,12 +37,12 @@ extension JSON {
         self = try reader.readDocument()
     }
 
-    /// As ``init(parsing:limits:)``, from a text.
+    /// Reads one value from a text, otherwise as ``init(parsing:limits:)``.
     public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
         try self.init(parsing: text.utf8, limits: limits)
     }
 
-    /// The value as compact UTF-8 text, members in their order.
+    /// The value as compact UTF-8 text, with the members in their order.
     public var serialized: [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)
@@ -82,7 +84,7 @@ extension JSON {
         defer { bytes.append(UInt8(ascii: "\"")) }
         var text = text
         text.withUTF8 { utf8 in
-            // Letters that need no escape are copied a run at a time: nearly every text of ours is a single run.
+            // Letters without an escape are copied in runs. Nearly every text of this product is a single run.
             var start = 0
             while true {
                 let (end, _) = PlainLetters.end(in: utf8, from: start)
@@ -109,15 +111,18 @@ extension JSON {
     }
 }
 
-/// Tells the names of one object's members by their bytes, while the object is read. Few are compared one by one, which
-/// costs less than hashing them.
+/// The names of an object's members, while the object is read.
+///
+/// Names are compared by their bytes. A few names are compared one by one, which costs less than hashing.
 private struct MemberNames {
-    /// Of many members, half of the hash of each one's name and, below that, the member's place, from 1 on. A table that
-    /// grows hashes no name again, and names are compared only where those halves are the same.
+    /// The hash table, for many members.
+    ///
+    /// An entry has half of the hash of a member's name and, in the lower half, the member's place, from 1 on. A
+    /// growing table hashes no name again, and names are compared only if these halves of their hashes are equal.
     private var table: [UInt64] = []
     private static let half: UInt64 = 0xFFFF_FFFF_0000_0000
 
-    /// Takes the name of the next member. Says whether the name is new.
+    /// Adds the name of the next member. Returns `true` if the name is new.
     mutating func insert(_ name: String, after members: [(name: String, value: JSON)]) -> Bool {
         guard members.count >= 16 else { return !members.contains { $0.name.hasSameBytes(as: name) } }
         if self.table.isEmpty {
@@ -139,7 +144,7 @@ private struct MemberNames {
         return true
     }
 
-    /// A hash that nobody outside foresees.
+    /// Returns a hash that no outsider can predict.
     private static func hash(_ name: String) -> UInt64 {
         var hasher = Hasher()
         name.hashBytes(into: &hasher)
@@ -162,13 +167,13 @@ private struct MemberNames {
     }
 }
 
-/// Letters that stand for themselves in a string: no quotation mark, no backslash and no control character.
+/// Finds letters that need no escape in a string: no quotation mark, no backslash and no control character.
 private enum PlainLetters {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// Where they end, from a place on, and whether all of them are ASCII. Looks at eight at a time: nearly every text is
-    /// plain throughout.
+    /// Returns the end of the plain letters from a place on, and `true` if all of them are ASCII. The function reads
+    /// eight bytes at a time, because nearly every text is plain throughout.
     static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> (end: Int, isASCII: Bool) {
         var end = start
         var seen: UInt64 = 0
@@ -187,9 +192,10 @@ private enum PlainLetters {
         return (end, seen & self.highBits == 0)
     }
 
-    /// Whether one of eight bytes is below 0x20, a quotation mark or a backslash. A byte that is subtracted from borrows of
-    /// the next only where it is smaller itself: the first that is found is right, and more than whether there is one is not
-    /// asked.
+    /// Returns `true` if one of eight bytes is below 0x20, a quotation mark or a backslash.
+    ///
+    /// In the subtraction, a byte borrows from the next byte only if the byte is smaller itself. The first hit is
+    /// therefore always right, and later hits do not matter.
     private static func hasOther(_ eight: UInt64) -> Bool {
         func zero(_ value: UInt64) -> UInt64 { (value &- self.ones) & ~value }
         let control = (eight &- self.ones &* 0x20) & ~eight
@@ -199,7 +205,7 @@ private enum PlainLetters {
     }
 }
 
-/// A recursive-descent reader over bytes; its limits bound memory and stack.
+/// Reads JSON from bytes by recursive descent. The limits bound memory and stack.
 private struct JSONReader {
     let bytes: [UInt8]
     let limits: JSONLimits
@@ -247,7 +253,7 @@ private struct JSONReader {
         return true
     }
 
-    /// A member's value or an element; `nil` for a null that is left out.
+    /// Reads a member's value or an element; `nil` for a null that is left out.
     private mutating func readInnerValue(depth: Int) throws(JSONError) -> JSON? {
         self.skipWhitespace()
         if self.leavesOutNull, self.take("null") {
@@ -281,7 +287,7 @@ private struct JSONReader {
         self.position += 1
         var members: [(name: String, value: JSON)] = []
         var names = MemberNames()
-        // They keep their places while the object is read: their names count.
+        // Nulls keep their places while the object is read, because their names count.
         var nulls: Set<Int> = []
         self.skipWhitespace()
         if self.take(UInt8(ascii: "}")) { return JSONObject(uncheckedMembers: members) }
@@ -336,14 +342,16 @@ private struct JSONReader {
             self.position = run.upperBound + 1
             switch self.bytes[run.upperBound] {
             case UInt8(ascii: "\""):
-                // Most strings have no escape and are taken as they stand; most of those are ASCII and need no validation.
+                // Most strings have no escape and are taken unchanged; most of these strings are ASCII and need no
+                // validation.
                 if text.isEmpty, isASCII { return self.string(ofASCII: run) }
                 if !text.isEmpty { text += self.bytes[run] }
                 let string =
                     text.isEmpty
                     ? String(validating: self.bytes[run], as: UTF8.self) : String(validating: text, as: UTF8.self)
                 guard let string else { throw self.malformed("not UTF-8") }
-                // To compare or to normalise the text later costs its length then, and not the square of it.
+                // With this limit, comparing or normalising the text later costs its length, not the square of its
+                // length.
                 guard string.isStreamSafe else {
                     throw JSONError(
                         .tooLarge, "more combining marks in a row than a text has, at byte \(self.position)")
@@ -357,8 +365,8 @@ private struct JSONReader {
         }
     }
 
-    /// Where the letters that stand for themselves end: at a quotation mark, an escape, a control character or the end.
-    /// And whether all of them are ASCII.
+    /// Returns the end of the plain letters: at a quotation mark, an escape, a control character or the end. Also
+    /// returns `true` if all of them are ASCII.
     private func endOfRun() -> (end: Int, isASCII: Bool) {
         self.bytes.withUnsafeBufferPointer { PlainLetters.end(in: $0, from: self.position) }
     }
@@ -444,14 +452,14 @@ private struct JSONReader {
 }
 
 extension Int64 {
-    /// The number that ASCII digits write, with or without a minus sign before them; `nil` for one that does not fit.
+    /// Reads the number of ASCII digits, with or without a minus sign; `nil` if the number does not fit.
     fileprivate init?(digits: ArraySlice<UInt8>) {
         let isNegative = digits.first == UInt8(ascii: "-")
         var number: Int64 = 0
         for digit in isNegative ? digits.dropFirst() : digits {
             let value = Int64(digit - UInt8(ascii: "0"))
             let (tens, isTooLong) = number.multipliedReportingOverflow(by: 10)
-            // There is one more negative number than there are positive ones.
+            // The range has one more negative number than positive numbers.
             let (sum, isTooLarge) =
                 isNegative ? tens.subtractingReportingOverflow(value) : tens.addingReportingOverflow(value)
             guard !isTooLong, !isTooLarge else { return nil }

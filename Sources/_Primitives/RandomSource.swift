@@ -2,29 +2,30 @@
     import Glibc
 #endif
 
-/// Where randomness comes from: the system's generator in production, a repeatable one in tests.
+/// A source of randomness: the system's generator in production, a repeatable source in tests.
 public struct RandomSource: Sendable {
     private let fill: @Sendable (Int) -> [UInt8]
 
-    /// A source whose bytes are those that `fill` answers, as many as it is asked for.
+    /// Creates a source from a function that returns the requested number of bytes.
     public init(_ fill: @escaping @Sendable (Int) -> [UInt8]) { self.fill = fill }
 
-    /// `count` random bytes.
+    /// Returns `count` random bytes.
     public func bytes(_ count: Int) -> [UInt8] { self.fill(count) }
 
-    /// `byteCount` random bytes as base64url: 32 for a secret.
+    /// Returns `byteCount` random bytes as base64url: 32 for a secret.
     public func token(byteCount: Int = 32) -> String { Base64URL.encode(self.fill(byteCount)) }
 
-    /// An identifier of 127 random bits: 22 letters of base64url, the first of them a letter of the alphabet.
+    /// Returns an identifier of 127 random bits: 22 letters of base64url, with a letter of the alphabet at the start.
     ///
-    /// Without the first bit it can begin neither with `-` nor with `_`, so that a command takes it as an argument.
+    /// The first bit is zero, so the identifier never begins with `-` or `_`, and a command accepts the identifier as
+    /// an argument.
     public func identifier() -> String {
         var bytes = self.fill(16)
         bytes[0] &= 0x7F
         return Base64URL.encode(bytes)
     }
 
-    /// A number below `upperBound`, each equally likely.
+    /// Returns a number below `upperBound`. All numbers are equally likely.
     public func number(below upperBound: UInt64) -> UInt64 {
         precondition(upperBound > 0, "no number is below zero")
         let reject = UInt64.max - UInt64.max % upperBound
@@ -37,9 +38,10 @@ public struct RandomSource: Sendable {
     /// The operating system's generator.
     public static let system = RandomSource { count in
         #if canImport(Glibc)
-            // One system call for all bytes; the library's generator makes one for every eight.
+            // The code makes a system call for many bytes. The library's generator makes a system call for every eight
+            // bytes.
             return Array(unsafeUninitializedCapacity: count) { buffer, filled in
-                // It fills 256 bytes at most, and fails only where the system has no generator at all.
+                // The call fills at most 256 bytes, and fails only if the system has no generator at all.
                 while filled < count, let start = buffer.baseAddress {
                     let size = min(256, count - filled)
                     let status = getentropy(start + filled, size)

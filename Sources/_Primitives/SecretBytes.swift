@@ -6,22 +6,24 @@
     import Glibc
 #endif
 
-/// Bytes that must not be shown: a PIN, a key, a token on its way to its hash.
+/// Bytes that must stay secret: a PIN, a key, a token before its hashing.
 ///
-/// The description never holds them, and the memory is overwritten when the last copy goes. Comparison takes constant
-/// time.
+/// The description never contains the bytes, and the memory is overwritten when the last reference goes. Comparison
+/// takes constant time.
 public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     // Safe to share: written once in `init` and then only by `deinit`, when no other reference is left.
     nonisolated(unsafe) private let storage: UnsafeMutableBufferPointer<UInt8>
 
-    /// Copies `bytes`. The caller's copy is the caller's to forget.
+    /// Copies `bytes`. The caller has to erase its own copy.
     public init(_ bytes: some Collection<UInt8>) {
         self.storage = .allocate(capacity: bytes.count)
         _ = self.storage.initialize(from: bytes)
     }
 
-    /// Has `fill` write `count` bytes, which begin as zeros and are in no other place. Throws what `fill` throws; what it has
-    /// written until then is overwritten.
+    /// Creates `count` bytes that `fill` writes.
+    ///
+    /// The bytes begin as zeros and exist in no other place. Throws the errors of `fill`; bytes written before the
+    /// error are overwritten.
     public init<Failure: Error>(count: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void)
         throws(Failure)
     {
@@ -37,7 +39,7 @@ public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, Cu
         self.storage = bytes
     }
 
-    /// The UTF-8 bytes of a text that a person typed.
+    /// Copies the UTF-8 bytes of a text that a person typed.
     public convenience init(utf8 text: String) { self.init(text.utf8) }
 
     deinit {
@@ -45,26 +47,26 @@ public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, Cu
         self.storage.deallocate()
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public var count: Int { self.storage.count }
 
-    /// Lends the bytes for the time of `body`.
+    /// Lends the bytes to `body` for the duration of the call.
     public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(UnsafeRawBufferPointer(self.storage))
     }
 
-    /// Whether both hold the same bytes, in constant time.
+    /// Returns `true` if both hold the same bytes. The comparison takes constant time.
     public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         constantTimeEqual(left.storage, right.storage)
     }
 
     /// The type and the count, never the bytes.
     public var description: String { "SecretBytes(\(self.count))" }
-    /// A mirror without children, so that `dump` shows nothing.
+    /// A mirror without children, so `dump` shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Writes zeros that the optimiser may not leave out, as it may leave out plain stores before a deallocation.
+/// Writes zeros in a way that the optimiser must keep. The optimiser may remove plain stores before a deallocation.
 private func overwrite(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
     #if canImport(Darwin)

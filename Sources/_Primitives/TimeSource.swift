@@ -8,12 +8,13 @@
 ///
 /// Arithmetic stops at the ends of the range instead of trapping, because a moment may come from a peer's message.
 public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Milliseconds since 1970-01-01T00:00:00Z, negative before it.
+    /// Milliseconds since 1970-01-01T00:00:00Z, negative before this moment.
     public var milliseconds: Int64
 
-    /// The moment that many milliseconds after 1970-01-01T00:00:00Z.
+    /// Creates the moment this number of milliseconds after 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
-    /// The moment that many seconds after 1970-01-01T00:00:00Z; the last one that fits where that is too far.
+    /// Creates the moment this number of seconds after 1970-01-01T00:00:00Z, or the nearest end of the range if the
+    /// number is too large.
     public init(seconds: Int64) {
         self.milliseconds = saturating(seconds.multipliedReportingOverflow(by: 1000), seconds)
     }
@@ -22,17 +23,17 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     public var seconds: Int64 { floorDivision(self.milliseconds, 1000).quotient }
 
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
-    /// The moment `span` later, to the millisecond.
+    /// Returns the moment `span` later, to the millisecond.
     public static func + (moment: Self, span: Duration) -> Self {
         let span = span.milliseconds
         return Self(milliseconds: saturating(moment.milliseconds.addingReportingOverflow(span), span))
     }
-    /// The moment `span` earlier, to the millisecond.
+    /// Returns the moment `span` earlier, to the millisecond.
     public static func - (moment: Self, span: Duration) -> Self {
         let span = span.milliseconds
         return Self(milliseconds: saturating(moment.milliseconds.subtractingReportingOverflow(span), span < 0 ? 1 : -1))
     }
-    /// The span from `earlier` to `later`, negative where they are the other way round.
+    /// Returns the span from `earlier` to `later`, negative if `later` is before `earlier`.
     public static func - (later: Self, earlier: Self) -> Duration {
         let sign: Int64 = later < earlier ? -1 : 1
         return .milliseconds(saturating(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds), sign))
@@ -40,11 +41,13 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
 
     /// RFC 3339 in UTC with milliseconds, e.g. `2026-11-21T09:00:00.000Z`.
     ///
-    /// A moment before the year 0 or after 9999, which that form cannot write, is shown as the nearest one that it can.
+    /// RFC 3339 cannot express a moment before the year 0 or after 9999. Such a moment is shown as the nearest possible
+    /// moment.
     public var description: String {
         let shown = min(max(self.milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         let (days, timeOfDay) = floorDivision(shown, 86_400_000)
-        // The proleptic Gregorian calendar in eras of 400 years (146,097 days) that begin on the first of March.
+        // The calculation uses the proleptic Gregorian calendar in eras of 400 years (146,097 days) that begin on the
+        // first of March.
         let (era, dayOfEra) = floorDivision(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -60,7 +63,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 }
 
-/// The result, or the end of the range on the side of `sign` where it does not fit.
+/// Returns the result, or in case of an overflow the end of the range on the side of `sign`.
 private func saturating(_ result: (partialValue: Int64, overflow: Bool), _ sign: Int64) -> Int64 {
     guard result.overflow else { return result.partialValue }
     return sign < 0 ? .min : .max
@@ -77,7 +80,7 @@ private func digits(_ number: Int64, _ count: Int) -> String {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero; the nearest end of the range where they do not fit 64 bits.
+    /// Whole milliseconds, rounded towards zero; the nearest end of the range if the number does not fit 64 bits.
     public var milliseconds: Int64 {
         let (seconds, attoseconds) = self.components
         let whole = saturating(seconds.multipliedReportingOverflow(by: 1000), seconds)
@@ -85,14 +88,14 @@ extension Duration {
     }
 }
 
-/// Where the time comes from: the system's clock in production, a moved one in tests.
+/// A source of the time: the system's clock in production, a test's clock in tests.
 public struct TimeSource: Sendable {
     private let read: @Sendable () -> Timestamp
 
-    /// A clock that shows what `read` answers.
+    /// Creates a clock from a function that returns the time.
     public init(_ read: @escaping @Sendable () -> Timestamp) { self.read = read }
 
-    /// The time now.
+    /// Returns the present time.
     public func now() -> Timestamp { self.read() }
 
     /// The system's wall clock.

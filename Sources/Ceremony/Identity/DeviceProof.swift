@@ -2,24 +2,24 @@ import Crypto
 public import JOSE
 public import _Primitives
 
-/// What a device says for itself at its server: one request, signed with the device's own key, that counts once.
+/// A device's proof for one request to its server: the device signs the request with its own key. A proof counts once.
 ///
-/// It is a JWT of the type `device-proof+jwt` whose claims bind it to the server (`aud`), to the request (`htm` and `htu`,
-/// as RFC 9449, section 4.2, has them, and `bdh`, the SHA-256 of the body) and to one use (`jti`). A value of this type was
-/// verified, or nobody could have made it.
+/// The proof is a JWT of the type `device-proof+jwt`. Its claims bind the proof to the server (`aud`), to the request
+/// (`htm` and `htu`, as in RFC 9449, section 4.2, and `bdh`, the SHA-256 of the body) and to one use (`jti`). Every
+/// value of this type was verified; no other way creates a value.
 public struct DeviceProof: Hashable, Sendable {
-    /// What a request is, as both sides see it.
+    /// A request, with the parts that both sides know.
     public struct Request: Hashable, Sendable {
-        /// The server, by the name that it has for devices: its base address.
+        /// The server's name for devices: its base address.
         public let audience: String
         /// The method.
         public let method: String
         /// The address, without query and fragment.
         public let target: String
-        /// The body; empty where there is none.
+        /// The body; empty if the request has none.
         public let body: [UInt8]
 
-        /// A request.
+        /// Creates a request.
         public init(audience: String, method: String, target: String, body: [UInt8]) {
             self.audience = audience
             self.method = method
@@ -28,24 +28,25 @@ public struct DeviceProof: Hashable, Sendable {
         }
     }
 
-    /// How far the clocks of device and server may be apart, to either side.
+    /// The largest difference between the clocks of device and server, in either direction.
     public static let skew = Duration.seconds(60)
 
     private static let type = "device-proof+jwt"
 
-    /// The proof's name, which the device chose: a server takes one of each key.
+    /// The proof's identifier, chosen by the device. A server accepts an identifier once for each key.
     public let identifier: String
-    /// When the device says that it was made.
+    /// The moment of creation, according to the device.
     public let issuedAt: Timestamp
-    /// After this moment the proof is refused for its age, and its name need not be remembered.
+    /// The end of the time in which the proof could be repeated. After this moment the server refuses the proof because
+    /// of its age, and need not remember the identifier.
     public var repeatableUntil: Timestamp { self.issuedAt + Self.skew }
 
-    /// Makes the proof of a request, for the device's key to sign (ES256).
+    /// Creates the proof of a request, for the device's key to sign (ES256).
     ///
     /// - Parameters:
-    ///   - keyID: What the server knows the key by.
-    ///   - now: The time, as the server's clock has it where the device knows.
-    ///   - random: Where the proof's name comes from.
+    ///   - keyID: The server's identifier of the key.
+    ///   - now: The time, by the server's clock if the device knows the server's clock.
+    ///   - random: The source of the proof's identifier.
     public static func unsigned(
         _ request: Request, keyID: String, at now: Timestamp, random: RandomSource
     ) throws(JOSEError) -> UnsignedJWS {
@@ -58,21 +59,22 @@ public struct DeviceProof: Hashable, Sendable {
             JSON.object(claims).serialized, type: Self.type, algorithm: .es256, keyID: keyID)
     }
 
-    /// Verifies the proof of a request. That its name was not seen before is the caller's to find out.
+    /// Verifies the proof of a request. The caller has to check that the identifier is new.
     ///
-    /// A proof of more than 4096 letters and a header of more than 2048 bytes are refused before anything is verified.
-    /// Throws `JOSEError`, and `missingClaim` with the claim that is missing or another.
+    /// Before any verification, the initializer refuses a proof of more than 4096 letters and a header of more than
+    /// 2048 bytes. Throws `JOSEError`; `missingClaim` names a claim that is missing or has another value.
     public init(verifying compact: String, of request: Request, with key: JWK, at now: Timestamp) throws(JOSEError) {
         try self.init(
             verifying: Self.token(of: compact), of: request, with: VerificationKey(key, algorithm: .es256), at: now)
     }
 
-    /// Reads a proof that is still to be verified, with the limits that a proof has: to find the key by its name.
+    /// Reads a proof without verifying the signature, within the limits of a proof. The caller finds the key by the
+    /// name in the header.
     public static func token(of compact: String) throws(JOSEError) -> UnverifiedJWS {
         try UnverifiedJWS(compact: compact, limits: JOSELimits(compactLength: 4096, headerLength: 2048))
     }
 
-    /// As ``init(verifying:of:with:at:)``, of a proof that ``token(of:)`` has read, with an ES256 key.
+    /// Verifies a proof that ``token(of:)`` has read, with an ES256 key. Otherwise as ``init(verifying:of:with:at:)``.
     public init(
         verifying token: UnverifiedJWS, of request: Request, with key: VerificationKey, at now: Timestamp
     ) throws(JOSEError) {

@@ -3,18 +3,19 @@ import PersonalInformation
 import UAF
 import _Primitives
 
-/// What a person signs who takes an invitation into their identity: whose invitation it is, and to what.
+/// The text that a person signs to take an invitation into their identity. The text names the inviting party and the
+/// place of the invitation.
 ///
-/// Everything in it comes from whoever invited. Each part is one line under a name of its own, so that none can pass for
-/// another, and all of it is within the length that a phone takes: an address is cut in its middle, as its host says most at
-/// its end, and a name at its end.
+/// The inviting party provides every part of the text. Each part has one line with a title, so no part can pass for
+/// another part. The whole text keeps to the length that a phone accepts. A long address is cut in the middle, because
+/// the end of a host says most. A long name is cut at the end.
 public struct MergeAgreement: Sendable {
-    /// In the one spelling that is signed.
+    /// The text, in the single spelling that is signed.
     public let text: TransactionText
 
     private static let headline = "Your identity takes this invitation:"
 
-    /// Describes an invitation by the names that people know. Throws `TransactionTextError`.
+    /// Creates the agreement of an invitation from names that people know. Throws `TransactionTextError`.
     public init(
         address: String, organisation: String?, place: (service: String, role: String)?
     ) throws(TransactionTextError) {
@@ -26,7 +27,7 @@ public struct MergeAgreement: Sendable {
         var room = TransactionText.maximumLength - titles.unicodeScalars.count
         rows[0].value = Self.shortened(rows[0].value, to: room / 2)
         room -= rows[0].value.unicodeScalars.count
-        // Whatever a short name leaves is the longer ones'.
+        // Longer names use the room that shorter names leave free.
         let names = rows.indices.dropFirst().sorted {
             rows[$0].value.unicodeScalars.count < rows[$1].value.unicodeScalars.count
         }
@@ -41,7 +42,7 @@ public struct MergeAgreement: Sendable {
         ([Self.headline] + rows.map { "\($0.title): \($0.value)" }).joined(separator: "\n")
     }
 
-    /// One line that can be shown, in its normal form: that can be longer than what it is made of.
+    /// Returns one line that can be shown, in its normal form. The normal form can be longer than the text.
     private static func line(_ text: String, _ longest: Int) -> String {
         DisplayText.line(text, maximumLength: longest).precomposedStringWithCanonicalMapping
     }
@@ -54,12 +55,12 @@ public struct MergeAgreement: Sendable {
     }
 }
 
-/// What a person signs who has the finger or face of their device replaced.
+/// The text that a person signs to replace the finger or face of their device.
 public struct ReplacementAgreement: Sendable {
-    /// In the one spelling that is signed.
+    /// The text, in the single spelling that is signed.
     public let text: TransactionText
 
-    /// The same for everybody. Throws `TransactionTextError`.
+    /// Creates the agreement, with the same text for every person. Throws `TransactionTextError`.
     public init() throws(TransactionTextError) {
         self.text = try TransactionText(
             normalizing: """

@@ -8,7 +8,7 @@ public import _Primitives
     import Foundation
 #endif
 
-/// A PIN that is asked of a PIN service, which learns nothing of it: the scheme `pin/2` (``PinScheme``).
+/// A question about a PIN to a PIN service, which learns nothing about the PIN: the scheme `pin/2` (``PinScheme``).
 ///
 ///     stretched = scrypt(PIN, device secret)                                      as in pin/1
 ///     blinded   = Blind(stretched), 49 bytes                 phone → server → PIN service
@@ -16,31 +16,32 @@ public import _Primitives
 ///     y         = Finalize(stretched, evaluated), 48 bytes
 ///     scalar    = HKDF-SHA256(stretched ‖ y, info ‖ counter)                      as in pin/1, info of "pin/2"
 ///
-/// Blind, Finalize and the evaluation are those of RFC 9497 in its verifiable mode with P384-SHA384. Whoever reads the
-/// traffic has two points that say nothing of the PIN; whoever answers with another key is found out by the proof.
-// Safe to share: nothing in it changes after it was made, and what the library blinds is a value without anything to be
-// shared. The library only does not say so.
+/// Blind, Finalize and the evaluation are the functions of RFC 9497 in its verifiable mode with P384-SHA384. A reader
+/// of the traffic sees two points that say nothing about the PIN. The proof reveals an answer with another key.
+// Safe to share: nothing changes after the initializer, and the library's blinded input is a plain value. The library
+// only does not declare the type sendable.
 public struct PinQuestion: @unchecked Sendable {
-    /// The bytes of a blinded PIN, a compressed point of P-384.
+    /// The number of bytes of a blinded PIN, a compressed point of P-384.
     public static let blindedBytes = 49
-    /// The bytes of an evaluation: a point, and the proof that the key is the one that it should be.
+    /// The number of bytes of an evaluation: a point, and the proof that the service used the right key.
     public static let evaluatedBytes = 145
-    /// The bytes of a service's public key, a compressed point of P-384.
+    /// The number of bytes of a service's public key, a compressed point of P-384.
     public static let serviceKeyBytes = 49
 
-    /// What is sent. It is random, whatever the PIN is.
+    /// The blinded PIN, for the PIN service. The bytes are random for every PIN.
     public let blinded: [UInt8]
     private let input: P384._VOPRF.BlindedInput
     private let stretched: SymmetricKey
     private let serviceKey: P384._VOPRF.PublicKey
     private let context: PinScheme.Context
 
-    /// Asks about a PIN. It takes the time and the memory that `parameters` name, and half a millisecond.
+    /// Creates a question about a PIN. The call takes the time and the memory of `parameters`, and half a millisecond
+    /// more.
     ///
-    /// - Parameter serviceKey: The public key that the service has for the activation.
+    /// - Parameter serviceKey: The service's public key for the activation.
     ///
-    /// Throws ``PinSchemeError``: `invalidInput` as ``PinScheme/key(pin:deviceSecret:parameters:context:)``, also for another
-    /// scheme than `pin/2`; `malformed` where the key is none.
+    /// Throws ``PinSchemeError``: `invalidInput` as ``PinScheme/key(pin:deviceSecret:parameters:context:)``, also for
+    /// another scheme than `pin/2`; `malformed` if `serviceKey` is not a public key.
     public init(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
         serviceKey: [UInt8]
@@ -59,9 +60,9 @@ public struct PinQuestion: @unchecked Sendable {
         self.context = context
     }
 
-    /// The PIN's key, by what the service has answered. It is not to be kept, and neither is its public half.
+    /// Returns the PIN's key from the service's answer. Do not store the key, nor its public half.
     ///
-    /// Throws ``PinSchemeError``: `notProven` where the answer is no evaluation of ``blinded`` by the service's key.
+    /// Throws ``PinSchemeError``: `notProven` if the answer is not an evaluation of ``blinded`` by the service's key.
     public func key(evaluated: [UInt8]) throws(PinSchemeError) -> P256.Signing.PrivateKey {
         let output: Data
         do {
@@ -74,10 +75,10 @@ public struct PinQuestion: @unchecked Sendable {
         return try PinScheme.pin2.key(of: both, self.context)
     }
 
-    /// Throws ``PinSchemeError`` `malformed` for what is no public key of a PIN service.
+    /// Checks the public key of a PIN service. Throws ``PinSchemeError`` `malformed` for other bytes.
     public static func check(serviceKey: [UInt8]) throws(PinSchemeError) { _ = try self.key(serviceKey) }
 
-    /// Whether bytes are what a phone may have blinded: a point of P-384.
+    /// Returns `true` if the bytes can be a blinded PIN: a point of P-384.
     public static func isBlinded(_ bytes: [UInt8]) -> Bool {
         bytes.count == Self.blindedBytes
             && (try? P384._VOPRF.BlindedElement(oprfRepresentation: Data(bytes))) != nil
@@ -91,18 +92,20 @@ public struct PinQuestion: @unchecked Sendable {
     }
 }
 
-/// The key by which a PIN service evaluates what phones have blinded, for one activation.
+/// The key of a PIN service for one activation. The service evaluates the blinded PINs of phones with this key.
 ///
 ///     key = HKDF-SHA384(master, salt: none, info: "countersign pin-service/1" ‖ 0 ‖ activation, 48 bytes)   (RFC 5869)
-// Safe to share: the key is a value that nothing changes. The library only does not say so.
+// Safe to share: the key is a value that nothing changes. The library only does not declare the type sendable.
 public struct PinServiceKey: @unchecked Sendable {
-    /// The bytes of a service's master secret.
+    /// The number of bytes of a service's master secret.
     public static let masterBytes = 48
 
     private let key: P384._VOPRF.PrivateKey
 
-    /// The key of an activation. Throws ``PinSchemeError`` `invalidInput` for another length of the master secret or of the
-    /// activation's name, which has 1 to 64 bytes; and, with a probability of 2⁻¹⁸⁹, `unavailable`.
+    /// Derives the key of an activation.
+    ///
+    /// Throws ``PinSchemeError`` `invalidInput` for another length of the master secret, or for an activation's name
+    /// outside 1 to 64 bytes. Throws `unavailable` with a probability of 2⁻¹⁸⁹.
     public init(master: SecretBytes, activation: String) throws(PinSchemeError) {
         guard master.count == Self.masterBytes, (1...64).contains(activation.utf8.count) else {
             throw PinSchemeError(.invalidInput)
@@ -120,12 +123,12 @@ public struct PinServiceKey: @unchecked Sendable {
         }
     }
 
-    /// What phones hold evaluations against: a compressed point, ``PinQuestion/serviceKeyBytes``.
+    /// The public key with which phones check evaluations: a compressed point, ``PinQuestion/serviceKeyBytes``.
     public var publicKey: [UInt8] { Array(self.key.publicKey.compressedRepresentation) }
 
-    /// Evaluates what a phone has blinded, and proves by which key. It takes 2 ms.
+    /// Evaluates a phone's blinded PIN, and proves the use of this key. The evaluation takes 2 ms.
     ///
-    /// Throws ``PinSchemeError`` `malformed` for what is no point of P-384.
+    /// Throws ``PinSchemeError`` `malformed` for bytes that are not a point of P-384.
     public func evaluate(_ blinded: [UInt8]) throws(PinSchemeError) -> [UInt8] {
         guard blinded.count == PinQuestion.blindedBytes else { throw PinSchemeError(.malformed, "blinded") }
         do {

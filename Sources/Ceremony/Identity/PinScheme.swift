@@ -2,38 +2,38 @@ public import Crypto
 import CryptoExtras
 public import _Primitives
 
-/// How a PIN that only the server can judge becomes a key: the factor `pin` of identity ceremonies.
+/// The ways to make a key from a PIN that only the server can judge: the factor `pin` of identity ceremonies.
 ///
 /// In `pin/1` the private key is a function of the PIN and of the device secret, 32 random bytes that never leave the
-/// phone. Every PIN gives a key, so nothing on the phone tells a right PIN from a wrong one; and without the device
-/// secret nobody can try PINs against what the server has.
+/// phone. Every PIN gives a key, so nothing on the phone distinguishes a right PIN from a wrong PIN. Without the device
+/// secret, nobody can try PINs against the server's data.
 ///
 ///     stretched = scrypt(password: PIN, salt: device secret, N, r, p, 32 bytes)          (RFC 7914)
 ///     scalar    = HKDF-SHA256(stretched, salt: none, info ‖ counter, 32 bytes)           (RFC 5869)
 ///     info      = "countersign pin/1" ‖ 0 ‖ len16(server) ‖ server ‖ len16(activation) ‖ activation ‖ version32
 ///
-/// The counter is one byte; it begins with 0 and goes on until the scalar, big-endian, is in [1, n−1] of P-256. That the
-/// first is not has a probability of about 2⁻³².
+/// The counter is one byte. It begins with 0 and goes on until the scalar, big-endian, is in [1, n−1] of P-256. The
+/// first scalar is outside this range with a probability of about 2⁻³².
 ///
-/// In `pin/2` a third secret takes part, which a service beside the server has for each activation and gives to nobody: see
-/// ``PinQuestion``. Whoever has the phone's storage, the server's database and the server's keys still has to ask that
-/// service about every PIN.
+/// In `pin/2` a third secret takes part. A service beside the server has this secret for each activation and gives the
+/// secret to nobody: see ``PinQuestion``. An attacker with the phone's storage, the server's database and the server's
+/// keys still has to ask this service about every PIN.
 public enum PinScheme: String, Hashable, Sendable, CaseIterable {
-    /// scrypt, HKDF and P-256.
+    /// scrypt, HKDF and P-256, on the phone alone.
     case pin1 = "pin/1"
-    /// The same with an evaluation by the PIN service between them (RFC 9497, P384-SHA384, verifiable).
+    /// The same, with an evaluation by the PIN service between scrypt and HKDF (RFC 9497, P384-SHA384, verifiable).
     case pin2 = "pin/2"
 
-    /// What the key is bound to, so that one PIN and one device secret give other keys elsewhere.
+    /// The context that the key is bound to. The same PIN and device secret give another key in another context.
     public struct Context: Hashable, Sendable {
         /// The server's origin, 1 to 512 bytes.
         public var server: String
         /// The activation at the server, 1 to 64 bytes.
         public var activation: String
-        /// Which PIN of this activation it is: each change counts one up.
+        /// The number of the PIN of this activation. Each change adds one.
         public var version: UInt32
 
-        /// Describes what the key is bound to. The limits are checked where a key is made.
+        /// Creates a context. A function that makes a key checks the limits.
         public init(server: String, activation: String, version: UInt32) {
             self.server = server
             self.activation = activation
@@ -41,17 +41,18 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The bytes of a device secret.
+    /// The number of bytes of a device secret.
     public static let deviceSecretBytes = 32
-    /// The most bytes of a PIN. Which PINs a person may choose is another matter.
+    /// The most bytes of a PIN. Other rules decide which PINs a person may choose.
     public static let maximumPinBytes = 128
 
-    /// The key of a PIN in `pin/1`. It is not to be kept, and neither is its public half: both tell whether a PIN is right.
+    /// Returns the key of a PIN in `pin/1`. Do not store the key, nor its public half: each of them reveals if a PIN is
+    /// right.
     ///
-    /// It takes the time and the memory that `parameters` name: by default 60 ms and 32 MiB.
+    /// The call takes the time and the memory of `parameters`: by default 60 ms and 32 MiB.
     ///
-    /// Throws ``PinSchemeError`` `invalidInput` for a PIN, a device secret or a context outside the limits above, and
-    /// `unsupported` for a scheme in which nobody makes the key alone.
+    /// Throws ``PinSchemeError`` `invalidInput` for a PIN, a device secret or a context outside the limits above.
+    /// Throws `unsupported` for a scheme in which the phone cannot make the key alone.
     public func key(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> P256.Signing.PrivateKey {
@@ -61,7 +62,7 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
         return try self.key(of: stretched, context)
     }
 
-    /// What scrypt makes of a PIN and a device secret, for a context within the limits.
+    /// Returns the result of scrypt for a PIN and a device secret, if the context is within the limits.
     func stretched(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> SymmetricKey {
@@ -78,12 +79,12 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
                 }
             }
         } catch {
-            // Within the bounds it fails only where there is no memory.
+            // Within the bounds, scrypt fails only for lack of memory.
             throw PinSchemeError(.unavailable)
         }
     }
 
-    /// The key that a secret gives, bound to a context.
+    /// Returns the key that a secret gives, bound to a context.
     func key(of secret: SymmetricKey, _ context: Context) throws(PinSchemeError) -> P256.Signing.PrivateKey {
         let info = self.info(context)
         return try Self.firstKey { counter in
@@ -101,8 +102,9 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
             + version
     }
 
-    /// The key of the first candidate that is a scalar of P-256. The candidates are a parameter because no input is known
-    /// whose first is not.
+    /// Returns the key of the first candidate that is a scalar of P-256.
+    ///
+    /// The candidates are a parameter for tests, because no input is known whose first candidate is not a scalar.
     package static func firstKey(_ candidate: (UInt8) -> SecretBytes) throws(PinSchemeError) -> P256.Signing.PrivateKey
     {
         for counter in UInt8.min...UInt8.max {
@@ -119,7 +121,7 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
         0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
     ]
 
-    /// Whether the number is in [1, n−1], in a time that does not depend on it.
+    /// Returns `true` if the number is in [1, n−1], in a time that does not depend on the number.
     private static func isScalar(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count == self.order.count else { return false }
         var borrow: Int16 = 0
@@ -128,27 +130,29 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
             bits |= bytes[index]
             borrow = (Int16(bytes[index]) - Int16(self.order[index]) - borrow) >> 8 & 1
         }
-        // A borrow is left where the number is smaller than n.
+        // A borrow remains if the number is smaller than n.
         return borrow == 1 && bits != 0
     }
 }
 
-/// What a try of a PIN costs, as it is written down at the enrolment and in every key handle. Whoever reads it refuses
-/// what is cheaper than this product makes it, and what a phone cannot do.
+/// The cost of one PIN attempt. The enrolment and every key handle record these numbers.
+///
+/// A reader refuses numbers cheaper than this product's own numbers, and numbers beyond the abilities of a phone.
 public struct PinParameters: Hashable, Sendable {
     /// The scheme.
     public let scheme: PinScheme
     /// The cost `N` of scrypt, a power of two from 2¹⁵ to 2¹⁸.
     public let rounds: Int
-    /// The block size `r`, from 8 to 16. With `rounds` it makes 256 MiB at most.
+    /// The block size `r`, from 8 to 16. `rounds` and `blockSize` together take 256 MiB at most.
     public let blockSize: Int
     /// The parallelism `p`, from 1 to 4.
     public let parallelism: Int
 
-    /// The most memory of a try.
+    /// The most memory of an attempt, in bytes.
     private static let maximumMemory = 256 << 20
 
-    /// By default 32 MiB and about 60 ms a try. Throws ``PinSchemeError`` `unsupported` for numbers outside the bounds.
+    /// Creates parameters, by default with 32 MiB and about 60 ms for an attempt. Throws ``PinSchemeError``
+    /// `unsupported` for numbers outside the bounds.
     public init(scheme: PinScheme = .pin1, rounds: Int = 1 << 15, blockSize: Int = 8, parallelism: Int = 1)
         throws(PinSchemeError)
     {
@@ -161,7 +165,7 @@ public struct PinParameters: Hashable, Sendable {
         self.parallelism = parallelism
     }
 
-    /// Reads what ``json`` writes, and nothing beside it.
+    /// Creates parameters from the form of ``json``, without further members.
     ///
     /// Throws ``PinSchemeError``: `unsupported` for another scheme or other bounds, `malformed` for anything else.
     public init(json object: JSONObject) throws(PinSchemeError) {
@@ -190,31 +194,33 @@ public struct PinParameters: Hashable, Sendable {
     }
 }
 
-/// Why no key was made. Two are equal when their codes are. Never that a PIN is wrong: that only the server can tell.
+/// The reason why no key was made. Two errors are equal if their codes are equal.
+///
+/// No code means a wrong PIN, because only the server can judge a PIN.
 public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, unsupported, invalidInput, unavailable, notProven }
         private let base: Base
-        /// Not the parameters of a scheme.
+        /// The object is not the parameters of a scheme.
         public static let malformed = Self(base: .malformed)
-        /// A scheme that is not known here, or one that is too cheap or too dear.
+        /// The scheme is unknown here, or its parameters are too cheap or too expensive.
         public static let unsupported = Self(base: .unsupported)
-        /// An empty PIN, or something that is too long or too short to be what it should be. A mistake in the program.
+        /// The PIN is empty, or an input has the wrong length. The program has a mistake.
         public static let invalidInput = Self(base: .invalidInput)
-        /// There is not the memory that it takes. It can be tried again.
+        /// Not enough memory is free. A later attempt can succeed.
         public static let unavailable = Self(base: .unavailable)
-        /// What came back is no evaluation by the key that it has to be of: somebody else's, or none.
+        /// The answer is not an evaluation by the expected key: an evaluation by another key, or no evaluation.
         public static let notProven = Self(base: .notProven)
         public var description: String { self.base.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: numbers of a scheme, never an input.
+    /// A text for the log: numbers of a scheme, never an input.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no secret.
+    /// Creates an error with the code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

@@ -3,104 +3,107 @@ public import PersonalInformation
 public import UAF
 public import _Primitives
 
-/// What a person agrees to in an identity ceremony: who asks, for which role, which of their data go there, and the text
-/// beside it. What is shown is what is signed: the factors sign ``challenge``, which is the hash of this document.
+/// The document that a person agrees to in an identity ceremony.
 ///
-/// It has one spelling, a JSON object whose members stand in this order:
+/// The document names the service, the role, the person's data for the service, and an optional text. A phone shows
+/// exactly the content that it signs: the factors sign ``challenge``, the hash of this document.
+///
+/// The document has a single spelling, a JSON object with its members in this order:
 ///
 ///     {"version":"1","purpose":"userLogin","server":"https://id.example","session":"…","activation":"…",
 ///      "service":{"name":"Health Portal","origin":"https://health.example"},"role":{"id":"…","name":"Patient"},
 ///      "attributes":[{"name":"givenName","supplied":"…"},{"name":"email","alias":{"id":"…","text":"Private"}}],
 ///      "text":"…","expires":1800000000,"nonce":"…"}
 ///
-/// `text` may be missing. Attributes stand in the order of ``PersonalAttribute``. The server makes it and sends its bytes;
-/// a phone reads those bytes, refuses any other spelling, shows what they say, and makes the challenge of them itself.
+/// `text` may be missing. Attributes have the order of ``PersonalAttribute``. The server makes the document and sends
+/// its bytes. A phone reads the bytes, refuses any other spelling, shows the content, and computes the challenge
+/// itself.
 public struct SessionDocument: Hashable, Sendable {
-    /// What the authentication is for. A signature for one purpose is none for another.
+    /// The purpose of the authentication. A signature for one purpose does not count for another purpose.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
-        /// A browser elsewhere is signed in.
+        /// Signs in a browser on another device.
         case userLogin
-        /// This app is signed in.
+        /// Signs in this app.
         case serviceLogin
-        /// A factor is added.
+        /// Adds a factor.
         case addFactor
-        /// The PIN is changed.
+        /// Changes the PIN.
         case changePin
-        /// A further device is given an activation.
+        /// Gives a further device an activation.
         case newActivation
-        /// The account is deleted.
+        /// Deletes the account.
         case delete
-        /// An invitation's account goes into this one.
+        /// Moves an invitation's account into this account.
         case merge
     }
 
-    /// Who asks.
+    /// The service that asks.
     public struct Service: Hashable, Sendable {
-        /// The name, to be shown.
+        /// The name, for display.
         public var name: String
-        /// The web origin, to be shown (``DisplayText/origin(_:)``).
+        /// The web origin, for display (``DisplayText/origin(_:)``).
         public var origin: String
 
-        /// Describes who asks.
+        /// Creates a service.
         public init(name: String, origin: String) {
             self.name = name
             self.origin = origin
         }
     }
 
-    /// As what the person comes.
+    /// The role in which the person uses the service.
     public struct Role: Hashable, Sendable {
-        /// The server's name for it.
+        /// The server's identifier of the role.
         public var id: String
-        /// The name, to be shown.
+        /// The name, for display.
         public var name: String
 
-        /// Describes a role.
+        /// Creates a role.
         public init(id: String, name: String) {
             self.id = id
             self.name = name
         }
     }
 
-    /// What the service gets of an attribute.
+    /// The source of an attribute's value for the service.
     public enum AttributeSource: Hashable, Sendable {
-        /// The account's value that goes by this word; the value itself is in no message to a phone.
+        /// A value of the account, with the alias of the value. No message to a phone contains the value itself.
         case alias(id: String, text: String)
-        /// The value that the person typed, which this is the digest of.
+        /// A value that the person typed. The document contains the digest of the value.
         case supplied(SuppliedValueDigest)
     }
 
-    /// What the authentication is for.
+    /// The purpose of the authentication.
     public let purpose: Purpose
     /// The server's own origin.
     public let server: String
-    /// The ceremony.
+    /// The session of the ceremony.
     public let session: String
-    /// The activation whose factors are to sign.
+    /// The activation whose factors have to sign.
     public let activation: String
-    /// Who asks.
+    /// The service that asks.
     public let service: Service
-    /// As what the person comes.
+    /// The role in which the person uses the service.
     public let role: Role
-    /// Which data go to the service.
+    /// The attributes that the service receives, with their sources.
     public let attributes: [PersonalAttribute: AttributeSource]
-    /// What else the person agrees to.
+    /// A further text that the person agrees to.
     public let text: TransactionText?
-    /// Until when an answer counts, in whole seconds.
+    /// The end of the time in which an answer counts, in whole seconds.
     public let expiresAt: Timestamp
-    /// 32 random bytes, other ones for every try.
+    /// 32 random bytes, new for every attempt.
     public let nonce: [UInt8]
-    /// The one spelling: what is sent, shown from and hashed.
+    /// The bytes of the single spelling, which are sent, shown and hashed.
     public let bytes: [UInt8]
 
-    /// The version that this product writes and reads.
+    /// The version of the document that this product writes and reads.
     public static let version = "1"
     /// The most bytes of a document.
     public static let maximumBytes = 16 * 1024
     /// The most characters (Unicode scalars) of a name that is shown.
     public static let maximumNameLength = 128
 
-    /// Makes a document with a fresh nonce. Names come into Normalization Form C.
+    /// Creates a document with a fresh nonce. Names come into Normalization Form C.
     ///
     /// Throws ``SessionDocumentError``: `invalidValue` for a name or an identifier outside the limits, `tooLarge`.
     public init(
@@ -149,7 +152,7 @@ public struct SessionDocument: Hashable, Sendable {
         }
     }
 
-    /// The same document for another try: with a fresh nonce, and answers that count until `expiresAt`.
+    /// Returns the same document for another attempt: with a fresh nonce and the new expiry `expiresAt`.
     ///
     /// Throws ``SessionDocumentError`` `invalidValue` for a moment before 1970 or after the year 9999.
     public func renewed(expiresAt: Timestamp, random: RandomSource) throws(SessionDocumentError) -> Self {
@@ -159,7 +162,8 @@ public struct SessionDocument: Hashable, Sendable {
             random: random)
     }
 
-    /// Whether this is a document of before, for another try: then a person who has seen that one need not see it again.
+    /// Returns `true` if this document is the earlier document for another attempt. A person who saw the earlier
+    /// document need not see this document again.
     public func isRenewal(of earlier: Self) -> Bool {
         guard self.nonce != earlier.nonce else { return false }
         func bytes(_ document: Self) -> [UInt8] {
@@ -178,10 +182,10 @@ public struct SessionDocument: Hashable, Sendable {
 // MARK: - The challenge
 
 extension SessionDocument {
-    /// What all factors sign: the hash of ``bytes``.
+    /// The challenge that all factors sign: the hash of ``bytes``.
     public var challenge: Challenge { Self.challenge(of: self.bytes) }
 
-    /// SHA-256 of a label, a zero byte and the document.
+    /// Returns the SHA-256 of a label, a zero byte and the document.
     public static func challenge(of bytes: some Collection<UInt8>) -> Challenge {
         var hash = SHA256()
         hash.update(data: Array("countersign session document/1".utf8) + [0])
@@ -189,10 +193,10 @@ extension SessionDocument {
         return Challenge(hash: hash.finalize())
     }
 
-    /// Whether the document is about the answers that the person gave, all of them and no others: the aliases that were
-    /// chosen, and digests of the values that were typed.
+    /// Returns `true` if the document contains exactly the person's answers: the chosen aliases, and digests of the
+    /// typed values.
     ///
-    /// - Parameter salts: What the server sent beside the document, for each value that was typed.
+    /// - Parameter salts: The salts that the server sent beside the document, for each typed value.
     public func confirms(
         _ answers: [PersonalAttribute: AttributeAnswer], salts: [PersonalAttribute: SuppliedValueSalt]
     ) -> Bool {
@@ -213,16 +217,16 @@ extension SessionDocument {
 extension SessionDocument {
     private static let limits = JSONLimits(bytes: Self.maximumBytes, depth: 5, values: 256)
 
-    /// Reads what a server sent, for a phone: the bytes have to be the one spelling of a document whose hash is the
-    /// challenge of the request beside it.
+    /// Reads a server's document, for a phone. The bytes must be the single spelling of a document, and their hash must
+    /// be the challenge of the request beside the document.
     ///
-    /// Throws ``SessionDocumentError``: `wrongChallenge`, and those of ``init(parsing:)``.
+    /// Throws ``SessionDocumentError``: `wrongChallenge`, and the errors of ``init(parsing:)``.
     public init(received bytes: some Collection<UInt8>, challenge: Challenge) throws(SessionDocumentError) {
         guard Self.challenge(of: bytes).matches(challenge) else { throw SessionDocumentError(.wrongChallenge) }
         try self.init(parsing: bytes)
     }
 
-    /// Reads the one spelling.
+    /// Reads a document in its single spelling.
     ///
     /// Throws ``SessionDocumentError``: `malformed`, `unsupportedVersion`, `invalidValue`, `tooLarge`, `notNormal`.
     public init(parsing bytes: some Collection<UInt8>) throws(SessionDocumentError) {
@@ -242,8 +246,8 @@ extension SessionDocument {
         guard self.bytes.elementsEqual(bytes) else { throw SessionDocumentError(.notNormal) }
     }
 
-    /// Who asks, and as what the person comes, in a document that its server has made and kept: that it is the one spelling
-    /// was seen when it was made.
+    /// Returns the service and the role of a document that its server has made and stored. The server checked the
+    /// spelling when it made the document.
     ///
     /// Throws ``SessionDocumentError`` `malformed`.
     public static func parties(ofKept bytes: [UInt8]) throws(SessionDocumentError) -> (service: Service, role: Role) {
@@ -346,7 +350,7 @@ extension SessionDocument {
 
     // MARK: Limits of what stands in it
 
-    /// One line that a person is shown.
+    /// Returns a name as one line for display.
     private static func name(_ text: String, _ place: String) throws(SessionDocumentError) -> String {
         do throws(TransactionTextError) {
             let name = try TransactionText(normalizing: text, maximumLength: Self.maximumNameLength).text
@@ -381,36 +385,38 @@ extension SessionDocument {
     }
 }
 
-/// Why a document cannot be made, read or signed. Two are equal when their codes are.
+/// The reason why a document cannot be made, read or signed. Two errors are equal if their codes are equal.
 public struct SessionDocumentError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose. To an app all but `unsupportedVersion` are one: the server's message
-    /// cannot be trusted.
+    /// The kind of error, for code that has to choose.
+    ///
+    /// For an app, all kinds but `unsupportedVersion` mean the same: the server's message cannot be trusted.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case malformed, unsupportedVersion, invalidValue, tooLarge, notNormal, wrongChallenge
         }
         private let base: Base
-        /// Not JSON, or a member is missing or of another type.
+        /// The bytes are not JSON, or a member is missing or of another type.
         public static let malformed = Self(base: .malformed)
-        /// A document of another version of the product.
+        /// The document belongs to another version of the product.
         public static let unsupportedVersion = Self(base: .unsupportedVersion)
-        /// A member outside its limits, a purpose or an attribute that is not known, or a text that cannot be shown.
+        /// A member is outside its limits, a purpose or an attribute is unknown, or a text cannot be shown.
         public static let invalidValue = Self(base: .invalidValue)
-        /// More bytes than a document has.
+        /// The document has too many bytes.
         public static let tooLarge = Self(base: .tooLarge)
-        /// Another spelling than the one, which a phone does not rewrite.
+        /// The document is not in its single spelling, and a phone does not rewrite a document.
         public static let notNormal = Self(base: .notNormal)
-        /// The request beside it has another challenge: what is shown would not be what is signed.
+        /// The request beside the document has another challenge. The person would see another content than the factors
+        /// sign.
         public static let wrongChallenge = Self(base: .wrongChallenge)
         public var description: String { self.base.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: a member's name or a length, never a value.
+    /// A text for the log: a member's name or a length, never a value.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no value of the document.
+    /// Creates an error with the code; `reason` must hold no value of the document.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

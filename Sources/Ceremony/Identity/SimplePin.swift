@@ -1,8 +1,9 @@
-/// The PINs that are guessed first: by whoever finds a phone, or a code with a PIN.
+/// The PINs that a finder of a phone, or of a code with a PIN, guesses first.
 ///
-/// Phones judge by it what their person chooses there, and a server what is chosen on its pages and by its operators.
+/// Phones check the PIN that a person chooses on the phone. A server checks the PINs that people choose on its pages
+/// and that operators choose.
 public enum SimplePin {
-    /// Whether a PIN is a pattern that repeats, a row of neighbours, or a date.
+    /// Returns `true` if a PIN is a repeating pattern, a row of neighbours, or a date.
     ///
     /// - Parameter pin: Digits, in ASCII.
     public static func isSimple(_ pin: some Sequence<UInt8>) -> Bool {
@@ -10,21 +11,22 @@ public enum SimplePin {
         return self.repeats(digits) || self.isRow(digits) || self.isDate(digits)
     }
 
-    /// Some digits again and again, the last time perhaps not all of them: 111111, 121212, 12312, 12341234.
+    /// Returns `true` if the digits repeat a pattern, the last time perhaps in part: 111111, 121212, 12312, 12341234.
     private static func repeats(_ digits: [Int]) -> Bool {
         (1...max(3, digits.count / 2)).contains { length in
             digits.count > length && digits.indices.allSatisfy { digits[$0] == digits[$0 % length] }
         }
     }
 
-    /// Each digit one more, or one less, than the one before, with 0 after 9.
+    /// Returns `true` if each digit is one more, or one less, than the digit before, with 0 after 9.
     private static func isRow(_ digits: [Int]) -> Bool {
         [1, 9].contains { step in
             zip(digits, digits.dropFirst()).allSatisfy { ($0 + step) % 10 == $1 }
         }
     }
 
-    /// A day of a life: DDMMYY, MMDDYY and YYMMDD, or the same with years of four digits from 1900 to 2099.
+    /// Returns `true` for the date of a day: DDMMYY, MMDDYY and YYMMDD, or the same with years of four digits from 1900
+    /// to 2099.
     private static func isDate(_ digits: [Int]) -> Bool {
         func number(_ range: Range<Int>) -> Int { digits[range].reduce(0) { $0 * 10 + $1 } }
         func isDay(_ month: Int, _ day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A payment that a person is asked to agree to: typed fields that have one spelling, which is the text that is shown
-/// and signed.
+/// A payment that a person is asked to agree to. The typed fields have a single spelling, the text that is shown and
+/// signed.
 ///
-/// One field a line, in this order, each but the first with a label, a colon and a space:
+/// Each field takes one line, in this order. Every line but the first has a label, a colon and a space:
 ///
 ///     Payment
 ///     Amount: EUR 120.00
@@ -12,33 +12,34 @@ import Foundation
 ///     Reference: Garden fence
 ///     Date: 2026-12-01
 ///
-/// `Account` stands in the place of `IBAN` for a number of another kind; the last two lines may be missing. No value
-/// holds a line feed, so no value can pass for a line of its own.
+/// `Account` replaces `IBAN` for a number of another kind. The last two lines are optional. No value holds a line feed,
+/// so no value can pass for a further line.
 ///
-/// ``init(amount:currency:payee:account:reference:executionDate:)`` brings values into their one spelling, for the
-/// server; ``init(recognizing:)`` takes that spelling and no other, for the phone.
+/// ``init(amount:currency:payee:account:reference:executionDate:)`` brings values into the single spelling, for the
+/// server. ``init(recognizing:)`` accepts only this spelling, for the phone.
 public struct Payment: Hashable, Sendable, CustomStringConvertible {
-    /// How much, in which currency.
+    /// The amount, with its currency.
     public let amount: PaymentAmount
-    /// Whom the money is for: 1 to 70 characters (Unicode scalars), as in ISO 20022.
+    /// The name of the payee: 1 to 70 characters (Unicode scalars), as in ISO 20022.
     public let payee: String
-    /// Where the money goes.
+    /// The account that receives the money.
     public let account: PaymentAccount
-    /// What the payee is told: 1 to 70 characters.
+    /// The reference for the payee: 1 to 70 characters.
     public let reference: String?
-    /// When the money leaves; `nil` for at once.
+    /// The day on which the money leaves; `nil` for an immediate payment.
     public let executionDate: PaymentDate?
     /// The lines of all fields, in Normalization Form C.
     public let text: TransactionText
 
-    /// The most characters of a payee's name and of a reference. All lines together keep to
-    /// ``TransactionText/maximumLength``.
+    /// The most characters of a payee's name and of a reference. The lines together also have at most
+    /// ``TransactionText/maximumLength`` characters.
     public static let maximumNameLength = 70
 
-    /// A payment of values that a relying party sent.
+    /// Creates a payment from the values of a relying party.
     ///
-    /// Names come into Normalization Form C, with one space between words and none around them. Throws
-    /// ``PaymentError``: the code of the field that is not acceptable, or `tooLong` for all together.
+    /// Names come into Normalization Form C, with one space between words and no space around the name. Throws
+    /// ``PaymentError``: the code of the field that is not acceptable, or `tooLong` if all fields together are too
+    /// long.
     public init(
         amount: String, currency: String, payee: String, account: PaymentAccount, reference: String? = nil,
         executionDate: String? = nil, maximumLength: Int = TransactionText.maximumLength
@@ -63,22 +64,23 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The fields as they stand in the text, in its order: what a screen shows as a table.
+    /// The fields of the text, in its order, for a table on a screen.
     public var fields: [(label: String, value: String)] {
-        // By scalars: a mark at the beginning of a value makes one character with the space behind the label.
+        // The text is split by scalars: a mark at the beginning of a value makes one character with the space after the
+        // label.
         self.text.text.unicodeScalars.split(separator: "\n").dropFirst().map { line in
             let label = line.prefix { $0 != ":" }
             return (String(label), String(line.dropFirst(label.count + Self.separator.unicodeScalars.count)))
         }
     }
 
-    /// No value: who pays whom is theirs.
+    /// The length alone: payer, payee and amount are private.
     public var description: String { "Payment(\(self.text))" }
 
     // MARK: - The grammar
 
     static let title = "Payment"
-    /// What stands between a label and its value.
+    /// The separator between a label and its value.
     private static let separator = ": "
 
     private enum Label: String {
@@ -90,11 +92,11 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         case executionDate = "Date"
     }
 
-    /// The payment that a text spells; `nil` for a text that does not say that it is one.
+    /// Creates the payment that a text spells; `nil` if the text does not claim to be a payment.
     ///
-    /// A text claims to be a payment when the letters of its first line that is not empty spell the title, whatever
-    /// their case, width and surroundings. Such a text is a payment in its one spelling or nothing: throws
-    /// ``PaymentError`` `missingField`, `unknownLine`, `notNormal`, and those of
+    /// A text claims to be a payment if the letters of its first line with visible content spell the title, in any case
+    /// and width and among any other characters. A text with this claim must be a payment in its single spelling.
+    /// Throws ``PaymentError`` `missingField`, `unknownLine`, `notNormal`, and the errors of
     /// ``init(amount:currency:payee:account:reference:executionDate:maximumLength:)``.
     public init?(recognizing text: TransactionText, maximumLength: Int = TransactionText.maximumLength)
         throws(PaymentError)
@@ -117,23 +119,24 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         try self.init(
             amount: String(amount[amount.index(after: space)...]), currency: String(amount[..<space]), payee: payee,
             account: account, reference: reference, executionDate: date, maximumLength: maximumLength)
-        // What was read must be what would be written: then every payment has one spelling.
+        // The text must equal the text that this type would write, so every payment has one spelling.
         guard self.text == text else { throw PaymentError(.notNormal) }
     }
 
-    /// Whether a text wants to be taken for a payment. Full-width and other compatibility letters count as plain ones.
+    /// Returns `true` if a text claims to be a payment. Full-width and other compatibility letters count as plain
+    /// letters.
     private static func isClaimed(in text: String) -> Bool {
         let first = text.split(separator: "\n").first { line in
             line.unicodeScalars.contains { !$0.properties.isWhitespace }
         }
         guard let first else { return false }
-        // A likeness is looked for as people write, so more than the same bytes counts.
+        // A likeness is looked for as people write: texts with other bytes can be alike too.
         let letters = String(first).precomposedStringWithCompatibilityMapping.lowercased().unicodeScalars
             .filter(\.properties.isAlphabetic)
         return letters.elementsEqual(Self.title.lowercased().unicodeScalars)
     }
 
-    /// The lines of a text, taken one by one.
+    /// Reads the lines of a text, from the first to the last.
     private struct Lines {
         private var rest: ArraySlice<Substring.UnicodeScalarView>
 
@@ -147,7 +150,7 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
             self.rest.popFirst()?.elementsEqual(Payment.title.unicodeScalars) ?? false
         }
 
-        /// The value of the next line, if it has that label.
+        /// Returns the value of the next line and removes the line; `nil` if the line has another label.
         mutating func take(_ label: Label) -> String? {
             let start = "\(label.rawValue)\(Payment.separator)".unicodeScalars
             guard let line = self.rest.first, line.starts(with: start) else { return nil }
@@ -161,10 +164,12 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A name or a reference in its one spelling: words with one space between them, of which one has a letter or a
-    /// digit, so that a person sees something. Throws the field's code.
+    /// Returns a name or a reference in its single spelling: words with one space between them. Throws the field's
+    /// code.
+    ///
+    /// At least one word has a letter or a digit, so a person sees something.
     private static func name(_ text: String, _ field: PaymentError.Code) throws(PaymentError) -> String {
-        // Bounded before it is brought into its normal form, where four characters can become one.
+        // The length is checked before normalising, in which four characters can become one.
         guard text.unicodeScalars.count <= 4 * Self.maximumNameLength else { throw PaymentError(field, "too long") }
         let words = text.precomposedStringWithCanonicalMapping.unicodeScalars
             .split { $0.properties.generalCategory == .spaceSeparator }
@@ -179,14 +184,14 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         guard scalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil }) else {
             throw PaymentError(field, "nothing to read")
         }
-        // A mark would sit on the space behind the label.
+        // A mark at the start would sit on the space after the label.
         guard let first = scalars.first, !first.isMark else { throw PaymentError(field, "begins with a mark") }
         return name
     }
 }
 
 extension Unicode.Scalar {
-    /// Whether it is drawn on the character before it.
+    /// `true` if the character is drawn on the character before it.
     fileprivate var isMark: Bool {
         switch self.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark: true

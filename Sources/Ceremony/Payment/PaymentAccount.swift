@@ -1,17 +1,17 @@
-/// The account that money goes to, in its one spelling.
+/// The account that receives the money, in its single spelling.
 public struct PaymentAccount: Hashable, Sendable {
-    /// Whether the number is an IBAN with right check digits.
+    /// `true` if the number is an IBAN with valid check digits.
     public let isIBAN: Bool
-    /// The number: an IBAN in capitals without spaces, another one as its bank writes it.
+    /// The number. An IBAN is in capitals without spaces; another number is in the spelling of its bank.
     public let number: String
 
     /// The most characters of a number of either kind (ISO 13616; ISO 20022, Max34Text).
     public static let maximumLength = 34
 
-    /// Takes an IBAN (ISO 13616), which may come in groups and in small letters.
+    /// Creates an account from an IBAN (ISO 13616), which may have spaces between groups and small letters.
     ///
-    /// Throws ``PaymentError`` `iban` where the form or the check digits are wrong. How many digits a country's
-    /// numbers have is for the bank to know.
+    /// Throws ``PaymentError`` `iban` if the form or the check digits are wrong. The bank has to check the number of
+    /// digits for the country.
     public init(iban: String) throws(PaymentError) {
         let number = iban.utf8.filter { $0 != UInt8(ascii: " ") }.map { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }
         guard Self.isIBAN(number) else { throw PaymentError(.iban) }
@@ -19,10 +19,11 @@ public struct PaymentAccount: Hashable, Sendable {
         self.number = String(decoding: number, as: UTF8.self)
     }
 
-    /// Takes an account number that is no IBAN: ASCII letters and digits, and between them single signs out of
-    /// space, `-`, `/`, `.`, `@` and `_`.
+    /// Creates an account from a number that is not an IBAN.
     ///
-    /// Throws ``PaymentError`` `account`, also for an IBAN, which has a field of its own and check digits.
+    /// The number has ASCII letters and digits. Between letters or digits, single signs out of space, `-`, `/`, `.`,
+    /// `@` and `_` may stand. Throws ``PaymentError`` `account`, also for an IBAN, because an IBAN has its own field
+    /// and check digits.
     public init(other number: String) throws(PaymentError) {
         guard (1...Self.maximumLength).contains(number.utf8.count) else {
             throw PaymentError(.account, "\(number.utf8.count) characters")
@@ -45,8 +46,10 @@ public struct PaymentAccount: Hashable, Sendable {
 
     private static let signs = Array(" -/.@_".utf8)
 
-    /// ISO 13616 and ISO 7064, MOD 97-10: with the first four characters at the end and letters counted from ten, the
-    /// remainder by 97 is one. Check digits go from 02 to 98, so that one account has one pair of them.
+    /// Returns `true` for the form and the check digits of an IBAN (ISO 13616 and ISO 7064, MOD 97-10).
+    ///
+    /// The first four characters move to the end, letters count from ten, and the remainder by 97 must be one. Check
+    /// digits go from 02 to 98, so an account has a single valid pair of check digits.
     private static func isIBAN(_ number: [UInt8]) -> Bool {
         guard (15...Self.maximumLength).contains(number.count),
             number.prefix(2).allSatisfy({ (0x41...0x5A).contains($0) }),
@@ -61,7 +64,7 @@ public struct PaymentAccount: Hashable, Sendable {
         return remainder == 1
     }
 
-    /// A digit's or a capital letter's value in an IBAN.
+    /// Returns the value of a digit or of a capital letter in an IBAN; `nil` for another character.
     private static func value(of byte: UInt8) -> Int? {
         switch byte {
         case 0x30...0x39: Int(byte) - 0x30

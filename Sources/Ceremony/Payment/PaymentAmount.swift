@@ -1,20 +1,21 @@
-/// An amount of money with all the decimals that its currency has, and no more: `EUR 120.00`, `JPY 120`.
+/// An amount of money with exactly as many decimals as its currency has: `EUR 120.00`, `JPY 120`.
 public struct PaymentAmount: Hashable, Sendable {
     /// The currency's three letters (ISO 4217).
     public let currency: String
-    /// The number, with the currency's decimals after a full stop and without groups.
+    /// The number, with the currency's decimals after a full stop and without grouping.
     public let value: String
 
-    /// The most digits before the full stop: with four decimals the number of minor units still fits 64 bits.
+    /// The most digits before the full stop. With four decimals, the number of minor units still fits 64 bits.
     public static let maximumWholeDigits = 14
 
-    /// `currency`, a space and the number: as it stands in a payment's text.
+    /// `currency`, a space and the number, as in a payment's text.
     public var text: String { "\(self.currency) \(self.value)" }
 
-    /// Reads `120`, `120.5` or `120.50`, and fills the decimals up.
+    /// Creates an amount from `120`, `120.5` or `120.50`, and adds the missing decimals.
     ///
-    /// Throws ``PaymentError``: `currency`; `amount` for anything but ASCII digits with at most one full stop, more
-    /// decimals than the currency has, leading zeros, zero, and more than ``maximumWholeDigits``.
+    /// Throws ``PaymentError`` `currency` for an unknown currency. Throws `amount` for anything but ASCII digits with
+    /// at most one full stop, more decimals than the currency has, leading zeros, zero, and more than
+    /// ``maximumWholeDigits``.
     public init(_ value: String, currency: String) throws(PaymentError) {
         guard let decimals = Self.decimals(of: currency) else { throw PaymentError(.currency) }
         let parts = value.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -39,9 +40,10 @@ public struct PaymentAmount: Hashable, Sendable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// How many decimals a currency has; `nil` for letters that are none.
+    /// Returns the number of decimals of a currency; `nil` for letters that are not a currency.
     ///
-    /// Our own list, because phone and server must judge alike: the one of the system differs from version to version.
+    /// The product has its own list, because phone and server must judge alike. The system's list differs from version
+    /// to version.
     static func decimals(of currency: String) -> Int? {
         guard currency.utf8.count == 3, self.currencies.contains(currency) else { return nil }
         if self.withoutDecimals.contains(currency) { return 0 }
@@ -49,7 +51,7 @@ public struct PaymentAmount: Hashable, Sendable {
         return self.withFourDecimals.contains(currency) ? 4 : 2
     }
 
-    /// ISO 4217, table A.1 of 2026, without precious metals, baskets, bonds and codes for tests.
+    /// The currencies of ISO 4217, table A.1 of 2026, without precious metals, baskets, bonds and codes for tests.
     static let currencies = Set(
         """
         AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF \

@@ -6,10 +6,12 @@ public struct PaymentDate: Hashable, Sendable {
     public let month: Int
     /// The day of the month, from 1.
     public let day: Int
-    /// The one spelling.
+    /// The day in its single spelling.
     public let text: String
 
-    /// Reads a day. Whether it lies in the future is for the bank to judge. Throws ``PaymentError`` `executionDate`.
+    /// Creates a day from its text.
+    ///
+    /// Throws ``PaymentError`` `executionDate`. The bank checks if the day lies in the future.
     public init(_ text: String) throws(PaymentError) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [4, 2, 2], parts.joined().allSatisfy({ (0x30...0x39).contains($0) }) else {

@@ -1,43 +1,43 @@
-/// Why fields, or a text, are not a payment. Two are equal when their codes are.
+/// The reason why fields, or a text, are not a payment. Two errors are equal if their codes are equal.
 public struct PaymentError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose: most name the field.
+    /// The kind of error, for code that has to choose. Most kinds name the field.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case amount, currency, payee, iban, account, reference, executionDate, tooLong, missingField, unknownLine
             case notNormal
         }
         private let base: Base
-        /// Not a decimal number, zero, or more decimals than the currency has.
+        /// The amount is not a decimal number, is zero, or has more decimals than the currency.
         public static let amount = Self(base: .amount)
-        /// Not a currency that money is sent in (ISO 4217).
+        /// The text is not a currency in which people send money (ISO 4217).
         public static let currency = Self(base: .currency)
-        /// A payee's name that is empty, too long, or holds a character that hides or reorders.
+        /// The payee's name is empty, too long, or holds a character that hides or reorders.
         public static let payee = Self(base: .payee)
-        /// Not an IBAN, or its check digits are wrong (ISO 13616).
+        /// The number is not an IBAN, or its check digits are wrong (ISO 13616).
         public static let iban = Self(base: .iban)
-        /// An account number with other characters than it may have, or one that is an IBAN.
+        /// The account number has characters that it may not have, or is an IBAN.
         public static let account = Self(base: .account)
-        /// A reference that is too long, or holds a character that hides or reorders.
+        /// The reference is too long, or holds a character that hides or reorders.
         public static let reference = Self(base: .reference)
-        /// Not a day of the calendar.
+        /// The text is not a day of the calendar.
         public static let executionDate = Self(base: .executionDate)
-        /// Each field would do, but all together are longer than a text may be.
+        /// Each field is acceptable, but all fields together are longer than a text may be.
         public static let tooLong = Self(base: .tooLong)
-        /// A line that a payment must have is not there, or not in its place.
+        /// A required line is missing or not in its place.
         public static let missingField = Self(base: .missingField)
-        /// A line that a payment has not, or has once, or has elsewhere.
+        /// A line is unknown, repeated or misplaced.
         public static let unknownLine = Self(base: .unknownLine)
-        /// A field in another spelling than its one, which a phone does not rewrite.
+        /// A field is not in its single spelling, and a phone does not rewrite a field.
         public static let notNormal = Self(base: .notNormal)
         public var description: String { self.base.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: a length, a code point or a label, never a value.
+    /// A text for the log: a length, a code point or a label, never a value.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no value of the payment.
+    /// Creates an error with the code; `reason` must hold no value of the payment.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

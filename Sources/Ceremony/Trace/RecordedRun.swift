@@ -6,16 +6,16 @@ import _Primitives
     import Foundation
 #endif
 
-/// A line of a recorded file.
+/// An event, as read from a line of a recorded file.
 struct RecordedEvent {
     let id: TraceEventID
     let trace: TraceID
     let event: TraceEvent
     let cause: TraceEventID?
-    /// Milliseconds, by the recorder's own clock.
+    /// The time in milliseconds, by the recorder's own clock.
     let time: Int64
 
-    /// Throws ``JSONError`` for a line that is no event.
+    /// Creates an event from a line. Throws ``JSONError`` if the line is not an event.
     init(line: String) throws {
         guard case .object(let object) = try JSON(parsing: line) else { throw JSONError(.wrongType, "no object") }
         let time = try object.requiredString("time")
@@ -39,18 +39,21 @@ struct RecordedEvent {
     }
 }
 
-/// Recorded events in the order in which they happened, as far as they tell it.
+/// Recorded events in the order in which they happened, as far as the events determine the order.
 ///
-/// An event comes after its cause and after what its own recorder wrote before it, whatever the clocks say. Of two that
-/// nothing else tells apart, the time decides, the clocks put right first: for what crosses over in a code that is
-/// scanned, or by way of a browser, no header tells.
+/// An event comes after its cause and after the earlier events of its own recorder, whatever the clocks say. If nothing
+/// else orders two events, the time decides, after a correction of the clocks. Some messages have no header that could
+/// name a cause: a code that a phone scans, and a message by way of a browser.
 struct RecordedRun {
-    /// Clocks that differ by less are taken for one and the same: nobody knows how long a message was on its way.
+    /// Clocks that differ by less than this, in milliseconds, count as equal: the time that a message was on its way is
+    /// unknown.
     private static let tolerance: Int64 = 2000
 
     private(set) var events: [RecordedEvent] = []
 
-    /// Throws ``TraceError``: `contradictory` where an event would have to come before itself, or is there twice.
+    /// Orders the events.
+    ///
+    /// Throws ``TraceError`` `contradictory` if an event would have to come before itself, or appears twice.
     init(_ events: [RecordedEvent]) throws(TraceError) {
         var byID: [TraceEventID: RecordedEvent] = [:]
         var recorders: [UInt32] = []
@@ -71,7 +74,7 @@ struct RecordedRun {
         }
         var done: Set<TraceEventID> = []
         while done.count < events.count {
-            // Of each recorder only its next event can come, and only after its cause.
+            // Only the next event of a recorder can come, and only after its cause.
             let next = left.indices.filter { index in
                 guard let event = left[index].chain.first else { return false }
                 return event.cause.map { byID[$0] == nil || done.contains($0) } ?? true
@@ -88,14 +91,16 @@ struct RecordedRun {
         }
     }
 
-    /// A cause and its effect at two recorders.
+    /// A cause and its effect at different recorders.
     private struct Link {
         let cause: RecordedEvent
         let effect: RecordedEvent
     }
 
-    /// By how much each recorder's clock is put forward, so that all are one with the clock of the first that they have
-    /// messages in common with.
+    /// Returns the correction that each recorder's clock needs.
+    ///
+    /// After the correction, each clock agrees with the clock of the first recorder that it is connected to by
+    /// messages.
     private static func offsets(
         _ recorders: [UInt32], _ events: [RecordedEvent], _ byID: [TraceEventID: RecordedEvent]
     ) -> [UInt32: Int64] {
@@ -123,8 +128,10 @@ struct RecordedRun {
         return offsets
     }
 
-    /// How far a clock is behind another, from the messages `to` it and `from` it. A message that a program answers at
-    /// once was on its way for no time that counts; one that a person answers only bounds the difference.
+    /// Returns by how much a clock is behind another, from the messages `to` and `from` the recorder of this clock.
+    ///
+    /// A message that a program answers at once has no travel time that counts. A message that a person answers only
+    /// bounds the difference.
     private static func difference(to: [Link], from: [Link]) -> Int64 {
         func least(_ links: [Link]) -> Int64? { links.map { $0.cause.time - $0.effect.time }.max() }
         func most(_ links: [Link]) -> Int64? { links.map { $0.effect.time - $0.cause.time }.min() }

@@ -5,10 +5,12 @@ public struct SequenceDiagram: Sendable {
     /// The run's events, in order.
     public let events: [TraceEvent]
 
-    /// Merges recorded files, given as their whole text, in the order in which things happened: causes before what they
-    /// led to, each recorder's events as it counted them, and the rest by time. Of all events, or of `traces` alone.
+    /// Merges recorded files, given as their whole text, in the order in which the events happened.
     ///
-    /// Throws ``TraceError``: `malformedLine`, `contradictory`, and `unknownTrace` where a trace has no event.
+    /// Causes come before their effects, a recorder's events come in its own numbering, and the time orders all other
+    /// events. The diagram has the events of `traces`, or all events if `traces` is empty.
+    ///
+    /// Throws ``TraceError``: `malformedLine`, `contradictory`, and `unknownTrace` if a trace has no event.
     public init(files: [String], traces: Set<TraceID> = []) throws(TraceError) {
         var recorded: [RecordedEvent] = []
         for text in files {
@@ -21,21 +23,23 @@ public struct SequenceDiagram: Sendable {
         if let unknown = traces.subtracting(recorded.map(\.trace)).map(\.text).min() {
             throw TraceError(.unknownTrace, "no event is of the trace \(unknown)")
         }
-        // What the others tell of the order counts also where they are not drawn.
+        // Events that are not drawn also help to determine the order.
         self.events = try RecordedRun(recorded).events.filter { traces.isEmpty || traces.contains($0.trace) }
             .map(\.event)
     }
 
-    /// The same run with its arrows of these kinds alone, in the order that all of them have told.
+    /// Returns the same run with arrows of the wanted kinds alone. The order still comes from all events.
     public func only(_ wanted: Set<TraceEvent>) -> SequenceDiagram {
         SequenceDiagram(events: self.events.filter(wanted.contains))
     }
 
     private init(events: [TraceEvent]) { self.events = events }
 
-    /// The diagram's text. `labels`, the caller's own words, replaces names, e.g. `relyingParty` by `Demo Bank`.
+    /// Returns the diagram's text.
     ///
-    /// Throws ``TraceError/Code/unknownParticipant`` for a label of somebody else.
+    /// `labels`, the caller's own words, replaces names, e.g. `relyingParty` by `Demo Bank`.
+    ///
+    /// Throws ``TraceError/Code/unknownParticipant`` for a label of an unknown participant.
     public func mermaid(labels: [String: String] = [:]) throws(TraceError) -> String {
         for name in labels.keys where TraceParticipant(rawValue: name) == nil {
             throw TraceError(.unknownParticipant, "\(name); there are: \(Self.participantNames)")

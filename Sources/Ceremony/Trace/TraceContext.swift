@@ -1,25 +1,25 @@
 public import _Primitives
 
-/// The id that joins the events of one run over several processes (W3C Trace Context, section 3.2.2.3).
+/// The id that joins the events of one run across several processes (W3C Trace Context, section 3.2.2.3).
 public struct TraceID: Hashable, Sendable {
     /// 32 lower-case hexadecimal digits, not all zero.
     public let text: String
 
-    /// A new id.
+    /// Creates a new id.
     public init(random: RandomSource = .system) {
         var bytes = random.bytes(16)
         if bytes.allSatisfy({ $0 == 0 }) { bytes[15] = 1 }
         self.text = Hexadecimal.text(bytes)
     }
 
-    /// The id that several parts make of a hash that each of them knows: its first 16 bytes.
+    /// Creates the id that several parties derive from a hash known to each of them: its first 16 bytes.
     public init(hash: some Sequence<UInt8>) {
         let bytes = Array(hash.prefix(16))
         precondition(bytes.count == 16, "a hash of fewer than 128 bits")
         self.init(random: RandomSource { _ in bytes })
     }
 
-    /// The id of that text; `nil` where it is not one.
+    /// Creates the id from its text; `nil` if the text is not an id.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == 32, text.utf8.allSatisfy(Hexadecimal.isDigit),
             text.utf8.contains(where: { $0 != UInt8(ascii: "0") })
@@ -28,12 +28,14 @@ public struct TraceID: Hashable, Sendable {
     }
 }
 
-/// Which event of which recorder. It has the form of a parent-id (W3C Trace Context, section 3.2.2.4), so that a message
-/// names by its header the event that it is sent because of.
+/// The id of an event: the recorder, and the event's number at this recorder.
+///
+/// The id has the form of a parent-id (W3C Trace Context, section 3.2.2.4). A message therefore names the event that
+/// caused the message in its header.
 public struct TraceEventID: Hashable, Sendable {
-    /// A number of the recorder's own, never zero.
+    /// The number of the recorder, never zero.
     let recorder: UInt32
-    /// The event's number among those of its recorder, from one.
+    /// The event's number among the events of its recorder, from one.
     let sequence: UInt32
 
     init(recorder: UInt32, sequence: UInt32) {
@@ -41,7 +43,7 @@ public struct TraceEventID: Hashable, Sendable {
         self.sequence = sequence
     }
 
-    /// The id of that text; `nil` where it is not one.
+    /// Creates the id from its text; `nil` if the text is not an id.
     init?(_ text: some StringProtocol) {
         guard text.utf8.count == 16, text.utf8.allSatisfy(Hexadecimal.isDigit), let number = UInt64(text, radix: 16),
             number != 0
@@ -49,7 +51,8 @@ public struct TraceEventID: Hashable, Sendable {
         self.init(recorder: UInt32(number >> 32), sequence: UInt32(truncatingIfNeeded: number))
     }
 
-    /// The id of an event by what its line says; `nil` where the recorder's eight digits are none, or the number is zero.
+    /// Creates the id of an event from the fields of its line; `nil` if the recorder's text is not eight hexadecimal
+    /// digits, or if a number is zero.
     init?(recorderText text: String, sequence: UInt32) {
         guard text.utf8.count == 8, text.utf8.allSatisfy(Hexadecimal.isDigit), let recorder = UInt32(text, radix: 16),
             recorder > 0, sequence > 0
@@ -57,9 +60,9 @@ public struct TraceEventID: Hashable, Sendable {
         self.init(recorder: recorder, sequence: sequence)
     }
 
-    /// 16 lower-case hexadecimal digits: the recorder's and the number's.
+    /// 16 lower-case hexadecimal digits: eight of the recorder and eight of the number.
     var text: String { self.recorderText + Hexadecimal.text(Self.bytes(self.sequence)) }
-    /// The first eight of them.
+    /// The first eight digits, of the recorder.
     var recorderText: String { Hexadecimal.text(Self.bytes(self.recorder)) }
 
     static func newRecorder(_ random: RandomSource) -> UInt32 {
@@ -71,21 +74,21 @@ public struct TraceEventID: Hashable, Sendable {
     }
 }
 
-/// What a message says of the run that it belongs to: in a request's `traceparent`, and in an answer's `traceresponse`,
-/// which has the same form.
+/// The place of a message in its run: the `traceparent` of a request, or the `traceresponse` of an answer, in the same
+/// form.
 public struct TraceContext: Hashable, Sendable {
     /// The run.
     public let trace: TraceID
-    /// The event of another recorder that led here. It may be one that nobody has recorded.
+    /// The event of another recorder that led here. Possibly no recorder has recorded this event.
     public let cause: TraceEventID?
 
-    /// A place in a run; by default in a new one.
+    /// Creates a place in a run; by default in a new run.
     public init(trace: TraceID = TraceID(), cause: TraceEventID? = nil) {
         self.trace = trace
         self.cause = cause
     }
 
-    /// What a header says (`00-<32 hex>-<16 hex>-<2 hex>`); `nil` where it is not one.
+    /// Creates a context from a header (`00-<32 hex>-<16 hex>-<2 hex>`); `nil` if the header has another form.
     public init?(header: String) {
         let fields = header.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
@@ -96,7 +99,8 @@ public struct TraceContext: Hashable, Sendable {
         self.init(trace: trace, cause: cause)
     }
 
-    /// The header. Where there is no event, it names one that nobody records: the form has a place for it.
+    /// Returns the header. Without a cause, the header names an event that no recorder records, because the form
+    /// requires an event.
     public func header(random: RandomSource = .system) -> String {
         let cause = self.cause ?? TraceEventID(recorder: TraceEventID.newRecorder(random), sequence: 0)
         return "00-\(self.trace.text)-\(cause.text)-01"

@@ -1,6 +1,6 @@
-/// Why a run cannot be recorded or drawn. Two are equal when their codes are.
+/// The reason why a run cannot be recorded or drawn. Two errors are equal if their codes are equal.
 public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case unwritable, malformedLine, unknownParticipant, unknownTrace, contradictory }
         private let base: Base
@@ -10,19 +10,19 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let malformedLine = Self(base: .malformedLine)
         /// A label is given for a participant that does not exist.
         public static let unknownParticipant = Self(base: .unknownParticipant)
-        /// No line is of a trace that is to be drawn.
+        /// No line belongs to a requested trace.
         public static let unknownTrace = Self(base: .unknownTrace)
-        /// By what the lines say, an event would have happened before itself.
+        /// According to the lines, an event would have happened before itself.
         public static let contradictory = Self(base: .contradictory)
         public var description: String { self.base.rawValue }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// For whoever ran the command.
+    /// An explanation for the person who ran the command.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no secret.
+    /// Creates an error with the code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

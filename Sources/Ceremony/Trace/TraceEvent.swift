@@ -1,27 +1,29 @@
-/// Who takes part in a recorded run.
+/// A participant of a recorded run.
 public enum TraceParticipant: String, CaseIterable, Sendable {
-    /// Whoever hands out enrolment links.
+    /// The person or program that hands out enrolment links.
     case administrator
     case browser
     /// The service that a person signs in to.
     case relyingParty
     /// The person in front of an app that signs in.
     case user
-    /// Where an app keeps what is secret: the Keychain, or what takes its place.
+    /// The app's store of secrets: the Keychain, or its substitute.
     case storage
     /// An app that signs a person in.
     case app
-    /// A page of the service within the app.
+    /// A page of the service inside the app.
     case webView
     case server
-    /// Another provider, which the server sends people to.
+    /// Another identity provider, to which the server sends people.
     case identityProvider
     case phone
 }
 
-/// An arrow of a recorded run: what happened, and between whom. It never carries anything of the request itself.
+/// An arrow of a recorded run: the event, and its two participants. An event never carries anything of the request
+/// itself.
 ///
-/// The part that acts emits it, from the message that it handled. The cases stand in the order of a whole run.
+/// The acting participant emits the event, from the message that the participant handled. The cases have the order of a
+/// whole run.
 public enum TraceEvent: String, CaseIterable, Sendable {
     case activationCreated = "activation-created"
     case signInWanted = "sign-in-wanted"
@@ -38,7 +40,7 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case activationConfirmed = "activation-confirmed"
     case authenticationSent = "authentication-sent"
     case authenticationAccepted = "authentication-accepted"
-    // An app is personalised with an activation's code.
+    // A person personalises an app with an activation's code.
     case activationOpened = "activation-opened"
     case activationDescribed = "activation-described"
     case activationProofSent = "activation-proof-sent"
@@ -91,14 +93,14 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case sessionGiven = "session-given"
     case tokenSaved = "token-saved"
     case tokenKept = "token-kept"
-    // The app is opened again.
+    // A person opens the app again.
     case tokenSought = "token-sought"
     case tokenFound = "token-found"
     case tokenUnlocked = "token-unlocked"
     case tokenReleased = "token-released"
     case renewalWanted = "renewal-wanted"
     case renewalGiven = "renewal-given"
-    // The app's session carries over into a web view, and ends.
+    // The app's session carries over into a web view, and the session ends.
     case deviceSecretSaved = "device-secret-saved"
     case webSessionWanted = "web-session-wanted"
     case webSessionGiven = "web-session-given"
@@ -108,19 +110,19 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case revocationWanted = "revocation-wanted"
     case revocationDone = "revocation-done"
 
-    /// Who acts, and towards whom.
+    /// The participant that acts, and the participant that the arrow points to.
     public var participants: (from: TraceParticipant, to: TraceParticipant) { (self.arrow.from, self.arrow.to) }
 
     /// The arrow's text.
     public var label: String { self.arrow.label }
 
-    /// Whether it answers the arrow above it, and is drawn as an answer is.
+    /// `true` if the event answers the arrow above, and is drawn like an answer.
     public var isAnswer: Bool { self.arrow.isAnswer }
 
-    /// The event's place in a run, for events of which neither their recorders nor their times tell which was first.
+    /// The event's place in a run, for events whose order neither their recorders nor their times determine.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    /// Whether a program gets the message, which answers at once; a person at a page or a phone may think.
+    /// `true` if the receiver is a program, which answers at once. A person at a page or a phone may take time.
     var isToProgram: Bool { [.server, .relyingParty, .identityProvider, .storage].contains(self.arrow.to) }
 
     private struct Arrow {

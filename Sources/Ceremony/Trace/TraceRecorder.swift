@@ -12,10 +12,10 @@ public import _Primitives
 /// Appends events to a file, one JSON object a line:
 /// `{"time":"…","trace":"…","recorder":"…","sequence":1,"event":"…","cause":"…"}`.
 ///
-/// A recorder counts its events, whatever their trace: what has the higher number happened later, also within one
-/// millisecond. `cause` is the event of another recorder that led to this one, where a message named it.
+/// A recorder counts its events across all traces. The event with the higher number happened later, even within one
+/// millisecond. `cause` is the event of another recorder that led to this event, if a message named this cause.
 ///
-/// The file is the owner's alone (mode 0600). Each line is one append, so that lines of several processes that write to
+/// Only the owner can read the file (mode 0600). Each line is one append, so lines of several processes that write to
 /// the same file do not mix.
 // Safe to share: every access to `sequence` is within `lock`, and so is the write of the line that has the number.
 public final class TraceRecorder: @unchecked Sendable {
@@ -25,7 +25,7 @@ public final class TraceRecorder: @unchecked Sendable {
     private let lock = NSLock()
     private var sequence: UInt32 = 0
 
-    /// Opens `path` for appending, or makes it. Throws ``TraceError/Code/unwritable``.
+    /// Opens `path` for appending, and creates the file if necessary. Throws ``TraceError/Code/unwritable``.
     public init(path: String, time: TimeSource = .system, random: RandomSource = .system) throws(TraceError) {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw TraceError(.unwritable, String(cString: strerror(errno))) }
@@ -40,8 +40,9 @@ public final class TraceRecorder: @unchecked Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Writes one event, and returns what messages call it by that are sent because of it. A full disk loses the line,
-    /// never the request that it tells of.
+    /// Writes one event, and returns the id of the event for the messages that follow from the event.
+    ///
+    /// A full disk loses the line, never the request that the line describes.
     @discardableResult
     public func record(_ event: TraceEvent, in context: TraceContext) -> TraceEventID {
         self.lock.withLock {

@@ -2,7 +2,7 @@ public import Countersign
 public import UAFClient
 public import _Primitives
 
-/// A phone without a screen for identities: the real SDK over a storage in memory and a clock that moves when it is told to.
+/// A phone for identities without a screen: the real SDK over a storage in memory and a clock that a test moves.
 public struct VirtualIdentityPhone: Sendable {
     /// The SDK.
     public let sdk: CountersignSDK
@@ -12,10 +12,12 @@ public struct VirtualIdentityPhone: Sendable {
     public let clock: FakeClock
     /// The phone's fingerprint sensor.
     public let sensor: ScriptedSensor
-    /// The server that the app is configured for.
+    /// The server in the app's configuration.
     public let server: VirtualIdentityServer
 
-    /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app. Throws
+    /// Switches a phone on.
+    ///
+    /// With the storage of another phone, the result is the other phone after a restart of its app. Throws
     /// ``CountersignError``.
     public init(
         server: VirtualIdentityServer, sdk: CountersignSDK = CountersignSDK(),
@@ -40,20 +42,20 @@ public struct VirtualIdentityPhone: Sendable {
             transport: server)
     }
 
-    /// The same phone after its app was started again, with what its storage holds now.
+    /// Returns the same phone after a restart of its app, with the present contents of its storage.
     public func restarted() async throws -> VirtualIdentityPhone {
         try await VirtualIdentityPhone(
             server: self.server, storage: InMemoryStorage(self.storage.snapshot), clock: self.clock, sensor: self.sensor
         )
     }
 
-    /// What an activation's code comes to. Throws ``CountersignError``.
+    /// Opens an activation's code with a PIN. Throws ``CountersignError``.
     public func open(_ code: String, pin: String) async throws -> PersonalizationResponse {
         let data = try self.sdk.common.parseProcessInitializationData(code).personalizationData
         return try await self.sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin)
     }
 
-    /// Personalises the app with a PIN and, where it is wanted, a finger. Throws ``CountersignError``.
+    /// Personalises the app with a PIN and, if `withFinger` is set, a finger. Throws ``CountersignError``.
     @discardableResult
     public func personalize(pin: String = "824193", withFinger: Bool = false) async throws -> PersonalizedIdentity {
         let code = try await self.server.activationCode(pin: pin)
@@ -67,12 +69,12 @@ public struct VirtualIdentityPhone: Sendable {
         return try await self.sdk.personalizer.finishPersonalization(request: personalization)
     }
 
-    /// What an authentication's code begins with. Throws ``CountersignError``.
+    /// Returns the data that an authentication's code contains. Throws ``CountersignError``.
     public func authenticationData(_ code: String) throws -> AuthenticationInitializationData {
         try self.sdk.common.parseProcessInitializationData(code).authenticationData
     }
 
-    /// Starts and prepares, for a service without attributes. Throws ``CountersignError``.
+    /// Starts and prepares an authentication, for a service without attributes. Throws ``CountersignError``.
     public func prepare(_ data: AuthenticationInitializationData) async throws -> AuthenticationUserInformation {
         let request = try await self.sdk.authenticator.startAuthentication(data: data)
         guard
@@ -87,7 +89,7 @@ public struct VirtualIdentityPhone: Sendable {
         -> AuthenticationResult
     {
         let info = try await self.prepare(data)
-        // Nothing is signed whose text was not read.
+        // The SDK signs only after the text was read.
         _ = info.transactionText
         try info.sign(factor: DeviceFactor())
         try info.sign(factor: PinFactor(pin))
@@ -95,8 +97,8 @@ public struct VirtualIdentityPhone: Sendable {
     }
 }
 
-/// A code that begins something else than the test means.
+/// The error for a code that begins another process than the test expects.
 public struct WrongCode: Error {
-    /// An error of a test.
+    /// Creates the error.
     public init() {}
 }

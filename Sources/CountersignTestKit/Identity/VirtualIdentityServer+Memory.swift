@@ -3,11 +3,11 @@ import JOSE
 import UAF
 public import _Primitives
 
-/// What such a server knows for good, as a file of a test has it: a later version of the SDK meets the server that an earlier
-/// one has stored something of.
+/// The permanent state of an identity server, as a file of a test. With the file, a later version of the SDK meets a
+/// server whose state an earlier version has stored.
 extension VirtualIdentityServer {
-    /// Its address, the key that vouches for its keys, and the devices that are personalised with their public keys. What is
-    /// begun is not in it.
+    /// The server's address, the root key that vouches for the server's keys, and the personalised devices with their
+    /// public keys. Running processes are left out.
     public var memory: JSONObject {
         [
             "identifier": .string(self.identifier),
@@ -24,8 +24,10 @@ extension VirtualIdentityServer {
         ]
     }
 
-    /// The server that had this ``memory``. Its other keys are new ones, for which its root vouches. Throws `JSONError`,
-    /// `JOSEError` and `UAFError` for what is none.
+    /// Creates the server with this ``memory``.
+    ///
+    /// Its other keys are new, and its root vouches for the new keys. Throws `JSONError`, `JOSEError` and `UAFError`
+    /// for any other object.
     public init(memory: JSONObject, clock: FakeClock = FakeClock()) throws {
         var activations: [String: Activation] = [:]
         for case .object(let activation) in try memory.array("activations") ?? [] {

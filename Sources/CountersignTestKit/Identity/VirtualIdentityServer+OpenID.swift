@@ -6,13 +6,14 @@ import OAuth
 import PersonalInformation
 import _Primitives
 
-/// What a service's back end asks this server: OpenID Connect Core 1.0 for one kind of sign-in, that of an app. A double: it
-/// speaks the real protocol, verifies what comes and signs what it says, and keeps everything in memory.
+/// The interface for a service's back end: OpenID Connect Core 1.0 for a single kind of sign-in, an app's sign-in. The
+/// server is a double: it speaks the real protocol, verifies requests, signs its answers, and keeps everything in
+/// memory.
 extension VirtualIdentityServer {
-    /// The state of it.
+    /// The state of the interface.
     struct OpenID {
         var clients: [String: (secret: SecretBytes, redirectURI: String)] = [:]
-        /// The values that accounts have, by the names of their aliases.
+        /// The values of accounts, by the names of their aliases.
         var values: [String: String] = [:]
         var codes: [String: Code] = [:]
         var tokens: [String: JSONObject] = [:]
@@ -27,12 +28,12 @@ extension VirtualIdentityServer {
         let authenticatedAt: Timestamp
     }
 
-    /// Registers a service's back end, as its operator does.
+    /// Registers a service's back end, like the service's operator.
     public func register(clientID: String, secret: String, redirectURI: String) {
         self.openID.clients[clientID] = (SecretBytes(utf8: secret), redirectURI)
     }
 
-    /// Gives the account the value that an alias stands for.
+    /// Gives the account the value of an alias.
     public func hold(_ value: String, as alias: String) { self.openID.values[alias] = value }
 
     func newCode(of session: Session, _ id: String, _ activation: String) -> String {
@@ -46,7 +47,7 @@ extension VirtualIdentityServer {
         return code
     }
 
-    /// The answer to a request of a service; `nil` where it is not one.
+    /// Returns the answer to a service's request; `nil` for any other request.
     func answerToService(_ request: TransportRequest) throws -> TransportResponse? {
         switch (request.method, request.url.path()) {
         case ("GET", "/.well-known/openid-configuration"):
@@ -67,7 +68,8 @@ extension VirtualIdentityServer {
         }
     }
 
-    /// RFC 6749, section 4.1.3, with RFC 7636: each mismatch is an invalid grant, and a code is redeemed once.
+    /// Redeems a code (RFC 6749, section 4.1.3, with RFC 7636). Each mismatch is an invalid grant, and a code can be
+    /// redeemed once.
     private func redeem(_ request: TransportRequest) throws -> TransportResponse {
         let form = try? Parameters(parsing: String(decoding: request.body, as: UTF8.self))
         guard let shown = request.header("Authorization").flatMap({ try? ClientCredentials(basic: $0) }),
@@ -79,7 +81,7 @@ extension VirtualIdentityServer {
             let verifier = form?["code_verifier"].flatMap({ try? CodeVerifier($0) }),
             (try? CodeChallenge(code.request.codeChallenge))?.matches(verifier) == true
         else { return self.json(["error": .string("invalid_grant")], status: 400) }
-        // Of one activation at one service: no other service has the same.
+        // The subject belongs to one activation at one service. No other service has the same subject.
         let subject = JSON.string("person of \(code.activation) at \(shown.clientID)")
         let now = self.clock.now().seconds
         var identity: JSONObject = [

@@ -89,7 +89,7 @@ extension VirtualIdentityServer {
         }
     }
 
-    /// Refuses a merge by another device than the one that has proven the PIN.
+    /// Refuses a merge by another device than the device that has proven the PIN.
     func requireProof(of asked: AccessRequest, by key: JWK) throws {
         guard asked.purpose == .merge else { return }
         let proven = self.pending.values.first { $0.activation == asked.invitation }
@@ -98,14 +98,14 @@ extension VirtualIdentityServer {
         }
     }
 
-    /// What the PIN service answers.
+    /// Returns the PIN service's answer.
     private func evaluation(of blinded: [UInt8], by activation: String) throws -> EvaluationResponse {
         guard let pinMaster else { throw IdentityProblem(.invalidRequest) }
         let key = try PinServiceKey(master: pinMaster, activation: activation)
         return EvaluationResponse(evaluated: try key.evaluate(blinded))
     }
 
-    /// The keys of a registration whose attestations hold.
+    /// Returns the keys of a registration with valid attestations.
     func registered(_ message: String, _ challenge: Challenge) throws -> [KeyID: (
         aaid: AAID, key: P256.Signing.PublicKey, counter: UInt32
     )] {
@@ -175,19 +175,19 @@ extension VirtualIdentityServer {
         }
     }
 
-    /// How long a session waits for the next step.
+    /// The time that a session waits for the next step.
     private static let claimed = Duration.seconds(180)
-    /// How long what was granted waits to be done.
+    /// The time that a grant waits for its use.
     private static let granted = Duration.seconds(300)
-    /// How long a code waits to be fetched.
+    /// The time that a code waits for its use.
     private static let code = Duration.seconds(60)
 
-    /// Has a session wait so long from now, and no longer than it may.
+    /// Makes a session wait from now for the given time, but not beyond its last deadline.
     private func wait(_ time: Duration, _ session: inout Session) {
         session.deadlines.nextRequestUntil = min(self.clock.now() + time, session.deadlines.lastRequestBefore)
     }
 
-    /// Gives more time to what waits for a person. A code waits for none.
+    /// Gives more time to a session that waits for a person. A code does not wait for a person.
     private func prolong(_ session: inout Session) throws -> SessionDeadlines {
         let (isCode, former) = (session.purpose == .serviceLogin, session.deadlines.nextRequestUntil)
         guard self.clock.now() < former else {
@@ -268,8 +268,8 @@ extension VirtualIdentityServer {
         return .prepared(try self.prepared(session, prover))
     }
 
-    /// What the person agrees to beside: of an operation with their own account what the server says too, else the service's
-    /// text.
+    /// Returns the further text that the person agrees to: the server's own text for an operation with the person's
+    /// account, otherwise the service's text.
     private func text(of session: Session) throws -> TransactionText? {
         switch session.purpose {
         case .userLogin, .serviceLogin: try session.service.text.map { try TransactionText(normalizing: $0) }
@@ -289,7 +289,7 @@ extension VirtualIdentityServer {
             deadlines: session.deadlines)
     }
 
-    /// Counts an attempt before the PIN service is asked, one for each document.
+    /// Counts an attempt before the question to the PIN service, one attempt for each document.
     private func evaluate(_ id: String, _ session: inout Session, _ blinded: [UInt8], _ prover: String) throws
         -> EvaluationResponse
     {
@@ -317,7 +317,7 @@ extension VirtualIdentityServer {
         let judged = self.judge(factors.response, document.challenge, prover)
         let matrix = try? AuthenticatorMatrix(names: session.service.roles[session.role].alternatives)
         guard matrix?.alternative(of: judged, by: .product) != nil else {
-            // What was asked of the PIN service is counted.
+            // A question to the PIN service is already counted.
             let failures = (self.activations[prover]?.failures ?? 0) + (session.blinded == nil ? 1 : 0)
             session.blinded = nil
             self.activations[prover]?.failures = failures
@@ -353,7 +353,7 @@ extension VirtualIdentityServer {
                 location: session.service.isForLinks ? session.service.origin + "/back" : nil))
     }
 
-    /// Looks at every assertion, to its end.
+    /// Checks every assertion completely.
     private func judge(_ message: String, _ challenge: Challenge, _ prover: String)
         -> [AuthenticatorMatrix.JudgedAssertion]
     {

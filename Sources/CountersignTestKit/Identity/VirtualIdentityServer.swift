@@ -8,33 +8,35 @@ public import UAF
 import UAFClient
 public import _Primitives
 
-/// A server in memory that manages identities, behind a ``Transport``: it speaks the real messages, signs what it says,
-/// verifies every proof and every factor, and can be told to answer otherwise.
+/// An identity server in memory, behind a ``Transport``.
+///
+/// The server speaks the real messages, signs its answers, and verifies every proof and every factor. A test can make
+/// it answer differently.
 public actor VirtualIdentityServer: Transport {
-    /// What a service asks for.
+    /// A service with its requirements.
     public struct Service: Sendable {
-        /// Its name.
+        /// The service's name.
         public var name = "Health Portal"
-        /// Its web origin.
+        /// The service's web origin.
         public var origin = "https://health.example"
-        /// As what a person can come, and what each role asks for.
+        /// The possible roles of a person, with the required factors of each role.
         public var roles: [(id: String, name: String, alternatives: [[String]])] = [
             ("patient", "Patient", [["pin", "device"]])
         ]
-        /// What it asks to know.
+        /// The requested attributes.
         public var attributes: [RequestedAttribute] = []
-        /// The bounds of what can be supplied.
+        /// The bounds of the values that a person can type.
         public var rules = PersonalInformationRules(
             birthdate: BirthdateValidator(latest: .init(year: 2027, month: 1, day: 1)!))
-        /// What a person agrees to beside.
+        /// The further text that a person agrees to.
         public var text: String?
-        /// Whether its codes are made for links.
+        /// `true` if the codes are made for links.
         public var isForLinks = false
-        /// A service with the defaults.
+        /// Creates a service with the defaults.
         public init() {}
     }
 
-    /// What the server knows of a device.
+    /// The server's record of a device.
     struct Activation {
         var signingKey: JWK
         var name: String
@@ -43,7 +45,7 @@ public actor VirtualIdentityServer: Transport {
         var failures = 0
         var lockedUntil: Timestamp?
         var isDisabled = false
-        /// The session whose attempt is counted before it is judged.
+        /// The session whose attempt is counted before its judgement.
         var reservedBy: String?
     }
 
@@ -53,7 +55,7 @@ public actor VirtualIdentityServer: Transport {
         var pin: PinParameters
         var challenge = RandomSource.system.token()
         var token: SecretBytes?
-        /// The thumbprint of the key that the proof has named.
+        /// The thumbprint of the key in the proof.
         var device: String?
         var activation = RandomSource.system.identifier()
         var registrationChallenge = Challenge(random: .system)
@@ -64,7 +66,7 @@ public actor VirtualIdentityServer: Transport {
     }
 
     struct Session {
-        /// From 1, in the order in which they are begun.
+        /// The number of the session, from 1, in the order of beginning.
         let number: Int
         var purpose: SessionDocument.Purpose
         var claimDigest: [UInt8]
@@ -76,56 +78,56 @@ public actor VirtualIdentityServer: Transport {
         var role = 0
         var end: IdentityProblem.Code?
         var isAccepted = false
-        /// What an app that signs itself in has asked for.
+        /// The request of an app that signs itself in.
         var inApp: InAppRequest?
-        /// The key of a finger that another is to take the place of.
+        /// The key of the finger that another finger replaces.
         var replaces: KeyID?
         /// The activation of the invitation that goes into the account.
         var invitation: String?
-        /// What was asked of the PIN service with the present document.
+        /// The question to the PIN service for the present document.
         var blinded: [UInt8]?
-        /// Until when the activation rests because of this session's own factors.
+        /// The end of the activation's lockout, if this session's own factors caused the lockout.
         var restsUntil: Timestamp?
         var deadlines: SessionDeadlines
     }
 
-    /// What the server is called: its base address.
+    /// The server's identifier: its base address.
     public nonisolated let identifier: String
-    /// The key that vouches for its keys, and the same as it is kept.
+    /// The root key, which vouches for the server's keys, and its stored form.
     private let root: SigningKey
     let keptRoot: SecretBytes
     private(set) var signing: SigningKey
     private let sealing = P256.KeyAgreement.PrivateKey()
     nonisolated let clock: FakeClock
 
-    /// What is asked from now on.
+    /// The service for new sessions.
     public var service = Service()
-    /// What stands in the place of the words of a chosen value in what is to be signed; `nil`: the words that were shown.
+    /// The alias to sign in place of the alias of a chosen value; `nil` for the shown alias.
     public var signedAlias: String?
-    /// Whether people are told of it who have a finger replaced.
+    /// `true` if the document tells a person about the replacement of a finger.
     private(set) var tellsReplacements = true
-    /// Who is invited by the codes whose activation may merge: what the person who merges is told.
+    /// The invited address for codes whose activation may merge. The server shows the address to the person who merges.
     public var invitedAddress = "alice@work.example"
     private var namesKeys = true
-    /// The secret of its PIN service; `nil` where it has none.
+    /// The secret of the PIN service; `nil` if the server has no PIN service.
     var pinMaster: SecretBytes?
     var mistakesPinService = false
-    /// How often attributes may be wrong.
+    /// The number of attempts at the attributes.
     public var correctionLimit = 3
-    /// How many attempts in a row are too many for good.
+    /// The number of failed attempts in a row that disables an activation permanently.
     public var permanentAfter = 10
-    /// How long failed attempts rest, one after the other.
+    /// The lockouts after failed attempts, one after the other.
     public var rests: [Duration] = [.seconds(5), .seconds(15), .seconds(60)]
-    /// Every request that reached it.
+    /// Every request that reached the server.
     public private(set) var requests: [TransportRequest] = []
-    /// The values that came with the sessions that were accepted.
+    /// The attributes of the accepted sessions.
     public private(set) var accepted: [[PersonalAttribute: AttributeAnswer]] = []
     var activations: [String: Activation]
     var pending: [String: Pending] = [:]
     var sessions: [String: Session] = [:]
     private var answers: [String: (request: TransportRequest, response: TransportResponse, moment: Timestamp)] = [:]
     var answersOf: [String: [PersonalAttribute: AttributeAnswer]] = [:]
-    /// What services are told, and what they told to get there.
+    /// The state of the interface for services.
     var openID = OpenID()
     private var refusals: [IdentityProblem] = []
     var findings: [[PersonalAttribute: AuthenticationInformationErrorCode]] = []
@@ -137,11 +139,11 @@ public actor VirtualIdentityServer: Transport {
     private var repetitionProblem: IdentityProblem?
     private var isDown = false
     private var versions = 1...1
-    /// What sessions are for by its word, where that is not what they were begun for.
+    /// The purpose that the server names in place of the real purpose of a session; `nil` for the real purpose.
     var mistakenPurpose: SessionDocument.Purpose?
     private var damage: (@Sendable (TransportResponse) -> TransportResponse)?
 
-    /// A server at an address, on a clock that a test moves.
+    /// Creates a server at an address, with a clock that a test moves.
     public init(identifier: String = "https://id.example", clock: FakeClock = FakeClock()) throws {
         try self.init(
             identifier: identifier, clock: clock, root: try SigningKey.make(.es256, random: .system), activations: [:])
@@ -160,13 +162,13 @@ public actor VirtualIdentityServer: Transport {
         try SigningKey(kept: SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
     }
 
-    /// What the server's clock says.
+    /// The time of the server's clock.
     public nonisolated var now: Timestamp { self.clock.now() }
 
-    /// Lets time pass by the server's clock.
+    /// Lets time pass on the server's clock.
     public nonisolated func advance(by duration: Duration) { self.clock.advance(by: duration) }
 
-    /// What an app is configured with to trust this server.
+    /// The configuration with which an app trusts this server.
     public nonisolated var trusted: IdentityConfiguration.TrustedServer {
         let key = JSON.object(self.root.publicKey?.publicJSON ?? [:]).serialized
         return IdentityConfiguration.TrustedServer(
@@ -175,39 +177,39 @@ public actor VirtualIdentityServer: Transport {
 
     // MARK: What a test tells it
 
-    /// Changes what is asked from now on.
+    /// Changes the service for new sessions.
     public func ask(_ change: @Sendable (inout Service) -> Void) { change(&self.service) }
-    /// Refuses the next request so.
+    /// Refuses the next request with the problem.
     public func refuseNext(_ problem: IdentityProblem) { self.refusals.append(problem) }
-    /// Carries out the next requests, and loses their answers, each after that time.
+    /// Carries out the next requests but loses their answers, each after the delay.
     public func loseAnswers(_ count: Int = 1, after delay: Duration = .zero) {
         self.losses = count
         self.delay = delay
     }
-    /// Answers the next requests, before it refuses, loses or holds back any.
+    /// Answers the next requests, before the server refuses, loses or holds back any request.
     public func letPass(_ count: Int) { self.passing = count }
-    /// Holds the next requests back, as a network does: their sender hears nothing until it has given up.
+    /// Holds the next requests back, like a slow network: the senders hear nothing until they have given up.
     public func holdBack(_ count: Int) { self.delays = count }
-    /// Carries out what was held back, in its order. Nobody waits for the answers any more.
+    /// Carries out the requests that were held back, in their order. No sender waits for the answers any more.
     public func deliver() throws {
         defer { self.heldBack = [] }
         for request in self.heldBack { _ = try self.answer(request) }
     }
-    /// Refuses the next request so that was answered before.
+    /// Refuses the next request that was answered before, with the problem.
     public func refuseRepetition(_ problem: IdentityProblem) { self.repetitionProblem = problem }
-    /// Finds this wrong with the next attributes, whatever they are.
+    /// Reports these errors for the next attributes, right or wrong.
     public func findNext(_ errors: [PersonalAttribute: AuthenticationInformationErrorCode]) {
         self.findings.append(errors)
     }
-    /// Has other words signed than those that were shown of a chosen value.
+    /// Lets the document name another alias than the person was shown for a chosen value.
     public func misname(_ alias: String?) { self.signedAlias = alias }
-    /// Says nothing from now on to people who have a finger replaced.
+    /// From now on, does not tell people about the replacement of a finger.
     public func hideReplacements() { self.tellsReplacements = false }
-    /// Does not say from now on which key an activation's finger has, as servers of before do not.
+    /// From now on, does not name the key of an activation's finger, like earlier servers.
     public func hideKeys() { self.namesKeys = false }
-    /// How many attempts in a row are too many for good, from now on.
+    /// Sets the number of failed attempts in a row that disables an activation permanently.
     public func allow(attempts: Int) { self.permanentAfter = attempts }
-    /// Lets all activations answer again.
+    /// Enables all activations again.
     public func enableAll() {
         for name in self.activations.keys {
             self.activations[name]?.isDisabled = false
@@ -215,40 +217,40 @@ public actor VirtualIdentityServer: Transport {
             self.activations[name]?.lockedUntil = nil
         }
     }
-    /// Is not to be reached, or is again.
+    /// Makes the server unreachable, or reachable again.
     public func goDown(_ isDown: Bool) { self.isDown = isDown }
-    /// Changes answers on their way.
+    /// Changes answers on the way.
     public func damage(_ body: (@Sendable (TransportResponse) -> TransportResponse)?) { self.damage = body }
-    /// Speaks these versions of the protocol, by its word, from now on.
+    /// Makes the server announce these protocol versions from now on.
     public func speak(_ versions: ClosedRange<Int>) { self.versions = versions }
-    /// Says of sessions from now on that they are for something else; `nil`: says what they are for.
+    /// Makes the server name another purpose for sessions from now on; `nil` for the real purpose.
     public func mistakePurpose(for purpose: SessionDocument.Purpose?) { self.mistakenPurpose = purpose }
-    /// Has PINs evaluated by a PIN service from now on, or by another one.
+    /// Starts a PIN service for the evaluation of PINs, or replaces the PIN service by a new one.
     public func newPinService() { self.pinMaster = SecretBytes(RandomSource.system.bytes(PinServiceKey.masterBytes)) }
-    /// Names another key than that of its PIN service to the next app that is personalised.
+    /// Names another key than the PIN service's key to the next app that is personalised.
     public func mistakePinServiceOnce() { self.mistakesPinService = true }
-    /// Signs with another key from now on.
+    /// Makes the server sign with another key from now on.
     public func rotateKeys() throws { self.signing = try Self.newKey() }
-    /// Forgets the requests so far.
+    /// Forgets the earlier requests.
     public func forgetRequests() { self.requests = [] }
-    /// The activations that answer.
+    /// The activations that are not disabled.
     public var activeActivations: [String] { self.activations.filter { !$0.value.isDisabled }.map(\.key) }
-    /// How many attempts of an activation have failed in a row.
+    /// Returns the number of an activation's failed attempts in a row.
     public func failures(of activation: String) -> Int { self.activations[activation]?.failures ?? 0 }
-    /// How the sessions have ended, as later requests are told, in the order in which they were begun. What goes on is not
-    /// among them.
+    /// The ends of the finished sessions, as told to later requests, in the order of beginning. Running sessions are
+    /// left out.
     public var ends: [IdentityProblem.Code] {
         self.sessions.values.sorted { $0.number < $1.number }.compactMap(\.end)
     }
-    /// The key of an activation's finger or face.
+    /// Returns the key of an activation's finger or face.
     public func finger(of activation: String) -> KeyID? {
         let keys = self.activations[activation]?.keys ?? [:]
         return keys.first { AuthenticatorTypeTable.product.type(of: $0.value.aaid) == .biometric }?.key
     }
-    /// Which PIN of an activation counts.
+    /// Returns the number of an activation's valid PIN.
     public func pinVersion(of activation: String) -> UInt32? { self.activations[activation]?.pinVersion }
 
-    /// The code of an activation with that PIN.
+    /// Creates the code of an activation with the PIN.
     public func activationCode(pin: String, mayMerge: Bool = false) throws -> String {
         let secret = SecretBytes(RandomSource.system.bytes(32))
         let id = RandomSource.system.identifier()
@@ -261,7 +263,7 @@ public actor VirtualIdentityServer: Transport {
         return ProcessCode.text(signed: try self.signedCode(.activation, id, digest), secret: secret)
     }
 
-    /// The code of a session for the service that is asked for now; no server makes one for another purpose than a login.
+    /// Creates the code of a session for the present service. A real server makes codes only for a login.
     public func authenticationCode(for purpose: SessionDocument.Purpose = .userLogin) throws -> String {
         let secret = SecretBytes(RandomSource.system.bytes(32))
         let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
@@ -327,8 +329,8 @@ public actor VirtualIdentityServer: Transport {
     private func answer(_ request: TransportRequest, isRefusable: Bool = true) throws -> TransportResponse {
         let proof = request.headers.first { $0.name == "Device-Proof" }?.value
         let name = ManagerResponse.name(ofRequest: proof.map { Array($0.utf8) } ?? request.body)
-        // An answer that was given before is given again, where nothing of the request has changed, as long as its proof is
-        // good.
+        // The server repeats an earlier answer if nothing of the request has changed, as long as the request's proof is
+        // valid.
         if let proof, let kept = self.answers[proof] {
             if let problem = self.repetitionProblem {
                 self.repetitionProblem = nil
@@ -362,8 +364,8 @@ public actor VirtualIdentityServer: Transport {
             status: 200, headers: [("Content-Type", "application/jose")], body: Array(compact.utf8))
     }
 
-    /// Who has proven themselves; `nil` where nobody tried. An enrolment proves a key that is within it, and so does the
-    /// question about its PIN.
+    /// Returns the activation that has proven itself; `nil` if the request has no proof. An enrolment, and the question
+    /// about its PIN, contain the proving key themselves.
     private func prover(_ proof: String?, _ request: TransportRequest) throws -> String? {
         guard let proof else { return nil }
         guard let token = try? UnverifiedJWS(compact: proof), let name = token.header.keyID else {
@@ -405,7 +407,7 @@ public actor VirtualIdentityServer: Transport {
         }
         guard !activation.isDisabled else { throw IdentityProblem(.activationDisabled) }
         let isReserved = parts.count == 4 && activation.reservedBy == parts[2]
-        // The session whose own factors were refused waits with the rest.
+        // A session whose own factors were refused may wait through the lockout.
         let isWaiting =
             parts.count == 4 && parts[3] == "prolong" && self.sessions[parts[2]]?.restsUntil == activation.lockedUntil
         if let until = activation.lockedUntil, self.clock.now() < until, !isReserved, !isWaiting {

@@ -3,99 +3,99 @@ public import Foundation
 public import UAF
 public import UAFClient
 
-/// A person in front of a phone: answers the SDK's questions by a script and remembers what was asked.
+/// A person with a phone who answers the SDK's questions by a script. The type records the questions.
 // Safe to share: every access to `state` is within `lock`.
 public final class VirtualPerson: @unchecked Sendable {
-    /// What the SDK can ask.
+    /// A question of the SDK.
     public enum Question: Hashable, Sendable, CaseIterable {
         case account, authenticator, requester, transaction, newPin, pin, newPassword, password, finger, face, passcode
     }
 
-    /// How the person answers a question.
+    /// The person's reaction to a question.
     public enum Reaction: Hashable, Sendable {
-        /// As the script says.
+        /// The person answers by the script.
         case answers
-        /// Gives up.
+        /// The person cancels.
         case cancels
-        /// Says nothing.
+        /// The person does nothing.
         case ignores
     }
 
-    /// What the person does.
+    /// The person's script.
     public struct Script: Sendable {
-        /// The account that the person chooses; the first one where it is `nil`.
+        /// The account that the person chooses; `nil` for the first account.
         public var username: Username?
-        /// The authenticator that the person chooses; the first that meets the policy where it is `nil`.
+        /// The kind of authenticator that the person chooses; `nil` for the first authenticator that meets the policy.
         public var kind: AuthenticatorDescriptor.Kind?
-        /// The authenticator that the person chooses, whatever it is.
+        /// The authenticator that the person chooses, whatever its kind.
         public var aaid: Aaid?
-        /// The PINs that the person enrols with, one for each question; the last one stays.
+        /// The new PINs for enrolment, one for each question; the last PIN repeats.
         public var newPins = ["135790"]
-        /// The PINs that the person types, one for each question; the last one stays.
+        /// The PINs that the person types, one for each question; the last PIN repeats.
         public var pins = ["135790"]
-        /// The passwords that the person enrols with, one for each question; the last one stays.
+        /// The new passwords for enrolment, one for each question; the last password repeats.
         public var newPasswords = ["lantern street 9"]
-        /// The passwords that the person types, one for each question; the last one stays.
+        /// The passwords that the person types, one for each question; the last password repeats.
         public var passwords = ["lantern street 9"]
-        /// What the operating system's dialogs for face and passcode show.
+        /// The texts in the operating system's dialogs for face and passcode.
         public var prompt = SystemPrompt()
-        /// How the person reacts; whatever is not here is answered.
+        /// The reactions to questions. The person answers every question without an entry.
         public var reactions: [Question: Reaction] = [:]
 
-        /// Answers everything.
+        /// Creates a script that answers everything.
         public init() {}
     }
 
-    /// A question that was asked, with what the person saw.
+    /// A question of the SDK, with the data that the person saw.
     public struct Asked: Sendable {
-        /// Which question.
+        /// The kind of question.
         public let question: Question
-        /// What was to be confirmed, where the question shows it.
+        /// The content to confirm, if the question shows content.
         public var transaction: Data?
-        /// What kind of content that was.
+        /// The type of the content.
         public var contentType: TransactionContentType?
-        /// The fields of what was to be confirmed, where it was a payment.
+        /// The fields of the content, if the content is a payment.
         public var payment: PaymentDetails?
-        /// Who asked, where the question shows it.
+        /// The requester, if the question shows a requester.
         public var requester: Countersign.Requester?
         /// The accounts to choose from.
         public var accounts: [RegisteredAccount] = []
-        /// The authenticators to choose from, and those among them that meet the policy.
+        /// The authenticators to choose from.
         public var authenticators: [AuthenticatorDescriptor] = []
-        /// Those of ``authenticators`` that meet the policy.
+        /// The kinds among ``authenticators`` that meet the policy.
         public var compliant: [AuthenticatorDescriptor.Kind] = []
-        /// How the PIN or the password stands.
+        /// The state of the PIN or the password.
         public var status: AuthenticatorProtectionStatus?
-        /// Whether the question is a repetition, and why.
+        /// The reason for asking again; `nil` for a first question.
         public var lastError: String?
     }
 
     private struct State {
         var script: Script
         var asked: [Asked] = []
-        /// How the PIN or the password stood when it was asked for last, and was to wait.
+        /// The state of the PIN or the password at the last question that told the person to wait.
         var wait: AuthenticatorProtectionStatus?
     }
 
     private let lock = NSLock()
     private var state: State
 
-    /// A person of that script.
+    /// Creates a person with the script.
     public init(_ script: Script = Script()) { self.state = State(script: script) }
 
-    /// What the person does from now on.
+    /// The person's script from now on.
     public var script: Script {
         get { self.lock.withLock { self.state.script } }
         set { self.lock.withLock { self.state.script = newValue } }
     }
 
-    /// Everything that was asked, oldest first.
+    /// All questions, oldest first.
     public var asked: [Asked] { self.lock.withLock { self.state.asked } }
 
-    /// Forgets what was asked.
+    /// Forgets the earlier questions.
     public func forget() { self.lock.withLock { self.state.asked = [] } }
 
-    /// Notes the question; answers as the script says.
+    /// Records the question, and reacts by the script.
     private func react(_ asked: Asked, cancel: () -> Void, answer: (Script) -> Void) {
         let (script, reaction) = self.lock.withLock {
             self.state.asked.append(asked)
@@ -108,8 +108,8 @@ public final class VirtualPerson: @unchecked Sendable {
         }
     }
 
-    /// Whether the person was told to wait, has typed again, and the same time is left: the test's clock stands still, and the
-    /// person gives up.
+    /// Returns `true` if the person was told to wait and typed again, but the remaining time is the same: the test's
+    /// clock stands still, so the person gives up.
     private func waitsInVain(_ isToldToWait: Bool, _ status: AuthenticatorProtectionStatus?) -> Bool {
         self.lock.withLock {
             defer { self.state.wait = isToldToWait ? status : nil }

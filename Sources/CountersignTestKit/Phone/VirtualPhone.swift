@@ -3,8 +3,8 @@ public import Countersign
 public import UAF
 public import UAFClient
 
-/// A phone without a screen: the real SDK over a storage in memory, a clock that moves when it is told to, and a person
-/// who answers by a script.
+/// A phone without a screen: the real SDK over a storage in memory, a clock that a test moves, and a person with a
+/// script.
 public struct VirtualPhone: Sendable {
     /// The SDK.
     public let client: MobileAuthenticationClient
@@ -16,16 +16,17 @@ public struct VirtualPhone: Sendable {
     public let clock: FakeClock
     /// The phone's fingerprint sensor.
     public let sensor: ScriptedSensor
-    /// What recognises faces.
+    /// The phone's face recognition.
     public let camera: ScriptedSensor
     /// The phone's own passcode.
     public let passcode: ScriptedPasscode
-    /// Where the phone keeps its keys; `nil`: in its storage.
+    /// The phone's key store; `nil` for keys in the storage.
     public let keys: (any DeviceKeys)?
 
-    /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app.
+    /// Switches a phone on. With the storage of another phone, the result is the other phone after a restart of its
+    /// app.
     ///
-    /// A try of a PIN costs next to nothing here. What the SDK does is written to `traceRecorder`. Throws
+    /// An attempt at a PIN costs nearly nothing here. The SDK's events go to `traceRecorder`. Throws
     /// ``InitializationError``.
     public init(
         configuration: ClientConfiguration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
@@ -61,7 +62,7 @@ public struct VirtualPhone: Sendable {
         try await self.client.operations.outOfBandOperation.payload(payload).execute()
     }
 
-    /// Redeems a payload and enrols. Throws as the SDK does; `missingInteraction` where it is no registration.
+    /// Redeems a payload and enrols. Throws as the SDK does; `missingInteraction` if the payload is not a registration.
     public func enroll(_ payload: OutOfBandPayload, deviceName: String = "Virtual phone") async throws
         -> RegistrationResult
     {
@@ -71,7 +72,8 @@ public struct VirtualPhone: Sendable {
         return try await self.ready(operation, deviceName: deviceName).execute()
     }
 
-    /// Redeems a payload and authenticates. Throws as the SDK does; `missingInteraction` where it is no authentication.
+    /// Redeems a payload and authenticates. Throws as the SDK does; `missingInteraction` if the payload is not an
+    /// authentication.
     public func authenticate(_ payload: OutOfBandPayload) async throws -> AuthenticationSuccess {
         guard case .authentication(let operation) = try await self.redeem(payload) else {
             throw OperationError(.missingInteraction, "not an authentication")
@@ -84,7 +86,7 @@ public struct VirtualPhone: Sendable {
         try await self.ready(self.client.operations.authentication.username(username)).execute()
     }
 
-    /// Redeems the payload in what a QR code holds and does what it stands for.
+    /// Redeems the payload in a QR code and carries out its operation.
     public func scan(_ code: String) async throws {
         let payload = try OutOfBandPayload(scanned: code)
         switch try await self.redeem(payload) {
@@ -94,7 +96,7 @@ public struct VirtualPhone: Sendable {
         }
     }
 
-    /// The operation with everything that the person can answer.
+    /// Returns the operation with all of the person's answers.
     public func ready<Operation: RegistrationOperation>(
         _ operation: Operation, deviceName: String = "Virtual phone"
     ) -> Operation {
@@ -102,13 +104,13 @@ public struct VirtualPhone: Sendable {
             .passwordEnroller(self.person)
     }
 
-    /// The operation with everything that the person can answer.
+    /// Returns the operation with all of the person's answers.
     public func ready<Operation: AuthenticationOperation>(_ operation: Operation) -> Operation {
         self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
             .requesterVerifier(self.person)
     }
 
-    /// The operation with everything that the person can answer.
+    /// Returns the operation with all of the person's answers.
     public func ready(_ operation: OutOfBandAuthentication) -> OutOfBandAuthentication {
         self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
             .requesterVerifier(self.person).accountSelector(self.person)

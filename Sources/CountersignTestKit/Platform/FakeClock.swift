@@ -2,9 +2,9 @@ import Foundation
 public import UAFClient
 public import _Primitives
 
-/// A clock that moves when it is told to: wall clock and time since the start apart, as on a device whose owner sets the
-/// wall clock.
-// Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
+/// A clock that a test moves. The wall clock and the time since the start are separate, as on a device whose owner sets
+/// the wall clock.
+// Safe to share: every access to the state is within `lock`, and continuations are resumed outside `lock`.
 public final class FakeClock: DeviceClock, @unchecked Sendable {
     private struct Sleeper {
         let id: Int
@@ -20,7 +20,7 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
     private var sleepers: [Sleeper] = []
     private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// A clock that stands at a wall time.
+    /// Creates a clock that stands at a wall time.
     public init(wall: Timestamp = Timestamp(seconds: 1_800_000_000)) { self.wall = wall }
 
     /// The wall clock.
@@ -30,10 +30,10 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
     /// The name of the device's last start.
     public var bootIdentifier: String { self.lock.withLock { "boot-\(self.boots)" } }
 
-    /// The wall clock for a server that lives in the same test.
+    /// The wall clock for a server in the same test.
     public var timeSource: TimeSource { TimeSource { self.now() } }
 
-    /// Lets time pass on both clocks; whatever sleeps until then wakes.
+    /// Lets time pass on both clocks, and wakes tasks whose time has come.
     public func advance(by duration: Duration) {
         let woken: [Sleeper] = self.lock.withLock {
             self.wall = self.wall + duration
@@ -45,10 +45,10 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Sets the wall clock alone, as a person can.
+    /// Moves the wall clock alone, as a person can.
     public func moveWall(by duration: Duration) { self.lock.withLock { self.wall = self.wall + duration } }
 
-    /// The device starts again: another name for the start, and the time since then from nearly nothing.
+    /// Restarts the device: the start gets another name, and the time since the start begins again near zero.
     public func restart() {
         self.lock.withLock {
             self.boots += 1
@@ -84,10 +84,10 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
         }
     }
 
-    /// How many tasks sleep on this clock.
+    /// The number of tasks that sleep on this clock.
     public var sleepingCount: Int { self.lock.withLock { self.sleepers.count } }
 
-    /// Returns once at least that many tasks sleep on this clock.
+    /// Returns as soon as at least `count` tasks sleep on this clock.
     public func untilSleeping(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isSatisfied = self.lock.withLock {

@@ -2,47 +2,48 @@ public import Countersign
 import Foundation
 public import UAFClient
 
-/// A storage in memory that can fail as a device's does. As an ``SignInStorage`` it is shared by all that were given it: each of
-/// them stands for a process of the app.
-// Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
+/// A storage in memory that can fail like a device's storage. As a ``SignInStorage``, all holders share the storage,
+/// and each holder represents a process of the app.
+// Safe to share: every access to the state is within `lock`, and continuations are resumed outside `lock`.
 public final class InMemoryStorage: SecureStorage, SignInStorage, @unchecked Sendable {
     private let lock = NSLock()
     private var values: [String: [UInt8]]
     private var interruption: (@Sendable (String) throws -> Void)?
     private var isFull = false
     private var isProtected = false
-    /// Those who wait for a name's lock; a name that nobody holds is not in here.
+    /// The callers that wait for a name's lock. A name without a holder has no entry.
     private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
-    /// What the storage says of itself.
+    /// `true` if the storage declares itself a development store.
     public let isDevelopmentStore: Bool
 
-    /// A storage with the given values, as the ``snapshot`` of another one.
+    /// Creates a storage with the values, for example the ``snapshot`` of another storage.
     public init(_ values: [String: [UInt8]] = [:], isDevelopmentStore: Bool = true) {
         self.values = values
         self.isDevelopmentStore = isDevelopmentStore
     }
 
-    /// Everything that is stored now: what a device finds after its process was killed.
+    /// All stored values, as a device finds them after its process was killed.
     public var snapshot: [String: [UInt8]] { self.lock.withLock { self.values } }
 
-    /// Calls `body` after each write, with the value's name, when the value is already stored: throw there to end the
-    /// process "after the write". `nil` ends that.
+    /// Calls `body` after each write, with the value's name, when the value is already stored.
+    ///
+    /// An error thrown by `body` ends the process "after the write". `nil` stops the calls.
     public func interruptAfterWrite(_ body: (@Sendable (String) throws -> Void)?) {
         self.lock.withLock { self.interruption = body }
     }
 
-    /// Whether every write fails and changes nothing, as on a full disk.
+    /// Makes every write fail without a change, as on a full disk, or work again.
     public func refuseWrites(_ isFull: Bool) { self.lock.withLock { self.isFull = isFull } }
 
-    /// Whether nothing can be read or written, as before the first unlock of a device.
+    /// Makes every read and write fail, as before the first unlock of a device, or work again.
     public func protect(_ isProtected: Bool) { self.lock.withLock { self.isProtected = isProtected } }
 
     private func checkUnprotected() throws {
         guard !self.isProtected else { throw StorageError(.locked, "the device was not unlocked yet") }
     }
 
-    /// The value of that name; see ``SecureStorage``.
+    /// Returns the value with the name; see ``SecureStorage``.
     public func read(_ name: String) throws -> [UInt8]? {
         try self.lock.withLock {
             try self.checkUnprotected()
@@ -70,7 +71,7 @@ public final class InMemoryStorage: SecureStorage, SignInStorage, @unchecked Sen
         }
     }
 
-    /// Runs `body` alone under that name; see ``SignInStorage``.
+    /// Runs `body` alone under the name; see ``SignInStorage``.
     public func withLock<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async throws
         -> Value
     {

@@ -1,8 +1,8 @@
 import Foundation
 public import UAFClient
 
-/// A sensor for fingers or faces that feels what it was told to.
-// Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
+/// A sensor for fingers or faces with scripted readings.
+// Safe to share: every access to the state is within `lock`, and continuations are resumed outside `lock`.
 public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     private let lock = NSLock()
     private var script: [Result<BiometricReading, any Error>] = []
@@ -13,19 +13,19 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     private var waiting: [(id: Int, continuation: CheckedContinuation<BiometricReading, any Error>)] = []
     private var ids = 0
 
-    /// A sensor with one enrolled set, or none.
+    /// Creates a sensor with one enrolled set, or none.
     public init(enrolledSet: [UInt8]? = Array("enrolled".utf8)) { self.set = enrolledSet }
 
-    /// Another set is enrolled now, or none.
+    /// Enrols another set, or none.
     public func enroll(_ set: [UInt8]?) { self.lock.withLock { self.set = set } }
 
-    /// The next readings, in their order. Where there are none, a reading waits.
+    /// Adds the next readings, in their order. Without a scripted reading, a call waits.
     public func feel(_ readings: BiometricReading...) { for reading in readings { self.append(.success(reading)) } }
 
-    /// The next readings fail, in their order.
+    /// Makes the next readings fail, in their order.
     public func fail(_ errors: SensorError...) { for error in errors { self.append(.failure(error)) } }
 
-    /// The sensor is not there any more, or again.
+    /// Disconnects the sensor, or connects the sensor again.
     public func unplug(_ isUnplugged: Bool = true) { self.lock.withLock { self.isUnplugged = isUnplugged } }
 
     private func append(_ result: Result<BiometricReading, any Error>) {
@@ -37,16 +37,16 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
         waiter?.resume(with: result)
     }
 
-    /// For each reading so far, whether the device's passcode could stand in for it.
+    /// For each earlier reading, `true` if the device's passcode was allowed.
     public var passcodeAllowed: [Bool] { self.lock.withLock { self.passcodeAllowances } }
 
-    /// What the operating system's dialog showed, for each reading so far.
+    /// The texts in the operating system's dialog, for each earlier reading.
     public var prompts: [SystemPrompt] { self.lock.withLock { self.shown } }
 
-    /// How often the sensor was read.
+    /// The number of readings.
     public var readingCount: Int { self.lock.withLock { self.passcodeAllowances.count } }
 
-    /// The set that the script says.
+    /// Returns the scripted set.
     public func enrolledSet() async throws -> [UInt8]? {
         try self.lock.withLock {
             if self.isUnplugged { throw SensorError.disconnected }
@@ -54,7 +54,7 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
         }
     }
 
-    /// The next reading of the script; waits where there is none.
+    /// Returns the next reading of the script; waits if the script has none.
     public func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
         let id = self.lock.withLock {
             self.ids += 1
@@ -81,7 +81,7 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     }
 }
 
-/// A device passcode that is judged as a script says.
+/// A device passcode with scripted answers.
 // Safe to share: every access to the state is within `lock`.
 public final class ScriptedPasscode: DevicePasscode, @unchecked Sendable {
     private let lock = NSLock()
@@ -89,24 +89,24 @@ public final class ScriptedPasscode: DevicePasscode, @unchecked Sendable {
     private var name: [UInt8]?
     private var shown: [SystemPrompt] = []
 
-    /// A device with a passcode, or without one.
+    /// Creates a device passcode; `nil` for a device without a passcode.
     public init(enrolment: [UInt8]? = Array("passcode".utf8)) { self.name = enrolment }
 
-    /// The passcode was removed, or set again after that.
+    /// Removes the passcode, or sets a passcode again.
     public func enroll(_ enrolment: [UInt8]?) { self.lock.withLock { self.name = enrolment } }
 
-    /// The next answers, in their order; after them the person gives up.
+    /// Adds the next answers, in their order. After these answers the person cancels.
     public func answer(_ readings: DevicePasscodeReading...) {
         self.lock.withLock { self.script.append(contentsOf: readings) }
     }
 
-    /// What the operating system's dialog showed, for each time that it asked.
+    /// The texts in the operating system's dialog, for each question.
     public var prompts: [SystemPrompt] { self.lock.withLock { self.shown } }
 
-    /// What the script says; see ``DevicePasscode``.
+    /// Returns the scripted enrolment; see ``DevicePasscode``.
     public func enrolment() async -> [UInt8]? { self.lock.withLock { self.name } }
 
-    /// The next answer of the script.
+    /// Returns the next answer of the script.
     public func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading {
         try Task.checkCancellation()
         return self.lock.withLock {

@@ -4,9 +4,9 @@ public import UAF
 public import UAFClient
 public import _Primitives
 
-/// Keys as a Secure Enclave or a TPM has them, in memory: none is ever given out, and the person is verified as a part of
-/// each signature. A wrong PIN is found out by it, and the operating system asks while it waits.
-// Safe to share: every access to the state is within `lock`, which nobody waits in.
+/// Keys in memory that behave like keys of a Secure Enclave or a TPM. No key is ever released, and each signature
+/// verifies the person: it finds out a wrong PIN, or waits for the operating system's question.
+// Safe to share: every access to the state is within `lock`, and nothing waits within `lock`.
 public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     private struct Entry {
         let name: DeviceKeyName
@@ -17,16 +17,16 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     private let lock = NSLock()
     private var entries: [[UInt8]: Entry] = [:]
     private var agreements: [[UInt8]: (name: DeviceKeyName, key: P256.KeyAgreement.PrivateKey)] = [:]
-    /// For how many more keys there is room.
+    /// The remaining room for keys.
     private var room = Int.max
     private let fingerprintSensor: any BiometricSensor
     private let faceSensor: any BiometricSensor
     private let devicePasscode: any DevicePasscode
 
-    /// What the device says that it is.
+    /// The key store that the device declares.
     public let keyStore: AuthenticatorModel.KeyStore
 
-    /// An empty device, whose operating system judges by these.
+    /// Creates an empty device whose operating system verifies with these sensors and this passcode.
     public init(
         keyStore: AuthenticatorModel.KeyStore = .file, fingerprintSensor: any BiometricSensor = ScriptedSensor(),
         faceSensor: any BiometricSensor = ScriptedSensor(), devicePasscode: any DevicePasscode = ScriptedPasscode()
@@ -37,10 +37,10 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         self.devicePasscode = devicePasscode
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     public var count: Int { self.lock.withLock { self.entries.count + self.agreements.count } }
 
-    /// Every key is gone, as after the fingers of a Secure Enclave have changed.
+    /// Deletes every key, like a Secure Enclave after a change of fingers.
     public func lose() {
         self.lock.withLock {
             self.entries = [:]
@@ -48,7 +48,7 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         }
     }
 
-    /// The keys that nothing locks are gone, such as those by which a device speaks for itself.
+    /// Deletes the keys without a lock, such as a device's own keys.
     public func loseUnlocked() {
         self.lock.withLock {
             self.entries = self.entries.filter { if case .none = $0.value.lock { false } else { true } }
@@ -56,15 +56,15 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         }
     }
 
-    /// Whether there is no room for further keys, after the next `count`.
+    /// Refuses further keys after the next `count` keys, or accepts keys again.
     public func refuseKeys(_ isFull: Bool, after count: Int = 0) {
         self.lock.withLock { self.room = isFull ? count : .max }
     }
 
-    /// A signature is where the person is verified.
+    /// `true`: a signature verifies the person.
     public var verifiesWhileSigning: Bool { true }
 
-    /// Makes a key.
+    /// Creates a key.
     public func make(_ name: DeviceKeyName, owner: String, lock: KeyLock) throws -> NewDeviceKey {
         let key = P256.Signing.PrivateKey()
         let handle = RandomSource.system.bytes(16)
@@ -76,10 +76,10 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         return NewDeviceKey(handle: handle, publicKey: Array(key.publicKey.x963Representation))
     }
 
-    /// Says nothing: a signature will.
+    /// Checks nothing, because the signature will check the key.
     public func check(_ handle: [UInt8], of name: DeviceKeyName, unlocking: KeyUnlock) throws {}
 
-    /// Has the person verified, and signs.
+    /// Verifies the person, and signs.
     public func sign(_ message: [UInt8], with handle: [UInt8], of name: DeviceKeyName, unlocking: KeyUnlock)
         async throws
         -> [UInt8]
@@ -97,7 +97,7 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         return Array(try entry.key.signature(for: message).rawRepresentation)
     }
 
-    /// Another secret for the same key, under another handle.
+    /// Returns another handle for the same key under another secret.
     public func relock(_ handle: [UInt8], of name: DeviceKeyName, from old: SecretBytes, to new: SecretBytes) throws
         -> [UInt8]
     {
@@ -109,7 +109,7 @@ public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
         return other
     }
 
-    /// Makes a key for agreements.
+    /// Creates a key for agreements.
     public func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey {
         let key = P256.KeyAgreement.PrivateKey()
         let handle = RandomSource.system.bytes(16)

@@ -2,14 +2,14 @@ public import Crypto
 public import UAF
 public import _Primitives
 
-/// An authenticator, ASM and client in one, which does as it is told: also what it must not.
+/// An authenticator, ASM and client in one, which can break the standard on request.
 ///
-/// It builds complete UAF responses, for tests of whatever verifies them. ``behaviour`` says where it departs from the
-/// standard; without any departure its answers are right.
+/// The authenticator builds complete UAF responses, for tests of verifiers. ``behaviour`` lists its departures from the
+/// standard. Without a departure its answers are right.
 public struct SoftwareAuthenticator: Sendable {
-    /// Departures from the standard. What is `nil` is done rightly.
+    /// Departures from the standard. `nil` means the right behaviour.
     public struct Behaviour: Sendable {
-        /// Another model than its own.
+        /// Another model than the authenticator's own.
         public var aaid: AAID?
         /// Another version than the model's.
         public var authenticatorVersion: UInt16?
@@ -23,7 +23,7 @@ public struct SoftwareAuthenticator: Sendable {
         public var challenge: Challenge?
         /// Another facet in the final challenge parameters.
         public var facetID: FacetID?
-        /// Another server data than the request's; the empty text stands for none.
+        /// Other server data than the request's; empty for none.
         public var serverData: String?
         /// Another hash of the final challenge parameters.
         public var finalChallengeHash: [UInt8]?
@@ -37,9 +37,9 @@ public struct SoftwareAuthenticator: Sendable {
         public var signCounter: UInt32?
         /// Another registration counter.
         public var registrationCounter: UInt32?
-        /// Another announced algorithm, in which the signature is also encoded where that is possible.
+        /// Another announced algorithm. The signature has this algorithm's encoding if possible.
         public var signatureAlgorithm: SignatureAlgorithm?
-        /// Another announced key format, in which the key is also encoded where that is possible.
+        /// Another announced key format. The key has this format if possible.
         public var publicKeyFormat: PublicKeyFormat?
         /// Other bytes for the public key.
         public var publicKey: [UInt8]?
@@ -47,34 +47,34 @@ public struct SoftwareAuthenticator: Sendable {
         public var attestationType: AttestationType?
         /// Certificates beside the attestation's signature.
         public var certificates: [[UInt8]] = []
-        /// Another key signs.
+        /// Another signing key.
         public var signingKey: P256.Signing.PrivateKey?
-        /// The signature's last bit is the other one.
+        /// `true` if the signature's last bit is flipped.
         public var breaksSignature = false
         /// Another assertion scheme.
         public var assertionScheme: AssertionScheme?
         /// Extensions within the signed data.
         public var extensions: [AssertionExtension] = []
 
-        /// No departure.
+        /// Creates a behaviour without a departure.
         public init() {}
     }
 
-    /// What the authenticator is.
+    /// The model of the authenticator.
     public let model: AuthenticatorModel
-    /// The app that calls.
+    /// The calling app.
     public let facetID: FacetID
     /// The key.
     public let privateKey: P256.Signing.PrivateKey
     /// The key's name.
     public let keyID: KeyID
-    /// How often the key has signed.
+    /// The number of signatures by the key.
     public private(set) var signCounter: UInt32 = 0
-    /// Where it departs from the standard, from now on.
+    /// The departures from the standard, from now on.
     public var behaviour = Behaviour()
     private let random: RandomSource
 
-    /// An authenticator with a new key.
+    /// Creates an authenticator with a new key.
     public init(
         model: AuthenticatorModel, facetID: FacetID, random: RandomSource = .system,
         privateKey: P256.Signing.PrivateKey = P256.Signing.PrivateKey()
@@ -109,7 +109,7 @@ public struct SoftwareAuthenticator: Sendable {
             header: header, fcParams: fcParams, assertions: [try self.encoded(assertion.serialized())])
     }
 
-    /// Answers an authentication request; with a transaction in it, by confirming its first rendering.
+    /// Answers an authentication request. If the request has a transaction, the answer confirms its first rendering.
     public mutating func authenticate(_ request: AuthenticationRequest) throws -> AuthenticationResponse {
         let behaviour = self.behaviour
         let (header, fcParams, hash) = self.begin(request.header, request.challenge)

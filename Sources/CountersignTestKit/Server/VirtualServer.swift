@@ -5,31 +5,33 @@ public import Foundation
 public import UAF
 public import _Primitives
 
-/// A server in memory, behind a ``Transport``: it issues tokens, makes UAF requests and checks the answers' signatures,
-/// hashes and counters, and can be told to answer otherwise.
+/// A UAF server in memory, behind a ``Transport``.
+///
+/// The server issues tokens, makes UAF requests, and checks the answers' signatures, hashes and counters. A test can
+/// make it answer differently.
 public actor VirtualServer: Transport {
-    /// A key that the server has taken.
+    /// A key that the server has accepted.
     public struct Credential: Sendable {
-        /// Whose it is.
+        /// The owner of the key.
         public let username: Username
-        /// The model that made it.
+        /// The model that made the key.
         public let aaid: AAID
         /// The key.
         public let publicKey: P256Key
-        /// The counter of its last signature.
+        /// The counter of the key's last signature.
         public internal(set) var signCounter: UInt32
     }
 
-    /// A public key as registered.
+    /// A registered public key.
     public struct P256Key: Sendable {
         let key: P256.Signing.PublicKey
     }
 
-    /// An answer that was accepted.
+    /// An accepted answer.
     public struct Accepted: Sendable {
-        /// Whose it was.
+        /// The account of the answer.
         public let username: Username
-        /// Models and counters of its assertions.
+        /// The signed data of the assertions, with models and counters.
         public let assertions: [SignedData]
     }
 
@@ -37,27 +39,27 @@ public actor VirtualServer: Transport {
         var isUsed = false
         var isExpired = false
         var answer: ReturnUAFRequest
-        /// Whose keys go when the token is redeemed.
+        /// The account whose keys are deleted when the token is redeemed.
         var deregistered: Username?
     }
 
     /// The address of the server.
     public nonisolated let baseURL: URL
-    /// The AppID of its requests; empty for the caller's facet.
+    /// The AppID of the requests; empty for the caller's facet.
     public var appID = ""
-    /// The keys that it has taken.
+    /// The accepted keys.
     public private(set) var credentials: [KeyID: Credential] = [:]
-    /// Every request that reached it.
+    /// Every request that reached the server.
     public private(set) var requests: [TransportRequest] = []
-    /// The codes with which clients gave up.
+    /// The error codes of clients that gave up.
     public private(set) var clientErrorCodes: [Int] = []
-    /// The ASM's codes with which clients gave up.
+    /// The ASM status codes of clients that gave up.
     public private(set) var asmStatusCodes: [Int] = []
     /// The device names of registrations.
     public private(set) var deviceNames: [String] = []
-    /// What went along with the registrations that it has accepted.
+    /// The contexts of the accepted registrations.
     public private(set) var registrationContexts: [JSONObject] = []
-    /// The authentications that it has accepted.
+    /// The accepted authentications.
     public private(set) var accepted: [Accepted] = []
 
     private var certificate: [UInt8]?
@@ -68,24 +70,24 @@ public actor VirtualServer: Transport {
     private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
     private var number = 0
 
-    /// A server at an address.
+    /// Creates a server at an address.
     public init(baseURL: URL) { self.baseURL = baseURL }
 
     // MARK: What a test tells it
 
-    /// The AppID of the requests from now on.
+    /// Sets the AppID of the requests from now on.
     public func use(appID: String) { self.appID = appID }
 
-    /// The protocol versions of the requests from now on, a dictionary each.
+    /// Sets the protocol versions of the requests from now on, with a dictionary for each version.
     public func offer(_ versions: [Version]) { self.versions = versions }
 
-    /// The certificate that the answers from now on come with, DER; `nil` for none.
+    /// Sets the certificate of the answers from now on, DER; `nil` for none.
     public func show(certificate: [UInt8]?) { self.certificate = certificate }
 
-    /// How the server judges the next answer that it finds right, instead of with 1200.
+    /// Sets the judgement of the next right answer, in place of 1200.
     public func judge(_ response: ServerResponse) { self.verdicts.append(response) }
 
-    /// Answers a request in the server's place, where `body` gives something.
+    /// Answers requests with the result of `body`, if `body` returns a response.
     public func intercept(_ body: @escaping @Sendable (TransportRequest) async throws -> TransportResponse?) {
         self.overrides.append(body)
     }
@@ -93,8 +95,8 @@ public actor VirtualServer: Transport {
     /// Ends all interceptions.
     public func stopIntercepting() { self.overrides = [] }
 
-    /// Knows a key from before, its public half an uncompressed point (UAF Registry, ECC_X962_RAW). Throws `UAFError` for
-    /// what is none.
+    /// Adds an earlier key, with its public half as an uncompressed point (UAF Registry, ECC_X962_RAW). Throws
+    /// `UAFError` for other bytes.
     public func know(
         _ key: KeyID, of username: Username, aaid: AAID, publicKey: [UInt8], signCounter: UInt32 = 0
     ) throws {
@@ -112,14 +114,14 @@ public actor VirtualServer: Transport {
     /// Forgets keys.
     public func forget(_ keys: Set<KeyID>) { self.credentials = self.credentials.filter { !keys.contains($0.key) } }
 
-    /// A payload for a registration.
+    /// Creates a payload for a registration.
     public func registration(for username: Username, policy: Policy, channel: String? = nil) throws -> OutOfBandPayload
     {
         try self.issue(
             .registration, self.registrationMessage(username, policy), .registration, channel: channel)
     }
 
-    /// A payload for a registration with one kind of authenticator, whose keys lie in the phone's storage.
+    /// Creates a payload for a registration with one kind of authenticator, with keys in the phone's storage.
     public func registration(for username: Username, by kind: AuthenticatorDescriptor.Kind) throws -> OutOfBandPayload {
         let factors: [AuthenticatorDescriptor.Kind: AuthenticatorModel.Factor] = [
             .pin: .pin, .password: .password, .fingerprint: .fingerprint, .face: .face,
@@ -130,13 +132,15 @@ public actor VirtualServer: Transport {
             for: username, policy: Policy(accepted: [[MatchCriteria(aaid: [model.aaid])]]))
     }
 
-    /// A payload for the confirmation of a text.
+    /// Creates a payload for the confirmation of a text.
     public func authentication(username: Username? = nil, text: String) throws -> OutOfBandPayload {
         try self.authentication(username: username, transaction: [Transaction(content: Array(text.utf8))])
     }
 
-    /// A payload for an authentication. Without a policy, every key of this product meets it; with a username, the
-    /// policy names that person's keys.
+    /// Creates a payload for an authentication.
+    ///
+    /// Without a policy, every key of this product meets the policy. With a username, the policy names the keys of this
+    /// person.
     public func authentication(
         policy: Policy? = nil, username: Username? = nil, transaction: [Transaction] = [],
         requester: ReturnUAFRequest.Requester? = nil, channel: String? = nil
@@ -145,20 +149,20 @@ public actor VirtualServer: Transport {
         return try self.issue(.authentication, message, .authentication, requester: requester, channel: channel)
     }
 
-    /// A payload that deletes a person's keys when its token is redeemed, and says which these were to whoever shows it
-    /// again.
+    /// Creates a payload that deletes a person's keys when its token is redeemed. A later redemption of the token gets
+    /// the names of the deleted keys.
     public func deregistration(of username: Username) throws -> OutOfBandPayload {
         let payload = try self.issue(.deregistration, [], .deregistration)
         self.ceremonies[payload.redeemData.token]?.deregistered = username
         return payload
     }
 
-    /// A payload for whatever message.
+    /// Creates a payload for any message.
     public func payload(for operation: UAF.Operation, message: String) throws -> OutOfBandPayload {
         try self.issue(operation, Array(message.utf8), .authentication)
     }
 
-    /// A payload's token is too old from now on.
+    /// Makes a payload's token expired.
     public func expire(_ payload: OutOfBandPayload) { self.ceremonies[payload.redeemData.token]?.isExpired = true }
 
     // MARK: Transport
@@ -204,7 +208,7 @@ public actor VirtualServer: Transport {
         }
     }
 
-    /// Each person's authenticator of this product, alone.
+    /// A policy that accepts each verifying authenticator of this product alone.
     public static var anything: Policy {
         Policy(
             accepted: AuthenticatorModel.allCases.filter { !$0.info.isSilent }.map { [MatchCriteria(aaid: [$0.aaid])] })
@@ -214,7 +218,7 @@ public actor VirtualServer: Transport {
 // MARK: - Making requests
 
 extension VirtualServer {
-    /// Where tokens are redeemed.
+    /// The paths at which tokens are redeemed.
     private enum RedeemPath: String {
         case registration = "token/redeem/registration"
         case authentication = "token/redeem/authentication"
@@ -246,7 +250,7 @@ extension VirtualServer {
         }
     }
 
-    /// One message of a dictionary for each version that is offered.
+    /// Returns one message with a dictionary for each offered version.
     private func message(_ dictionary: (Version) -> [UInt8]) -> [UInt8] {
         let dictionaries = self.versions.map { dictionary($0).dropFirst().dropLast() }
         return Array("[".utf8) + Array(dictionaries.joined(separator: Array(",".utf8))) + Array("]".utf8)
@@ -258,7 +262,7 @@ extension VirtualServer {
         var policy = policy ?? Self.anything
         if let username {
             var keys = self.credentials.filter { $0.value.username == username }.map(\.key)
-            // Nobody learns from a request whether the server knows a name.
+            // A request does not reveal if the server knows a name.
             if keys.isEmpty, let invented = try? KeyID(RandomSource.system.bytes(32)) { keys = [invented] }
             policy.accepted = policy.accepted.map { alternative in
                 alternative.map { criteria in
@@ -292,7 +296,7 @@ extension VirtualServer {
 // MARK: - Deregistration
 
 extension VirtualServer {
-    /// Names a person's keys; `nil` where there are none.
+    /// Returns a message that names a person's keys; `nil` if the person has none.
     private func deregistrationMessage(of username: Username) -> String? {
         let names = self.credentials.filter { $0.value.username == username }.map {
             DeregisterAuthenticator.key($0.value.aaid, $0.key)
@@ -304,7 +308,7 @@ extension VirtualServer {
         return String(decoding: message.serialized, as: UTF8.self)
     }
 
-    /// Deletes the keys that the context names, and answers with the message that has the client delete them.
+    /// Deletes the keys in the context, and answers with the message that makes the client delete the keys.
     private func deregister(_ request: TransportRequest) throws -> TransportResponse {
         guard request.headers.contains(where: { $0 == ("Authorization", "Bearer virtual-jwt") }) else {
             return TransportResponse(status: 401, headers: [], body: [])

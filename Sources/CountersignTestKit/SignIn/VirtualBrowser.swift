@@ -1,27 +1,27 @@
 public import Countersign
 public import Foundation
 
-/// A browser without a window: what the person does in it is a function of the test's.
+/// A browser without a window. A function of the test plays the person.
 // Safe to share: every access to the state is within `lock`.
 public final class VirtualBrowser: WebAuthentication, @unchecked Sendable {
-    /// What the person does at an address that is opened: the address that the browser comes back with, or `nil` where they
-    /// close it. It gets the address to come back at, too.
+    /// The person's actions at an opened address, given the address and the redirect address. The result is the address
+    /// with which the browser returns, or `nil` if the person closes the browser.
     public typealias Visit = @Sendable (_ address: URL, _ redirectURI: String) async throws -> String?
 
     private let lock = NSLock()
     private var visit: Visit
     private var shown: [URL] = []
 
-    /// A browser whose person does that.
+    /// Creates a browser with this person.
     public init(_ visit: @escaping Visit = { _, _ in nil }) { self.visit = visit }
 
-    /// What the person does from now on.
+    /// Replaces the person's actions from now on.
     public func onVisit(_ visit: @escaping Visit) { self.lock.withLock { self.visit = visit } }
 
-    /// The addresses that were opened.
+    /// The opened addresses.
     public var opened: [URL] { self.lock.withLock { self.shown } }
 
-    /// Takes every address; a loopback one without a port is given one.
+    /// Accepts every redirect address, and gives a port to a loopback address without a port.
     public func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication {
         let loopback = "http://127.0.0.1"
         let rest = redirectURI.hasPrefix("\(loopback)/") ? redirectURI.dropFirst(loopback.count) : nil

@@ -2,29 +2,29 @@ public import Countersign
 import Foundation
 import UAFClient
 
-/// Whether the app was started since it was installed, in memory.
+/// The mark that the app was started since its installation, in memory.
 // Safe to share: every access to `isStarted` is within `lock`.
 public final class VirtualInstallation: InstallationMark, @unchecked Sendable {
     private let lock = NSLock()
     private var isStarted: Bool
     private var isProtected = false
 
-    /// An app that was just installed, or one that has been started.
+    /// Creates the mark of an app that was just installed or that has been started.
     public init(isStarted: Bool = false) { self.isStarted = isStarted }
 
-    /// The app was removed and installed again: its mark is gone, and the device's storage is as it was.
+    /// Removes and installs the app again: the mark is gone, and the device's storage stays unchanged.
     public func reinstall() { self.lock.withLock { self.isStarted = false } }
 
-    /// Whether the mark cannot be read, as before the first unlock of a device.
+    /// Makes the mark unreadable, as before the first unlock of a device, or readable again.
     public func protect(_ isProtected: Bool) { self.lock.withLock { self.isProtected = isProtected } }
 
-    /// See ``InstallationMark``.
+    /// Returns `true` if the app was started; see ``InstallationMark``.
     public func isSet() throws -> Bool {
         try self.lock.withLock {
             guard !self.isProtected else { throw StorageError(.locked, "the device was not unlocked yet") }
             return self.isStarted
         }
     }
-    /// See ``InstallationMark``.
+    /// Sets the mark; see ``InstallationMark``.
     public func set() { self.lock.withLock { self.isStarted = true } }
 }

@@ -1,12 +1,12 @@
 public import Countersign
 public import Foundation
 
-/// A device without a screen to sign in on: storage in memory, a sensor that feels what it is told to, a browser whose person
-/// agrees to everything, and a server.
+/// A device without a screen for sign-ins: a storage in memory, a scripted sensor, a browser whose person agrees to
+/// everything, and a server.
 public struct VirtualSignInDevice: Sendable {
     /// The device's storage.
     public let storage: InMemoryStorage
-    /// Whether the app was started since it was installed.
+    /// The mark that the app was started since its installation.
     public let installation: VirtualInstallation
     /// The device's sensor.
     public let sensor: ScriptedSensor
@@ -16,16 +16,16 @@ public struct VirtualSignInDevice: Sendable {
     public let webViews: VirtualWebViews
     /// The device's clock.
     public let clock: FakeClock
-    /// The server that people sign in at.
+    /// The sign-in server.
     public let server: VirtualSignInServer
-    /// Storage that this app shares with others of its maker; `nil` for an app alone.
+    /// The storage that this app shares with other apps of its maker; `nil` for a single app.
     public let sharedStorage: InMemoryStorage?
 
-    /// A device, and a server whose clock is the device's unless another one is given.
+    /// Creates a device and a server. The server has the device's clock unless `serverClock` is given.
     ///
     /// - Parameters:
-    ///   - cookiePrefix: What the names of the site's cookies begin with (``WebViewSites``).
-    ///   - cookieDomain: As ``VirtualSignInServer`` has it.
+    ///   - cookiePrefix: The beginning of the names of the site's cookies (``WebViewSites``).
+    ///   - cookieDomain: The domain of the cookies, as in ``VirtualSignInServer``.
     public init(
         baseURL: URL, storage: InMemoryStorage = InMemoryStorage(), sensor: ScriptedSensor = ScriptedSensor(),
         clock: FakeClock = FakeClock(), serverClock: FakeClock? = nil, sharedStorage: InMemoryStorage? = nil,
@@ -44,7 +44,7 @@ public struct VirtualSignInDevice: Sendable {
         self.sharedStorage = sharedStorage
     }
 
-    /// The parts as an app is given them, with the sensor's keys in the storage.
+    /// The parts of the device for an app. The sensor's keys are in the storage.
     public var platform: SignInPlatform {
         SignInPlatform(
             storage: self.storage, installation: self.installation, webAuthentication: self.browser,

@@ -5,29 +5,29 @@ import JOSE
 import OAuth
 public import _Primitives
 
-/// A server in memory that people of an app sign in at, behind a ``Transport``: it has codes, refresh tokens that take turns,
-/// proofs of keys with nonces, device secrets and cookies, and can be told to answer otherwise.
+/// An app's sign-in server in memory, behind a ``Transport``, with codes, rotating refresh tokens, key proofs with
+/// nonces, device secrets and cookies. A test can make the server answer differently.
 ///
-/// A refresh token is good until its child was used; whatever is older ends the session.
+/// A refresh token is valid until its child was used. An older token ends the session.
 public actor VirtualSignInServer: Transport {
-    /// What the server knows of one session.
+    /// The server's record of a session.
     public struct Session: Sendable {
         /// The session's name in its tokens.
         public let id: String
-        /// The key that its tokens are bound to.
+        /// The thumbprint of the key that the session's tokens are bound to.
         public let thumbprint: String
-        /// Its newest refresh token.
+        /// The session's newest refresh token.
         public internal(set) var head: String
         var parent: String?
-        /// By this web sessions are spawned from it.
+        /// The device secret, with which web sessions are spawned from the session.
         public internal(set) var deviceSecret: String?
-        /// Whether it goes on.
+        /// `true` until the session ends.
         public internal(set) var isActive = true
-        /// How often it was renewed.
+        /// The number of renewals.
         public internal(set) var renewalCount = 0
     }
 
-    /// A password account.
+    /// An account with a password.
     private struct Account {
         let password: String
         let otp: String?
@@ -42,17 +42,17 @@ public actor VirtualSignInServer: Transport {
 
     /// The address of the server.
     public nonisolated let baseURL: URL
-    /// Every request that reached it.
+    /// Every request that reached the server.
     public private(set) var requests: [TransportRequest] = []
-    /// The sessions that were begun, oldest first.
+    /// All sessions, oldest first.
     public private(set) var sessions: [Session] = []
-    /// The web sessions that were spawned, each with the cookies' value of it and the device secret it came by.
+    /// The spawned web sessions, each with its cookie value and the device secret that spawned the session.
     public private(set) var webSessions: [(value: String, deviceSecret: String, isActive: Bool)] = []
-    /// How long its access tokens last.
+    /// The lifetime of access tokens.
     public var accessTokenLifetime: Duration = .seconds(300)
-    /// Whether answers carry the members under `data`, as the sign-in service does for some apps.
+    /// `true` if answers have their members under `data`, as the sign-in service does for some apps.
     public var wrapsData = true
-    /// What the server does in place of its own work, where it is not `nil`.
+    /// A replacement for the server's own work; `nil` for none.
     private var interception: (@Sendable (TransportRequest) async throws -> TransportResponse?)?
     private var codes: [String: Code] = [:]
     private var accounts: [String: Account] = [:]
@@ -66,10 +66,11 @@ public actor VirtualSignInServer: Transport {
     /// The domain whose hosts get the cookies of web views.
     private let cookieDomain: String
 
-    /// A server at an address.
+    /// Creates a server at an address.
     ///
-    /// - Parameter cookieDomain: The domain whose hosts get the cookies of web views, as operators set it; `nil` for the one
-    ///   above the server's host (`example.com` for `id.example.com`), or the host itself where that has two words.
+    /// - Parameter cookieDomain: The domain whose hosts get the cookies of web views, as operators set the domain;
+    ///   `nil` for the domain above the server's host (`example.com` for `id.example.com`), or the host itself if the
+    ///   host has two words.
     public init(
         baseURL: URL, clock: TimeSource = FakeClock().timeSource, random: RandomSource = .system,
         cookiePrefix: String = "countersign_", cookieDomain: String? = nil
@@ -84,41 +85,41 @@ public actor VirtualSignInServer: Transport {
 
     // MARK: What it is told
 
-    /// The network is gone, or back.
+    /// Makes the server reachable or unreachable.
     public func reachable(_ isReachable: Bool) { self.isReachable = isReachable }
-    /// The answers to the next requests are lost after the server has done its work.
+    /// Loses the answers to the next requests, after the server has done its work.
     public func loseAnswers(_ count: Int) { self.lostAnswers = count }
-    /// Every proof needs another nonce from now on.
+    /// Requires another nonce in every proof from now on.
     public func changeNonce() {
         self.nonceCount += 1
         self.nonce = "nonce-\(self.nonceCount)"
     }
-    /// Access tokens last that long from now on.
+    /// Sets the lifetime of access tokens from now on.
     public func setAccessTokenLifetime(_ lifetime: Duration) { self.accessTokenLifetime = lifetime }
-    /// Answers carry their members under `data`, or at the top.
+    /// Sets the place of the members in answers: under `data`, or at the top.
     public func setWrapsData(_ wrapsData: Bool) { self.wrapsData = wrapsData }
-    /// Does `body` in place of the server's own work, where it gives an answer.
+    /// Runs `body` in place of the server's own work, if `body` returns an answer.
     public func intercept(_ body: (@Sendable (TransportRequest) async throws -> TransportResponse?)?) {
         self.interception = body
     }
-    /// What the names of its cookies begin with from now on.
+    /// Sets the beginning of the cookies' names from now on.
     public func setCookiePrefix(_ prefix: String) { self.cookiePrefix = prefix }
     /// Ends a session.
     public func end(_ id: String) {
         for index in self.sessions.indices where self.sessions[index].id == id { self.sessions[index].isActive = false }
     }
-    /// Somebody who can sign in by name and password, and by a code where there is one.
+    /// Adds an account with name and password, and with a one-time code if `otp` is given.
     public func addAccount(_ username: String, password: String, otp: String? = nil) {
         self.accounts[username] = Account(password: password, otp: otp)
     }
-    /// Forgets the requests so far.
+    /// Forgets the earlier requests.
     public func forgetRequests() { self.requests = [] }
-    /// How many requests there were for a path.
+    /// Returns the number of requests for a path.
     public func count(_ path: String) -> Int { self.requests.count { $0.url.path() == path } }
 
     // MARK: The page
 
-    /// What the person does on the sign-in page: agrees. Gives the address that the browser goes back to.
+    /// Plays the person on the sign-in page: the person agrees. Returns the address to which the browser returns.
     public func signedIn(_ address: URL, _ redirectURI: String) throws -> String {
         let asked = try Parameters(parsing: address.query(percentEncoded: true) ?? "")
         let isService = address.path().hasSuffix("/sign-in")
@@ -196,7 +197,7 @@ public actor VirtualSignInServer: Transport {
             body: JSON.object(body).serialized)
     }
 
-    /// The server's time as servers write it.
+    /// The server's time, in the format of the `Date` header.
     private var date: String {
         let text = self.clock.now().description
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -204,7 +205,7 @@ public actor VirtualSignInServer: Transport {
         return "Mon, \(text.dropFirst(8).prefix(2)) \(month) \(text.prefix(4)) \(text.dropFirst(11).prefix(8)) GMT"
     }
 
-    /// The key of a request's proof. The nonce is asked for last.
+    /// Returns the thumbprint of the key of a request's proof. The check of the nonce comes last.
     private func thumbprint(of request: TransportRequest) throws -> String {
         guard let target = TargetURI(request.url.absoluteString) else { throw OAuthError(.invalidRequest) }
         let proof = try DPoPProof(
@@ -238,7 +239,7 @@ public actor VirtualSignInServer: Transport {
     private func renewal(by token: String, provenBy thumbprint: String, isService: Bool) throws -> TransportResponse {
         let known = self.sessions.indices.first { token.hasPrefix(self.sessions[$0].id) || self.isOf(token, $0) }
         guard let known, self.sessions[known].isActive else { throw OAuthError(.invalidGrant) }
-        // Without its key a token is worth nothing, and nothing changes.
+        // A token is worthless without its key, and nothing changes.
         guard self.sessions[known].thumbprint == thumbprint else { throw OAuthError(.invalidGrant) }
         let next = self.random.token(byteCount: 300)
         if token == self.sessions[known].head {
@@ -255,7 +256,7 @@ public actor VirtualSignInServer: Transport {
         return self.issued(self.sessions[known], for: "", nonce: nil, isService: isService)
     }
 
-    /// Tokens that were given once, and whose session's they were.
+    /// Earlier tokens, with the sessions that the tokens belong to.
     private var past: [String: String] = [:]
 
     private func isOf(_ token: String, _ index: Int) -> Bool {
@@ -287,7 +288,7 @@ public actor VirtualSignInServer: Transport {
         return self.response(200, body)
     }
 
-    /// A token whose signature nobody looks at.
+    /// Returns a token with a signature that is never verified.
     private func unsigned(_ claims: JSONObject) -> String {
         [JSON.object(["alg": .string("ES256")]).serialized, JSON.object(claims).serialized, self.random.bytes(64)].map {
             Base64URL.encode($0)
@@ -317,7 +318,8 @@ public actor VirtualSignInServer: Transport {
             ])
     }
 
-    /// An app signs in by another one's secret and ID token. It gets no secret itself: the first app's is the device's.
+    /// Signs an app in with the secret and ID token of another app. The new session gets no secret, because the first
+    /// app's secret is the device's secret.
     private func join(_ form: Parameters, provenBy thumbprint: String) throws -> TransportResponse {
         let secret = try form.required("actor_token")
         guard try form.required("audience") == self.issuer, try !form.required("subject_token").isEmpty,
@@ -330,8 +332,10 @@ public actor VirtualSignInServer: Transport {
         return self.issued(session, for: form["client_id"] ?? "", nonce: "", isService: false)
     }
 
-    /// At the OpenID face a device secret's revocation ends the secret and nothing else; the sign-in service ends with it what
-    /// the device has.
+    /// Revokes a token.
+    ///
+    /// At the OpenID interface, revoking a device secret ends only the secret. At the sign-in service, revoking a
+    /// device secret also ends the device's sessions.
     private func revoke(_ form: Parameters, isService: Bool) {
         for token in [form["token"], form["refresh_token"]].compactMap(\.self) {
             for index in self.sessions.indices where self.isOf(token, index) { self.sessions[index].isActive = false }
@@ -346,7 +350,7 @@ public actor VirtualSignInServer: Transport {
         }
     }
 
-    /// Device secrets, and whatever else was revoked at the OpenID face.
+    /// The device secrets and other tokens that were revoked at the OpenID interface.
     private var endedSecrets: Set<String> = []
 
     // MARK: Passwords
@@ -366,7 +370,7 @@ public actor VirtualSignInServer: Transport {
         return self.code(challenge, nonce)
     }
 
-    /// Sign-ins whose name and password were right, and that wait for a code.
+    /// The sign-ins with a right name and password that wait for a code.
     private var waiting: [String: (challenge: String, nonce: String?, otp: String)] = [:]
 
     private func more(_ next: String, session: String, _ waiting: (challenge: String, nonce: String?, otp: String)?)

@@ -1,7 +1,7 @@
 public import Countersign
 public import Foundation
 
-/// An app's web views without pages: what is put into them and loaded is noted.
+/// An app's web views without pages. The type records cookies and loads.
 // Safe to share: every access to `made` is within `lock`.
 public final class VirtualWebViews: WebViews, @unchecked Sendable {
     private let lock = NSLock()
@@ -9,16 +9,16 @@ public final class VirtualWebViews: WebViews, @unchecked Sendable {
     private var isRefusing = false
     private var loadError: (any Error)?
 
-    /// No view yet.
+    /// Creates an app without a view.
     public init() {}
 
-    /// The views that were made, oldest first.
+    /// All views, oldest first.
     public var views: [VirtualWebView] { self.lock.withLock { self.made } }
 
-    /// The stores take no cookies any more, or again: as where the device's settings forbid them.
+    /// Makes the cookie stores refuse cookies, as under a device setting that forbids cookies, or accept cookies again.
     public func refuseCookies(_ isRefusing: Bool) { self.lock.withLock { self.isRefusing = isRefusing } }
 
-    /// The views, and those that are made later, load no page any more but throw that; `nil` lets them load again.
+    /// Makes present and later views throw the error instead of loading a page; `nil` lets the views load again.
     public func failLoads(with error: (any Error)?) {
         self.lock.withLock {
             self.loadError = error
@@ -26,7 +26,7 @@ public final class VirtualWebViews: WebViews, @unchecked Sendable {
         }
     }
 
-    /// A view with nothing in it.
+    /// Creates an empty view.
     public func makeView(displayTitle: String) async throws -> any SignInWebView {
         self.lock.withLock {
             let view = VirtualWebView(displayTitle: displayTitle, isRefusing: self.isRefusing)
@@ -36,24 +36,24 @@ public final class VirtualWebViews: WebViews, @unchecked Sendable {
         }
     }
 
-    /// Deletes the cookies of all of them.
+    /// Deletes the cookies of all views.
     public func clear() async throws { for view in self.views { try await view.clear() } }
 }
 
-/// One view without a page.
+/// A view without a page.
 // Safe to share: every access to the state is within `lock`.
 public final class VirtualWebView: SignInWebView, @unchecked Sendable {
-    /// A page that was loaded.
+    /// A loaded page.
     public struct Load: Sendable {
         /// The page.
         public let url: URL
-        /// The names of the cookies that its request carried.
+        /// The names of the cookies in the page's request.
         public let cookieNames: [String]
-        /// What a page of the view is told about its session, by the page's address.
+        /// The session data for a page of the view, by the page's address.
         public let session: WebViewSession
     }
 
-    /// What stands above the view.
+    /// The title above the view.
     public let displayTitle: String
     private let lock = NSLock()
     private var store: [WebViewCookie] = []
@@ -68,20 +68,20 @@ public final class VirtualWebView: SignInWebView, @unchecked Sendable {
 
     /// The cookies in the view's store.
     public var cookies: [WebViewCookie] { self.lock.withLock { self.store } }
-    /// The pages that were loaded, oldest first.
+    /// The loaded pages, oldest first.
     public var loads: [Load] { self.lock.withLock { self.done } }
-    /// Takes a cookie, unless it refuses.
+    /// Stores a cookie, unless the store refuses cookies.
     public func setCookie(_ cookie: WebViewCookie) async throws {
         self.lock.withLock { if !self.isRefusing { self.store.append(cookie) } }
     }
 
-    /// The names by host, path and scheme.
+    /// Returns the names of the cookies for an address, by host, path and scheme.
     public func cookieNames(for url: URL) async throws -> [String] { self.names(for: url) }
 
     /// Empties the store.
     public func clear() async throws { self.lock.withLock { self.store = [] } }
 
-    /// Notes the page, or throws what it was told to.
+    /// Records the page, or throws the error that the test has set.
     public func load(_ url: URL, session: WebViewSession) async throws {
         let names = self.names(for: url)
         try self.lock.withLock {

@@ -1,7 +1,7 @@
 import UAF
 import _Primitives
 
-/// One TLV item before it is written.
+/// A TLV item before encoding.
 struct TLVItem {
     var tag: TLVTag
     var value: [UInt8]
@@ -28,7 +28,7 @@ struct TLVItem {
     }
 }
 
-/// Everything that goes into a scenario, as it would be right. A ``Damage`` changes one thing of it.
+/// The right contents of a scenario. A ``Damage`` changes one part of the contents.
 struct AssertionDraft {
     static let account = "alice"
     static let facet = "https://app.example.com"
@@ -37,7 +37,7 @@ struct AssertionDraft {
     let scenario: UAFScenario
     let random: RandomSource
 
-    // What the server has and sent.
+    // The server's data and messages.
     var metadata: [JSONObject]
     var revoked: [AAID] = []
     var revocations: JSONObject?
@@ -49,14 +49,14 @@ struct AssertionDraft {
     private let challenge: Challenge
     private let sentHeader: OperationHeader
 
-    // What the client says of the message.
+    // The client's part of the message.
     var header: OperationHeader
     var parameters: FinalChallengeParams
-    /// In place of the encoded parameters.
+    /// A replacement for the encoded parameters.
     var parametersText: String?
     var scheme = AssertionScheme.uafV1TLV
 
-    // What the authenticator says.
+    // The authenticator's data.
     let aaid: AAID
     let keyID: KeyID
     let keyPair: TestKeyPair
@@ -70,19 +70,19 @@ struct AssertionDraft {
     var signCounter: UInt32
     var contentHash: [UInt8]
     var nonceLength = 16
-    /// In place of the true hash.
+    /// A replacement for the true hash.
     var finalChallengeHash: [UInt8]?
-    /// What signs.
+    /// The signing key.
     var signer: TestKeyPair
-    /// Makes the signature in the signer's place.
+    /// A function that makes the signature in place of the signer.
     var signsAs: (([UInt8]) throws -> [UInt8])?
     /// The certificates of a full attestation.
     var chain: [[UInt8]]
 
-    /// Authenticators that take part beside this one, with nothing wrong; their assertions stand first.
+    /// Further authenticators without damage, whose assertions come first.
     var companions: [AssertionDraft] = []
 
-    // Last changes, from the inside to the outside.
+    // The last changes, from the inside to the outside.
     var changeSigned: (inout [TLVItem]) throws -> Void = { _ in }
     var changeSignature: (inout [UInt8]) -> Void = { _ in }
     var changeItems: (inout [TLVItem]) throws -> Void = { _ in }
@@ -132,7 +132,7 @@ struct AssertionDraft {
         if !isRegistration { self.registered = [self.registeredKey()] }
     }
 
-    /// The key as the server would have it.
+    /// Returns the key as the server has registered the key.
     func registeredKey(account: String = Self.account, signCounter: UInt32 = 7) -> TestVector.RegisteredKey {
         TestVector.RegisteredKey(
             aaid: self.aaid, keyID: self.keyID, publicKey: self.publicKey, publicKeyFormat: self.format,
@@ -158,7 +158,7 @@ struct AssertionDraft {
         ]
     }
 
-    /// Metadata writes certificates in the other alphabet, with padding (§13).
+    /// Metadata contains certificates in the other base64 alphabet, with padding (§13).
     private static func standardBase64(_ bytes: [UInt8]) -> String {
         let text = Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
         return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
@@ -166,7 +166,7 @@ struct AssertionDraft {
 
     // MARK: - Messages
 
-    /// The dictionary of the request.
+    /// Returns the dictionary of the request.
     func request() throws -> JSONObject {
         var policy = self.policy
         let others = self.companions.flatMap { $0.policy.accepted[0] }
@@ -186,7 +186,7 @@ struct AssertionDraft {
         return dictionary
     }
 
-    /// The response's text.
+    /// Returns the response's text.
     func response() throws -> String {
         let text = self.parametersText ?? self.parameters.encoded
         let hash = FinalChallengeParams.hash(ofEncoded: text)
@@ -220,7 +220,7 @@ struct AssertionDraft {
         let proof = TLVItem(.signature, signature)
         var items = [data]
         if isRegistration {
-            // The chain keeps its order: leaf first.
+            // The chain keeps its order, with the leaf first.
             let certificates = self.chain.map { TLVItem(.attestationCertificate, $0) }
             items.append(
                 try TLVItem(

@@ -1,4 +1,4 @@
-/// As much of DER as a certificate for tests needs.
+/// The part of DER that certificates for tests need.
 enum DER {
     static func item(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         var head = [tag]
@@ -22,10 +22,10 @@ enum DER {
     static let null: [UInt8] = [0x05, 0x00]
     static let yes: [UInt8] = [0x01, 0x01, 0xFF]
 
-    /// A number that is not negative.
+    /// Returns an item for a number that is not negative.
     static func integer(_ number: UInt8) -> [UInt8] { self.item(0x02, number < 0x80 ? [number] : [0, number]) }
 
-    /// An object identifier of its arcs, from the third on; the first two are `first`.
+    /// Returns an object identifier from its arcs, with `first` for the first two arcs.
     static func identifier(_ first: UInt8, _ arcs: UInt32...) -> [UInt8] {
         var content = [first]
         for arc in arcs {

@@ -3,7 +3,7 @@ import UAF
 import _Primitives
 
 extension Damage {
-    /// Does the damage to what would be right.
+    /// Applies the damage to a right draft.
     func apply(to draft: inout AssertionDraft) throws {
         try self.damageMessage(&draft)
         try self.damageAssertion(&draft)
@@ -24,7 +24,8 @@ extension Damage {
         case .noAssertionsMember: draft.changeDictionary = { $0["assertions"] = nil }
         case .noScheme: draft.changeDictionary = Self.changeAssertion { $0["assertionScheme"] = nil }
         case .paddedAssertion:
-            // Bytes that base64 does not pad get a tag more, which readers skip: then there is something to pad.
+            // If base64 would not pad the bytes, the assertion gets a further tag, which readers skip. Then the text
+            // has padding.
             draft.changeBytes = { bytes in
                 guard bytes.count.isMultiple(of: 3) else { return }
                 bytes += [0x01, 0x0F, 0, 0]
@@ -60,7 +61,7 @@ extension Damage {
         }
     }
 
-    /// A change to the one assertion of a response.
+    /// Returns a change of a response's single assertion.
     private static func changeAssertion(_ change: @escaping (inout JSONObject) throws -> Void) -> (
         inout JSONObject
     ) throws -> Void {
@@ -168,7 +169,7 @@ extension Damage {
         case .longModulus:
             draft.signer = try TestKeyPair(rsa: .large)
             draft.publicKey = try draft.signer.publicKey(draft.scenario.encoding)
-        // 65538: even, and not small.
+        // 65538: even, but not small.
         case .evenExponent: draft.publicKey[draft.publicKey.count - 1] = 2
         case .smallExponent:
             draft.signer = try TestKeyPair(rsa: .smallExponent)
@@ -177,7 +178,7 @@ extension Damage {
         }
     }
 
-    /// SHA-256, in hexadecimal.
+    /// Returns the SHA-256 in hexadecimal.
     private static func digest(of bytes: [UInt8]) -> JSON {
         .string(SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
     }
@@ -261,14 +262,14 @@ extension Damage {
                 draft.keyPair.isRSA ? try TestKeyPair(rsa: .second) : try TestKeyPair(p256: draft.random)
         case .changedAfterSigning:
             draft.changeItems = { items in
-                // The nonce's first byte, which no other rule looks at.
+                // The change hits the nonce's first byte, which no other rule checks.
                 guard let index = items[0].value.firstRange(of: [0x0F, 0x2E])?.lowerBound else { return }
                 items[0].value[index + 4] ^= 1
             }
         case .shortSignature: draft.changeSignature = { $0.removeLast() }
         case .longSignature: draft.changeSignature = { $0.append(0) }
         case .longForm:
-            // A byte more for the length: of a SEQUENCE below 128 bytes, of an OCTET STRING of 256.
+            // The length gets one byte more: for a SEQUENCE below 128 bytes, or for an OCTET STRING of 256 bytes.
             draft.changeSignature = { signature in
                 let isSequence = signature[0] == 0x30
                 signature =

@@ -28,7 +28,7 @@ extension Damage {
         }
     }
 
-    /// The rule that refuses, by the names of this product's server.
+    /// The rule that refuses the damage, by the names of this product's server.
     public var step: String {
         switch self {
         case .otherVersion: "version"
@@ -72,7 +72,7 @@ extension Damage {
         }
     }
 
-    /// Where it can happen.
+    /// The operations in which the damage can occur.
     public var operations: Set<UAF.Operation> {
         switch self {
         case .shortNonce, .unknownKey, .foreignKey, .noTransactionHash, .otherTransaction, .notConfirmed,
@@ -92,7 +92,7 @@ extension Damage {
         }
     }
 
-    /// Whether it happens to keys of this algorithm.
+    /// Returns `true` if the damage can occur with keys of this algorithm.
     public func applies(to algorithm: SignatureAlgorithm) -> Bool {
         let isRSA = ![.p256Raw, .p256DER].contains(algorithm)
         return switch self {
@@ -103,7 +103,7 @@ extension Damage {
         }
     }
 
-    /// Whether it comes out otherwise for each algorithm, and not just for each kind of key.
+    /// `true` if the damage gives different results for each algorithm, not only for each kind of key.
     var isOfAlgorithm: Bool {
         switch self {
         case .otherAlgorithm, .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus, .evenExponent,
@@ -115,13 +115,14 @@ extension Damage {
         }
     }
 
-    /// Those that are done to one of two assertions too: what is wrong with one is made good by no other.
+    /// The damages that are also applied to one of two assertions. The other assertion does not repair a damaged
+    /// assertion.
     static let besideCompanion: [Damage] = [
         .truncatedAssertion, .revokedAAID, .existingKey, .unknownKey, .foreignKey, .disallowed, .otherHash, .outdated,
         .otherAlgorithm, .brokenAttestation, .unknownSignedExtension, .signedByOtherKey, .lowerCounter,
     ]
 
-    /// Whether it needs a full attestation.
+    /// `true` if the damage needs a full attestation.
     var isOfChain: Bool {
         switch self {
         case .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
@@ -134,7 +135,7 @@ extension Damage {
         }
     }
 
-    /// Whether it needs a transaction.
+    /// `true` if the damage needs a transaction.
     var needsTransaction: Bool {
         switch self {
         case .noTransactionHash, .otherTransaction, .notConfirmed, .withoutDisplay: true

@@ -1,4 +1,5 @@
-/// The one thing that is wrong with a scenario: the list of what a server must refuse (§21), and what follows from it.
+/// The single damage of a scenario: a list of the errors that a server must refuse (§21), with the consequences of each
+/// error.
 public enum Damage: String, CaseIterable, Sendable {
     /// A message without a dictionary.
     case noDictionary = "no-dictionary"
@@ -6,7 +7,7 @@ public enum Damage: String, CaseIterable, Sendable {
     case twoDictionaries = "two-dictionaries"
     /// A header of the other operation.
     case otherOperation = "other-operation"
-    /// A version of the protocol that nobody speaks.
+    /// A protocol version that no product speaks.
     case otherVersion = "other-version"
     /// No header.
     case noHeader = "no-header"
@@ -20,7 +21,7 @@ public enum Damage: String, CaseIterable, Sendable {
     case nullMember = "null-member"
     /// Base64url with padding.
     case paddedAssertion = "padded-assertion"
-    /// An unknown extension of the message that must be known.
+    /// An unknown extension of the message that must be understood.
     case unknownMessageExtension = "unknown-message-extension"
     /// Another server's data.
     case foreignServerData = "foreign-server-data"
@@ -30,9 +31,9 @@ public enum Damage: String, CaseIterable, Sendable {
     case unreadableParameters = "unreadable-parameters"
     /// Another application.
     case otherAppID = "other-app-id"
-    /// A facet that nobody trusts.
+    /// An untrusted facet.
     case untrustedFacet = "untrusted-facet"
-    /// A facet that begins like the AppID's origin and is none.
+    /// A facet that begins like the AppID's origin but is another origin.
     case malformedOrigin = "malformed-origin"
     /// Another TLS channel than the server's.
     case otherChannel = "other-channel"
@@ -62,7 +63,7 @@ public enum Damage: String, CaseIterable, Sendable {
     case unknownAAID = "unknown-aaid"
     /// A revoked model.
     case revokedAAID = "revoked-aaid"
-    /// A revoked key of a person.
+    /// A person's revoked key.
     case revokedKey = "revoked-key"
     /// A revoked certificate of an authority.
     case revokedCertificate = "revoked-certificate"
@@ -70,11 +71,11 @@ public enum Damage: String, CaseIterable, Sendable {
     case revokedAttestationKey = "revoked-attestation-key"
     /// Another scheme than the metadata's.
     case otherScheme = "other-scheme"
-    /// A key that is registered already.
+    /// A key that is already registered.
     case existingKey = "existing-key"
-    /// A key that nobody registered.
+    /// An unregistered key.
     case unknownKey = "unknown-key"
-    /// A key of somebody else.
+    /// A key of another person.
     case foreignKey = "foreign-key"
     /// A model that the policy does not accept.
     case outsidePolicy = "outside-policy"
@@ -82,9 +83,9 @@ public enum Damage: String, CaseIterable, Sendable {
     case disallowed
     /// A disallowed criterion with an extension that must be understood.
     case unreadableBan = "unreadable-ban"
-    /// A version that the policy disallows, and that the metadata does not tell.
+    /// A version that the policy disallows and that the metadata does not contain.
     case bannedVersion = "banned-version"
-    /// A model that in one of its ways verifies nobody, alone.
+    /// A model alone that verifies nobody in one of its ways.
     case silentAlone = "silent-alone"
     /// Another hash of the parameters.
     case otherHash = "other-hash"
@@ -92,13 +93,13 @@ public enum Damage: String, CaseIterable, Sendable {
     case hashOfDecoded = "hash-of-decoded"
     /// An authenticator older than its metadata.
     case outdated
-    /// A mode that nobody knows.
+    /// An unknown mode.
     case unknownMode = "unknown-mode"
     /// A registration in the mode of transactions.
     case transactionMode = "transaction-mode"
-    /// Another algorithm than the model's or key's.
+    /// Another algorithm than the algorithm of the model or the key.
     case otherAlgorithm = "other-algorithm"
-    /// Another format of the key than it says.
+    /// A key in another format than announced.
     case otherKeyFormat = "other-key-format"
     /// A point that is not on the curve.
     case keyOffCurve = "key-off-curve"
@@ -114,7 +115,7 @@ public enum Damage: String, CaseIterable, Sendable {
     case ecdaa
     /// An attestation that the model does not have.
     case otherAttestation = "other-attestation"
-    /// Another attestation than the preferred one.
+    /// Another attestation than the preferred attestation.
     case notPreferredAttestation = "not-preferred-attestation"
     /// Surrogate attestation of a model with roots.
     case surrogateWithRoots = "surrogate-with-roots"
@@ -124,31 +125,31 @@ public enum Damage: String, CaseIterable, Sendable {
     case otherRoot = "other-root"
     /// No intermediate certificate.
     case missingIntermediate = "missing-intermediate"
-    /// The leaf last.
+    /// A chain with the leaf last.
     case reversedChain = "reversed-chain"
     /// An expired certificate.
     case expiredLeaf = "expired-leaf"
-    /// A certificate that is not valid yet.
+    /// A certificate that is not yet valid.
     case futureLeaf = "future-leaf"
     /// A certificate of another model.
     case otherModelsCertificate = "other-models-certificate"
-    /// An intermediate certificate that is no authority's.
+    /// An intermediate certificate that does not belong to an authority.
     case intermediateIsNoAuthority = "intermediate-is-no-authority"
     /// A leaf that the intermediate did not sign.
     case forgedLeaf = "forged-leaf"
     /// A leaf that may issue.
     case issuingLeaf = "issuing-leaf"
-    /// Name constraints that do not say that they are critical.
+    /// Name constraints without the critical mark.
     case nameConstraints = "name-constraints"
     /// A serial number of 21 bytes.
     case longSerialNumber = "long-serial-number"
     /// A leaf that names no model, under an authority that another model lists.
     case sharedAuthority = "shared-authority"
-    /// A leaf that names no model, under a root of which another model lists another certificate.
+    /// A leaf that names no model, under a root with another certificate in another model's list.
     case sharedRoot = "shared-root"
-    /// A certificate that names another signature algorithm than it has.
+    /// A certificate that names another signature algorithm than the algorithm of its signature.
     case twoSignatureAlgorithms = "two-signature-algorithms"
-    /// A certificate behind the one that the metadata lists.
+    /// A certificate after the certificate in the metadata.
     case surplusCertificate = "surplus-certificate"
     /// A certificate that cannot be read.
     case brokenCertificate = "broken-certificate"
@@ -164,9 +165,9 @@ public enum Damage: String, CaseIterable, Sendable {
     case otherTransaction = "other-transaction"
     /// Mode 1 for a transaction.
     case notConfirmed = "not-confirmed"
-    /// A confirmation by a model that shows nothing.
+    /// A confirmation by a model without a display.
     case withoutDisplay = "without-display"
-    /// A confirmation that nobody asked for.
+    /// A confirmation that the server did not request.
     case unexpectedTransaction = "unexpected-transaction"
     /// A content's hash in mode 1.
     case hashWithoutConfirmation = "hash-without-confirmation"
@@ -178,13 +179,13 @@ public enum Damage: String, CaseIterable, Sendable {
     case brokenSignature = "broken-signature"
     /// A signature by another key.
     case signedByOtherKey = "signed-by-other-key"
-    /// Signed data that were changed afterwards.
+    /// Signed data with a later change.
     case changedAfterSigning = "changed-after-signing"
     /// A signature without its last byte.
     case shortSignature = "short-signature"
-    /// A signature with a byte behind it.
+    /// A signature with an additional byte.
     case longSignature = "long-signature"
-    /// A signature whose length is not in its shortest form.
+    /// A signature with a length that is not in its shortest form.
     case longForm = "long-form"
     /// A signature in the encoding of a sibling algorithm.
     case otherEncoding = "other-encoding"
@@ -195,7 +196,7 @@ public enum Damage: String, CaseIterable, Sendable {
     /// A counter of zero after others.
     case zeroCounter = "zero-counter"
 
-    /// In words.
+    /// A description of the damage in words.
     public var words: String {
         switch self {
         case .noDictionary: "a message without a dictionary"

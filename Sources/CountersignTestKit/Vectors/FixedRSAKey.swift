@@ -1,10 +1,10 @@
 import Foundation
 
-/// Fixed RSA keys for tests, made for this purpose and published here: they protect nothing.
+/// Fixed RSA keys for tests. The keys were made for tests and are published here, so they protect nothing.
 public enum FixedRSAKey: String, CaseIterable, Sendable {
     /// The user's key.
     case first
-    /// Another key, of attestation or of somebody else.
+    /// Another key, for attestation or for another person.
     case second
     /// A certificate authority's key.
     case authority
@@ -13,7 +13,7 @@ public enum FixedRSAKey: String, CaseIterable, Sendable {
     /// 2048 bits with the exponent 3.
     case smallExponent
 
-    /// RSAPrivateKey, DER.
+    /// The key as RSAPrivateKey, DER.
     var derRepresentation: Data {
         Data(base64Encoded: self.text, options: .ignoreUnknownCharacters) ?? Data()
     }

@@ -3,14 +3,14 @@ import Foundation
 public import _Primitives
 
 extension RandomSource {
-    /// A source that gives the same bytes run after run, for tests alone: SHA-256 of `seed` and of a counter.
+    /// Returns a source with the same bytes in every run, for tests only: SHA-256 of `seed` and of a counter.
     public static func repeatable(_ seed: String) -> RandomSource {
         let stream = HashStream(seed: seed)
         return RandomSource { count in stream.take(count) }
     }
 }
 
-/// SHA-256 in counter mode.
+/// A stream of bytes from SHA-256 in counter mode.
 // Safe to share: every access to `counter` and `left` is within `lock`.
 private final class HashStream: @unchecked Sendable {
     private let seed: String
@@ -20,7 +20,7 @@ private final class HashStream: @unchecked Sendable {
 
     init(seed: String) { self.seed = seed }
 
-    /// The next bytes of the stream.
+    /// Returns the next bytes of the stream.
     func take(_ count: Int) -> [UInt8] {
         self.lock.withLock {
             while self.left.count < count {

@@ -3,48 +3,50 @@ public import _Primitives
 
 /// A root, an intermediate authority and an attestation key with their X.509 certificates, for tests (§13).
 ///
-/// ``init(rsa:aaid:random:flaw:)`` makes them right, or with one flaw.
+/// ``init(rsa:aaid:random:flaw:)`` creates right certificates, or certificates with one flaw.
 public struct TestCertificates: Sendable {
-    /// What is wrong with a chain.
+    /// A flaw of a chain.
     public enum Flaw: String, CaseIterable, Sendable {
-        /// The leaf was valid until before the vectors' time.
+        /// The leaf expired before the vectors' time.
         case expiredLeaf
         /// The leaf becomes valid after the vectors' time.
         case futureLeaf
         /// The leaf's AAID extension names another model.
         case otherModel
-        /// The intermediate certificate is not an authority's.
+        /// The intermediate certificate does not belong to an authority.
         case intermediateIsNoAuthority
-        /// The leaf's signature is not the intermediate's.
+        /// The leaf's signature was not made by the intermediate.
         case forgedLeaf
-        /// The leaf says that it may issue.
+        /// The leaf is marked as an issuer.
         case issuingLeaf
-        /// The intermediate certificate has name constraints, and does not say that they are critical.
+        /// The intermediate certificate has name constraints without the critical mark.
         case nameConstraints
         /// The leaf's serial number has 21 bytes.
         case longSerialNumber
-        /// The leaf does not say which model it is for.
+        /// The leaf does not name a model.
         case noModel
-        /// The leaf's signed part names SHA-384 for its signature, which is with SHA-256.
+        /// The leaf's signed part names SHA-384, but its signature uses SHA-256.
         case twoSignatureAlgorithms
     }
 
-    /// The root's certificate, DER: what metadata lists.
+    /// The root's certificate, DER, for the metadata.
     public let root: [UInt8]
-    /// Another certificate of the root's name and key, DER.
+    /// Another certificate with the root's name and key, DER.
     public let reissuedRoot: [UInt8]
     /// The certificates of an assertion: leaf and intermediate, DER.
     public let chain: [[UInt8]]
-    /// The attestation key, whose certificate is the leaf.
+    /// The attestation key, with the leaf as its certificate.
     public let leafKey: TestKeyPair
-    /// The keys of root and intermediate certificate.
+    /// The keys of the root certificate and the intermediate certificate.
     public let rootKey: TestKeyPair, intermediateKey: TestKeyPair
 
     /// `id-fido-gen-ce-aaid`, 1.3.6.1.4.1.45724.1.1.1.
     private static let aaidExtension = DER.identifier(0x2B, 6, 1, 4, 1, 45724, 1, 1, 1)
 
-    /// Makes a chain for a model. With `rsa` root and leaf have RSA keys and the intermediate one on P-256, so that a
-    /// verifier meets both within one chain; without it all are on P-256.
+    /// Creates a chain for a model.
+    ///
+    /// With `rsa`, root and leaf have RSA keys and the intermediate has a P-256 key, so a verifier meets both kinds in
+    /// one chain. Without `rsa`, all keys are on P-256.
     public init(rsa: Bool, aaid: AAID, random: RandomSource, flaw: Flaw? = nil) throws {
         self.rootKey = rsa ? try TestKeyPair(rsa: .authority) : try TestKeyPair(p256: random)
         self.intermediateKey = try TestKeyPair(p256: random)
@@ -78,13 +80,13 @@ public struct TestCertificates: Sendable {
         self.chain = [leaf, intermediate]
     }
 
-    /// nameConstraints: names of one host alone, which no name of these certificates is.
+    /// The extension nameConstraints, with names of a single host. No name in these certificates is such a name.
     private static let nameConstraints = DER.sequence(
         DER.identifier(0x55, 29, 30),
         DER.octetString(
             DER.sequence(DER.explicit(0, DER.sequence(DER.item(0x82, Array("host.example".utf8)))))))
 
-    /// basicConstraints and keyUsage of an authority, or of something else that has none.
+    /// Returns basicConstraints and keyUsage of an authority, or of another subject without these rights.
     private static func authority(_ isAuthority: Bool) -> [[UInt8]] {
         [
             DER.sequence(

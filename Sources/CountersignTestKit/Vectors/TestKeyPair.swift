@@ -3,7 +3,7 @@ import CryptoExtras
 public import UAF
 public import _Primitives
 
-/// How a public key is written. The registry has one number for both DER writings of RSA (§4.2; §18, row 5).
+/// The encoding of a public key. The registry has one number for both DER encodings of RSA (§4.2; §18, row 5).
 public enum KeyEncoding: String, CaseIterable, Sendable {
     /// `04 ‖ X ‖ Y`.
     case x962Raw = "x962-raw"
@@ -27,8 +27,8 @@ public enum KeyEncoding: String, CaseIterable, Sendable {
     }
 }
 
-/// A key pair for tests, of any algorithm that a UAF server must know except secp256k1, for which the
-/// SDK has no library. Nothing of value may rest on it.
+/// A key pair for tests, for every algorithm that a UAF server must support except secp256k1, which the SDK has no
+/// library for. Nothing of value may depend on a test key.
 public struct TestKeyPair: Sendable {
     private enum Material: Sendable {
         case p256(P256.Signing.PrivateKey)
@@ -36,23 +36,24 @@ public struct TestKeyPair: Sendable {
     }
     private let material: Material
 
-    /// A key on P-256, the same for the same bytes of `random`.
+    /// Creates a P-256 key, the same key for the same bytes of `random`.
     public init(p256 random: RandomSource) throws {
         self.material = .p256(
             try P256.Signing.PrivateKey(rawRepresentation: Array(SHA256.hash(data: random.bytes(32)))))
     }
 
-    /// A fixed RSA key: making one takes long, and cannot be repeated.
+    /// Creates a key pair from a fixed RSA key. Generating an RSA key takes long and cannot be repeated.
     public init(rsa key: FixedRSAKey) throws {
         self.material = .rsa(try _RSA.Signing.PrivateKey(derRepresentation: key.derRepresentation))
     }
 
-    /// Whether it is an RSA key.
+    /// `true` for an RSA key.
     public var isRSA: Bool {
         if case .rsa = self.material { true } else { false }
     }
 
-    /// The public key's bytes. Throws ``UAFError/Code/unsupportedAlgorithm`` for an encoding of the other kind of key.
+    /// Returns the public key's bytes. Throws ``UAFError/Code/unsupportedAlgorithm`` for an encoding of the other kind
+    /// of key.
     public func publicKey(_ encoding: KeyEncoding) throws -> [UInt8] {
         switch (self.material, encoding) {
         case (.p256(let key), .x962Raw): return Array(key.publicKey.x963Representation)
@@ -66,13 +67,15 @@ public struct TestKeyPair: Sendable {
         }
     }
 
-    /// SubjectPublicKeyInfo, as certificates hold it.
+    /// The SubjectPublicKeyInfo of the key, as in certificates.
     var subjectPublicKeyInfo: [UInt8] {
         get throws { try self.publicKey(self.isRSA ? .rsaSubjectPublicKeyInfo : .x962DER) }
     }
 
-    /// The bytes for TAG_SIGNATURE (§4.1). An algorithm of the other kind of key gives this key's own raw signature, which
-    /// is what an authenticator that announces the wrong algorithm would send.
+    /// Returns the bytes for TAG_SIGNATURE (§4.1).
+    ///
+    /// For an algorithm of the other kind of key, the result is this key's own raw signature, as from an authenticator
+    /// that announces the wrong algorithm.
     public func sign(_ bytes: [UInt8], _ algorithm: SignatureAlgorithm) throws -> [UInt8] {
         switch self.material {
         case .p256(let key):

@@ -1,11 +1,12 @@
 public import UAF
 public import _Primitives
 
-/// One response of a UAF client with all that a server knows when it comes, and the verdict that the standard asks for.
+/// A UAF client's response with the server's data at its arrival, and with the verdict that the standard requires.
 ///
-/// As a file: one JSON object, whose members are those of this type. Made by ``UAFScenario``, or by any other program.
+/// In a file, a vector is one JSON object with the members of this type. ``UAFScenario`` or any other program can make
+/// vectors.
 public struct TestVector: Sendable {
-    /// A key that the server has, of whomever.
+    /// A registered key of any account.
     public struct RegisteredKey: Hashable, Sendable {
         /// The model.
         public var aaid: AAID
@@ -17,36 +18,36 @@ public struct TestVector: Sendable {
         public var publicKeyFormat: PublicKeyFormat
         /// The algorithm of the registration.
         public var signatureAlgorithm: SignatureAlgorithm
-        /// The highest counter that was accepted.
+        /// The highest accepted counter.
         public var signCounter: UInt32
-        /// Whose key it is.
+        /// The owner of the key.
         public var account: String
     }
 
     /// The file's name without `.json`.
     public var id: String
-    /// What it is, in words.
+    /// A description in words.
     public var title: String
     /// Registration or authentication.
     public var operation: UAF.Operation
-    /// The one thing that is wrong, ``Damage`` by name; `nil`: nothing is.
+    /// The name of the single ``Damage``; `nil` for an undamaged vector.
     public var damage: String?
 
-    /// The metadata statements that the server has.
+    /// The server's metadata statements.
     public var metadata: [JSONObject]
-    /// The models that it refuses.
+    /// The models that the server refuses.
     public var revoked: [AAID]
-    /// What else it refuses, as an operator's list of revocations says it; `nil`: nothing.
+    /// The server's further revocations, in the form of an operator's list; `nil` for none.
     public var revocations: JSONObject?
-    /// The facets that may call for the application.
+    /// The facets that may call the client for the application.
     public var trustedFacets: [String]
-    /// The values of `serverEndPoint` one of which a client must give; `nil`: the channel is not looked at.
+    /// The accepted values of `serverEndPoint`; `nil` if the server ignores the channel.
     public var serverEndPoints: [String]?
     /// The time at which certificates must be valid, RFC 3339.
     public var time: String
-    /// The name of the person that authenticates or registers.
+    /// The name of the person who authenticates or registers.
     public var account: String
-    /// The keys that are registered.
+    /// The registered keys.
     public var registered: [RegisteredKey]
 
     /// The server's request: the dictionary of the message.
@@ -56,7 +57,7 @@ public struct TestVector: Sendable {
 
     /// The verdict (§5.1).
     public var status: UAFStatusCode
-    /// The rule that refuses, by the names of this product's server; `nil` where nothing does.
+    /// The rule that refuses the response, by the names of this product's server; `nil` if no rule does.
     public var step: String?
 
     /// The file's content: one line, and a line feed.

@@ -1,18 +1,18 @@
 public import UAF
 public import _Primitives
 
-/// An operation on both ends, played by a server's and an authenticator's software: any algorithm, key format,
-/// attestation and mode, right or with one ``Damage``.
+/// A UAF operation with both its ends, a server and an authenticator in software: any algorithm, key format,
+/// attestation and mode, undamaged or with one ``Damage``.
 ///
-/// For whoever verifies UAF responses, and for whoever wants to compare two that do. ``vector(random:)`` gives the request,
-/// the response, what the server knows, and the verdict. Equal seeds give equal vectors, except for the bytes of ECDSA
-/// and RSASSA-PSS signatures, which are random by their nature.
+/// The type is for authors of verifiers of UAF responses, and for a comparison of two verifiers. ``vector(random:)``
+/// returns the request, the response, the server's data, and the verdict. Equal seeds give equal vectors, except for
+/// the bytes of ECDSA and RSASSA-PSS signatures, which are random by their nature.
 public struct UAFScenario: Sendable {
-    /// In which order items of free order stand (§3).
+    /// The order of items with a free order (§3).
     public enum ItemOrder: String, CaseIterable, Sendable {
-        /// As the standard lists them.
+        /// The order of the standard's list.
         case listed
-        /// The other way round.
+        /// The reversed order.
         case reversed
     }
 
@@ -20,22 +20,22 @@ public struct UAFScenario: Sendable {
     public var operation: UAF.Operation
     /// The algorithm of model, key and signatures.
     public var algorithm: SignatureAlgorithm
-    /// How the public key is written.
+    /// The encoding of the public key.
     public var encoding: KeyEncoding
-    /// How a registration is attested: ``AttestationType/basicSurrogate`` or ``AttestationType/basicFull``.
+    /// The attestation of a registration: ``AttestationType/basicSurrogate`` or ``AttestationType/basicFull``.
     public var attestation: AttestationType
-    /// Whether an authentication confirms a transaction: mode 2.
+    /// `true` if an authentication confirms a transaction: mode 2.
     public var confirms: Bool
     /// The order of items within signed data and attestation.
     public var order: ItemOrder
     /// Extensions within the signed data.
     public var extensions: [AssertionExtension]
-    /// The one thing that is wrong.
+    /// The single damage; `nil` for none.
     public var damage: Damage?
-    /// Whether a second authenticator of another model takes part, with nothing wrong.
+    /// `true` if a second, undamaged authenticator of another model takes part.
     public var hasCompanion = false
 
-    /// A registration.
+    /// Creates a registration.
     public static func registration(
         _ algorithm: SignatureAlgorithm, _ encoding: KeyEncoding, attestation: AttestationType = .basicSurrogate,
         order: ItemOrder = .listed, extensions: [AssertionExtension] = [], damage: Damage? = nil
@@ -45,7 +45,7 @@ public struct UAFScenario: Sendable {
             confirms: false, order: order, extensions: extensions, damage: damage)
     }
 
-    /// An authentication; with `confirms` of a transaction.
+    /// Creates an authentication, with a transaction if `confirms` is set.
     public static func authentication(
         _ algorithm: SignatureAlgorithm, _ encoding: KeyEncoding, confirms: Bool = false, order: ItemOrder = .listed,
         extensions: [AssertionExtension] = [], damage: Damage? = nil
@@ -55,7 +55,7 @@ public struct UAFScenario: Sendable {
             confirms: confirms, order: order, extensions: extensions, damage: damage)
     }
 
-    /// Every algorithm with every way to write its keys.
+    /// All algorithms, each with every encoding of its keys.
     public static let keys: [(algorithm: SignatureAlgorithm, encoding: KeyEncoding)] =
         [SignatureAlgorithm.p256Raw, .p256DER].flatMap { algorithm in
             [KeyEncoding.x962Raw, .x962DER].map { (algorithm, $0) }
@@ -64,8 +64,9 @@ public struct UAFScenario: Sendable {
             [KeyEncoding.rsaRaw, .rsaPKCS1, .rsaSubjectPublicKeyInfo].map { (algorithm, $0) }
         }
 
-    /// Every scenario without damage, every damage with one algorithm of each kind of key, what comes out otherwise for
-    /// each algorithm with all six, and responses of two assertions: the committed vectors.
+    /// The committed vectors: every scenario without damage, every damage with one algorithm of each kind of key, and
+    /// responses with two assertions. A damage with different results for each algorithm occurs with all six
+    /// algorithms.
     public static var all: [UAFScenario] {
         var scenarios: [UAFScenario] = []
         for (algorithm, encoding) in self.keys {
@@ -107,7 +108,7 @@ public struct UAFScenario: Sendable {
             }
     }
 
-    /// A damage in each operation that it can happen in.
+    /// Returns a damage in each operation in which the damage can occur.
     private static func damaged(_ damage: Damage, _ algorithm: SignatureAlgorithm, _ encoding: KeyEncoding)
         -> [UAFScenario]
     {
@@ -120,7 +121,7 @@ public struct UAFScenario: Sendable {
         }
     }
 
-    /// A name that no other scenario of ``all`` has.
+    /// A name that is unique in ``all``.
     public var id: String {
         var parts = [self.operation.rawValue.lowercased(), self.algorithm.name, self.encoding.rawValue]
         if self.operation == .registration { parts.append(self.attestation == .basicFull ? "full" : "surrogate") }
@@ -131,7 +132,7 @@ public struct UAFScenario: Sendable {
         return parts.joined(separator: "-")
     }
 
-    /// Plays the scenario.
+    /// Runs the scenario, and returns the vector.
     public func vector(random: RandomSource) throws -> TestVector {
         var draft = try AssertionDraft(self, random: random)
         try self.damage?.apply(to: &draft)
@@ -165,7 +166,7 @@ public struct UAFScenario: Sendable {
 }
 
 extension SignatureAlgorithm {
-    /// A short name for the algorithms of test vectors.
+    /// A short name of the algorithm, for test vectors.
     var name: String {
         switch self {
         case .p256Raw: "p256-raw"

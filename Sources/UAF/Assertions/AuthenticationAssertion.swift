@@ -1,23 +1,23 @@
 /// A signature by a registered key: TAG_UAFV1_AUTH_ASSERTION (§3.3).
 ///
-/// The signed data must be the first item, unless ``LenientReadings/row3SignedDataAnywhere`` is on; within it any order is
-/// taken (§18, row 3).
+/// The signed data must be the first item, unless ``LenientReadings/row3SignedDataAnywhere`` is on. The items within
+/// the signed data may have any order (§18, row 3).
 public struct AuthenticationAssertion: Hashable, Sendable {
-    /// What is signed.
+    /// The data that the key signs.
     public let signedData: SignedData
-    /// The signature over it, in the encoding that the signed data announces.
+    /// The signature over the signed data, in the encoding that the signed data announces.
     public let signature: [UInt8]
     /// Extensions outside the signed data.
     public let extensions: [AssertionExtension]
 
-    /// Puts an assertion together.
+    /// Creates an assertion from its parts.
     public init(signedData: SignedData, signature: [UInt8], extensions: [AssertionExtension] = []) {
         self.signedData = signedData
         self.signature = signature
         self.extensions = extensions
     }
 
-    /// Reads an assertion that fills `bytes` exactly. Rows 3, 21 and 26 of the readings matter.
+    /// Reads an assertion that fills `bytes` exactly. Rows 3, 21 and 26 of the readings apply.
     public init(parsing bytes: [UInt8], reading: LenientReadings = LenientReadings()) throws(UAFError) {
         let items = try TLVComposite(
             assertion: bytes, .authenticationAssertion, signed: .signedData, others: [.signature], reading)
@@ -38,15 +38,15 @@ public struct AuthenticationAssertion: Hashable, Sendable {
     }
 }
 
-/// What an authentication signs: TAG_UAFV1_SIGNED_DATA (§3.3).
+/// The data that an authentication signs: TAG_UAFV1_SIGNED_DATA (§3.3).
 public struct SignedData: Hashable, Sendable {
-    /// Tag, length and value exactly as received or made: what the signature covers.
+    /// Tag, length and value exactly as received or made. The signature covers these bytes.
     public let signedBytes: [UInt8]
     /// The authenticator's model.
     public let aaid: AAID
     /// The authenticator's version.
     public let authenticatorVersion: UInt16
-    /// What the person did.
+    /// The action of the person.
     public let mode: AuthenticationMode
     /// The algorithm of the signature.
     public let signatureAlgorithm: SignatureAlgorithm
@@ -54,20 +54,20 @@ public struct SignedData: Hashable, Sendable {
     public let nonce: [UInt8]
     /// SHA-256 of the text of the final challenge parameters: 32 bytes.
     public let finalChallengeHash: [UInt8]
-    /// SHA-256 of the confirmed content: 32 bytes, or none where nothing was confirmed.
+    /// SHA-256 of the confirmed content: 32 bytes; empty if nothing was confirmed.
     public let transactionContentHash: [UInt8]
     /// The key's name.
     public let keyID: KeyID
-    /// How often the key has signed, this time included; 0: not supported.
+    /// The number of signatures by the key, including this signature; 0 if the authenticator does not count.
     public let signCounter: UInt32
     /// Extensions within the signed data.
     public let extensions: [AssertionExtension]
-    /// Which biometric record was used (UVI), where the authenticator says it.
+    /// The biometric record that was used (UVI), if the authenticator reports the record.
     public let userVerificationIndex: [UInt8]?
-    /// Which set of records is enrolled (UVS), where the authenticator says it.
+    /// The set of enrolled records (UVS), if the authenticator reports the set.
     public let userVerificationState: [UInt8]?
 
-    /// Makes the data and its bytes. Throws ``UAFError/Code/invalidLength`` for hashes and nonces of a wrong length.
+    /// Creates the data and its bytes. Throws ``UAFError/Code/invalidLength`` for hashes and nonces of a wrong length.
     public init(
         aaid: AAID, authenticatorVersion: UInt16, mode: AuthenticationMode, signatureAlgorithm: SignatureAlgorithm,
         nonce: [UInt8], finalChallengeHash: [UInt8], transactionContentHash: [UInt8] = [], keyID: KeyID,

@@ -1,30 +1,31 @@
 import Crypto
 import _Primitives
 
-/// The public keys by which a device speaks for itself, as it tells them to its server: an extension of what an authenticator
-/// signs (§3.1), so that nobody between can put others in their place.
+/// The announcement of a device's own public keys to its server.
 ///
-/// The device's own key has signed them, with the final challenge: whoever tells a key has it, and what was told once is
-/// worth nothing in another message. A value of this type was verified, or nobody could have made it.
+/// The announcement is an extension of the data that an authenticator signs (§3.1), so nobody on the way can replace
+/// the keys. The device's own key also signs the announced keys together with the final challenge. The signature proves
+/// that the sender has the key, and makes the announcement worthless in any other message. Every value of this type was
+/// verified; no other way creates a value.
 ///
-/// Who does not know the extension passes it over (§15): it is never critical.
+/// A receiver that does not know the extension ignores the extension (§15): the extension is never critical.
 public struct DeviceKeyAnnouncement: Hashable, Sendable {
-    /// `id` of the extension. What is written in another form has another one.
+    /// The `id` of the extension. A change of the form needs another `id`.
     public static let id = "countersign.device-keys.1"
 
     private static let pointLength = 65
     private static let signatureLength = 64
 
-    /// The key that signs what the device says: an uncompressed point on P-256, 65 bytes.
+    /// The key that signs the device's own messages: an uncompressed point on P-256, 65 bytes.
     public let signingKey: [UInt8]
-    /// The key that what is for the device alone is sealed to: an uncompressed point on P-256, 65 bytes.
+    /// The key to which messages for the device alone are sealed: an uncompressed point on P-256, 65 bytes.
     public let encryptionKey: [UInt8]
 
-    /// What the device's signing key has to sign (ECDSA on P-256 with SHA-256).
+    /// Returns the bytes that the device's signing key has to sign (ECDSA on P-256 with SHA-256).
     ///
     /// - Parameters:
     ///   - signingKey: An uncompressed point on P-256, 65 bytes.
-    ///   - encryptionKey: The same of the other key.
+    ///   - encryptionKey: The encryption key, in the same form.
     ///   - finalChallenge: The text of the final challenge parameters that the assertion answers.
     public static func signedBytes(
         signingKey: [UInt8], encryptionKey: [UInt8], finalChallenge: String
@@ -32,18 +33,19 @@ public struct DeviceKeyAnnouncement: Hashable, Sendable {
         Self.signedBytes(signingKey + encryptionKey, FinalChallengeParams.hash(ofEncoded: finalChallenge))
     }
 
-    /// The extension, for the data that an authenticator signs. `signature` is the two numbers of the device's own, 32 bytes
-    /// each.
+    /// Returns the extension for the data that an authenticator signs. `signature` has the two numbers of the device's
+    /// own signature, 32 bytes each.
     public static func assertionExtension(
         signingKey: [UInt8], encryptionKey: [UInt8], signature: [UInt8]
     ) -> AssertionExtension {
         AssertionExtension(id: Self.id, data: signingKey + encryptionKey + signature, isCritical: false)
     }
 
-    /// The announcement among the extensions of the assertions of one message, where there is one.
+    /// Finds and verifies the announcement among the extensions of a message's assertions; `nil` if the message has
+    /// none.
     ///
-    /// Throws ``UAFError``: `duplicateTag` for two, `invalidLength`, `invalidKey` for what is no point on P-256 and for one key
-    /// in both places, and `invalidSignature`.
+    /// Throws ``UAFError``: `duplicateTag` for two announcements, `invalidLength`, `invalidKey` for bytes that are not
+    /// a point on P-256 and for one key in both places, and `invalidSignature`.
     public init?(among extensions: [AssertionExtension], finalChallengeHash: [UInt8]) throws(UAFError) {
         let found = extensions.filter { $0.id.hasSameBytes(as: Self.id) }
         guard let data = found.first?.data else { return nil }

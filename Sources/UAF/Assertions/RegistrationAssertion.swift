@@ -1,16 +1,16 @@
 /// A new key with its attestation: TAG_UAFV1_REG_ASSERTION (§3.2).
 ///
-/// The key registration data must be the first item, unless ``LenientReadings/row3SignedDataAnywhere`` is on; within it
-/// and the attestation any order is taken (§18, row 3).
+/// The key registration data must be the first item, unless ``LenientReadings/row3SignedDataAnywhere`` is on. The items
+/// within the data and the attestation may have any order (§18, row 3).
 public struct RegistrationAssertion: Hashable, Sendable {
-    /// What the attestation signs.
+    /// The data that the attestation signs.
     public let keyRegistrationData: KeyRegistrationData
-    /// The signature over it.
+    /// The signature over the key registration data.
     public let attestation: Attestation
     /// Extensions outside the signed data.
     public let extensions: [AssertionExtension]
 
-    /// Puts an assertion together.
+    /// Creates an assertion from its parts.
     public init(
         keyRegistrationData: KeyRegistrationData, attestation: Attestation, extensions: [AssertionExtension] = []
     ) {
@@ -19,7 +19,7 @@ public struct RegistrationAssertion: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Reads an assertion that fills `bytes` exactly. Rows 3 and 21 of the readings matter.
+    /// Reads an assertion that fills `bytes` exactly. Rows 3 and 21 of the readings apply.
     public init(parsing bytes: [UInt8], reading: LenientReadings = LenientReadings()) throws(UAFError) {
         let items = try TLVComposite(
             assertion: bytes, .registrationAssertion, signed: .keyRegistrationData, others: Attestation.tags, reading)
@@ -40,15 +40,15 @@ public struct RegistrationAssertion: Hashable, Sendable {
     }
 }
 
-/// What a registration signs: TAG_UAFV1_KRD (§3.2).
+/// The data that a registration signs: TAG_UAFV1_KRD (§3.2).
 public struct KeyRegistrationData: Hashable, Sendable {
-    /// Tag, length and value exactly as received or made: what the signature covers.
+    /// Tag, length and value exactly as received or made. The signature covers these bytes.
     public let signedBytes: [UInt8]
     /// The authenticator's model.
     public let aaid: AAID
     /// The authenticator's version.
     public let authenticatorVersion: UInt16
-    /// What the person did.
+    /// The action of the person.
     public let mode: AuthenticationMode
     /// The algorithm of the attestation's signature.
     public let signatureAlgorithm: SignatureAlgorithm
@@ -58,20 +58,21 @@ public struct KeyRegistrationData: Hashable, Sendable {
     public let finalChallengeHash: [UInt8]
     /// The new key's name.
     public let keyID: KeyID
-    /// How often the new key has signed; 0: not supported, or not yet.
+    /// The number of signatures by the new key; 0 if the key has not signed yet, or if the authenticator does not
+    /// count.
     public let signCounter: UInt32
-    /// How often the authenticator has registered; 0: not supported.
+    /// The number of registrations by the authenticator; 0 if the authenticator does not count.
     public let registrationCounter: UInt32
     /// The new public key, in ``publicKeyFormat``.
     public let publicKey: [UInt8]
     /// Extensions within the signed data.
     public let extensions: [AssertionExtension]
-    /// Which biometric record was used (UVI), where the authenticator says it.
+    /// The biometric record that was used (UVI), if the authenticator reports the record.
     public let userVerificationIndex: [UInt8]?
-    /// Which set of records is enrolled (UVS), where the authenticator says it.
+    /// The set of enrolled records (UVS), if the authenticator reports the set.
     public let userVerificationState: [UInt8]?
 
-    /// Makes the data and its bytes. Throws ``UAFError/Code/invalidLength`` for a hash that is not 32 bytes.
+    /// Creates the data and its bytes. Throws ``UAFError/Code/invalidLength`` for a hash that is not 32 bytes.
     public init(
         aaid: AAID, authenticatorVersion: UInt16, mode: AuthenticationMode = .userVerified,
         signatureAlgorithm: SignatureAlgorithm, publicKeyFormat: PublicKeyFormat, finalChallengeHash: [UInt8],
@@ -123,16 +124,16 @@ public struct KeyRegistrationData: Hashable, Sendable {
     }
 }
 
-/// The signature over key registration data, with what is needed to judge it (§3.2, §13).
+/// The signature over key registration data, with the data to verify the signature (§3.2, §13).
 public struct Attestation: Hashable, Sendable {
-    /// How the key is attested.
+    /// The type of the attestation.
     public let type: AttestationType
     /// The signature, in the encoding that the key registration data announces.
     public let signature: [UInt8]
     /// The certificates of basic full attestation, DER, leaf first.
     public let certificates: [[UInt8]]
 
-    /// Puts an attestation together.
+    /// Creates an attestation from its parts.
     public init(type: AttestationType, signature: [UInt8], certificates: [[UInt8]] = []) {
         self.type = type
         self.signature = signature
@@ -141,7 +142,7 @@ public struct Attestation: Hashable, Sendable {
 
     static let tags: [TLVTag] = [.attestationBasicFull, .attestationBasicSurrogate, .attestationECDAA]
 
-    /// The one attestation among the items of an assertion.
+    /// Reads the single attestation among the items of an assertion.
     init(_ items: TLVComposite, _ reading: LenientReadings) throws(UAFError) {
         let found = items.fields.filter { Self.tags.contains($0.tag) }
         guard let field = found.first else { throw UAFError(.missingTag, "attestation") }
@@ -167,7 +168,8 @@ public struct Attestation: Hashable, Sendable {
 }
 
 extension TLVComposite {
-    /// The items of an assertion that fills `bytes` exactly: `signed` first, unless the readings take it anywhere.
+    /// Reads the items of an assertion that fills `bytes` exactly. `signed` must be the first item, unless the readings
+    /// accept any place.
     init(
         assertion bytes: [UInt8], _ root: TLVTag, signed: TLVTag, others: [TLVTag], _ reading: LenientReadings
     ) throws(UAFError) {
@@ -189,10 +191,10 @@ public struct AssertionExtension: Hashable, Sendable {
     public let id: String
     /// The data.
     public let data: [UInt8]
-    /// Whether a receiver that does not know the id must refuse the message.
+    /// `true` if a receiver that does not know the id must refuse the message.
     public let isCritical: Bool
 
-    /// Makes an extension.
+    /// Creates an extension.
     public init(id: String, data: [UInt8], isCritical: Bool) {
         self.id = id
         self.data = data

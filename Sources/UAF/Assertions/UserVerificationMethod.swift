@@ -1,16 +1,16 @@
-/// One way in which the user was verified, as an authenticator says it in the extension `fido.uaf.uvm` (§15).
+/// A method of user verification, as reported by an authenticator in the extension `fido.uaf.uvm` (§15).
 ///
-/// No response is refused by it: what a model can do stands in its metadata. It tells which of that was done, and takes
-/// from the assurance of an authentication what was not.
+/// No response is refused because of this report: the metadata of a model lists the model's methods. The report says
+/// which methods were used. A method that was not used lowers the assurance of the authentication.
 public struct UserVerificationMethod: Hashable, Sendable {
     /// The method.
     public let userVerification: UserVerification
-    /// Where the key is kept.
+    /// The protection of the key.
     public let keyProtection: KeyProtection
-    /// Where the user's input is compared.
+    /// The protection of the comparison of the user's input.
     public let matcherProtection: MatcherProtection
 
-    /// Describes a method.
+    /// Creates a method.
     public init(
         userVerification: UserVerification, keyProtection: KeyProtection, matcherProtection: MatcherProtection
     ) {
@@ -21,11 +21,11 @@ public struct UserVerificationMethod: Hashable, Sendable {
 }
 
 extension AssertionExtension {
-    /// The id of the extension that says how the user was verified.
+    /// The id of the extension that reports the methods of user verification.
     public static let userVerificationMethodsID = "fido.uaf.uvm"
 
-    /// The methods of `fido.uaf.uvm`, eight little-endian bytes each; empty for another extension and for bytes that are
-    /// not of that form. Other forms are in use, so that none is an error.
+    /// The methods of `fido.uaf.uvm`, eight little-endian bytes each; empty for another extension and for bytes of
+    /// another form. Other forms are in use, so another form is not an error.
     public var userVerificationMethods: [UserVerificationMethod] {
         guard self.id == Self.userVerificationMethodsID, self.data.count.isMultiple(of: 8) else { return [] }
         return stride(from: 0, to: self.data.count, by: 8).map { start in

@@ -1,8 +1,9 @@
-/// What a policy asks about an authenticator (AuthenticatorInfo, §2.9, without the members of the ASM's own interface).
+/// The properties of an authenticator that a policy can ask about (AuthenticatorInfo, §2.9, without the members of the
+/// ASM's own interface).
 public struct AuthenticatorInfo: Hashable, Sendable {
     /// `aaid`
     public var aaid: AAID
-    /// The authenticator's version, where it is known.
+    /// The authenticator's version, if known.
     public var authenticatorVersion: UInt16?
     /// `assertionScheme`
     public var assertionScheme: AssertionScheme
@@ -20,14 +21,14 @@ public struct AuthenticatorInfo: Hashable, Sendable {
     public var attachmentHint: AttachmentHint
     /// `tcDisplay`
     public var tcDisplay: TransactionConfirmationDisplay
-    /// `tcDisplayContentType`; there where ``tcDisplay`` is not empty.
+    /// `tcDisplayContentType`; present if ``tcDisplay`` is not empty.
     public var tcDisplayContentType: Transaction.ContentType?
-    /// `tcDisplayPNGCharacteristics`: the pictures that can be shown, beside the content type above.
+    /// `tcDisplayPNGCharacteristics`: the pictures that the display can show, beside the content type above.
     public var pngCharacteristics: [DisplayPNGCharacteristics]
     /// `isSecondFactorOnly`
     public var isSecondFactorOnly: Bool
 
-    /// Describes an authenticator.
+    /// Creates the properties of an authenticator.
     public init(
         aaid: AAID, authenticatorVersion: UInt16? = nil, assertionScheme: AssertionScheme = .uafV1TLV,
         authenticationAlgorithm: SignatureAlgorithm, attestationTypes: [AttestationType],
@@ -51,6 +52,7 @@ public struct AuthenticatorInfo: Hashable, Sendable {
         self.isSecondFactorOnly = isSecondFactorOnly
     }
 
-    /// Whether the authenticator signs without anybody's doing: it never says who somebody is.
+    /// `true` if the authenticator signs without an action of a person. A silent authenticator never identifies a
+    /// person.
     public var isSilent: Bool { self.userVerification.isSilent }
 }

@@ -1,15 +1,16 @@
-/// Which authenticators a role asks for: alternatives, each of which is met by all of its types together and by no other.
+/// The authenticators that a role requires, as alternatives. All types of an alternative together meet the alternative,
+/// and no other set of types does.
 ///
-/// It is a policy of UAF (§2.2), read strictly: a response has to be one alternative, whole and without a surplus
+/// The matrix is a strict UAF policy (§2.2): a response must meet one alternative completely and without a surplus
 /// (founding decision, Strict policies).
 public struct AuthenticatorMatrix: Hashable, Sendable {
-    /// The alternatives, preferred ones first. Never empty, and none of them is.
+    /// The alternatives, preferred alternatives first. Never empty, and no alternative is empty.
     public let alternatives: [[AuthenticatorType]]
 
-    /// The most alternatives.
+    /// The largest number of alternatives.
     public static let maximumAlternatives = 16
 
-    /// Takes what an administrator configures.
+    /// Creates a matrix from an administrator's configuration.
     ///
     /// Throws ``AuthenticatorMatrixError``: `empty`, `tooMany`, `repeated`, `silentAlone`, `unsupported`.
     public init(_ alternatives: [[AuthenticatorType]]) throws(AuthenticatorMatrixError) {
@@ -20,7 +21,7 @@ public struct AuthenticatorMatrix: Hashable, Sendable {
         guard alternatives.allSatisfy({ Set($0).count == $0.count }),
             Set(alternatives.map { Set($0) }).count == alternatives.count
         else { throw AuthenticatorMatrixError(.repeated) }
-        // They would sign without anybody's doing.
+        // Such an alternative would sign without an action of a person.
         guard alternatives.allSatisfy({ !$0.allSatisfy(\.isSilent) }) else {
             throw AuthenticatorMatrixError(.silentAlone)
         }
@@ -30,10 +31,10 @@ public struct AuthenticatorMatrix: Hashable, Sendable {
         self.alternatives = alternatives
     }
 
-    /// Reads what a server of perhaps a later version sends. An alternative with a type that is not known here is left
-    /// out: this device could not meet it.
+    /// Creates a matrix from the names of a server, possibly of a later version. The initializer leaves out an
+    /// alternative with an unknown type, because this device could not meet such an alternative.
     ///
-    /// Throws ``AuthenticatorMatrixError``: `unsupported` where none is left, and those of ``init(_:)``.
+    /// Throws ``AuthenticatorMatrixError``: `unsupported` if no alternative remains, and the errors of ``init(_:)``.
     public init(names: [[String]]) throws(AuthenticatorMatrixError) {
         let known = names.compactMap { alternative -> [AuthenticatorType]? in
             let types = alternative.compactMap(AuthenticatorType.init(rawValue:))
@@ -43,12 +44,13 @@ public struct AuthenticatorMatrix: Hashable, Sendable {
         try self.init(known)
     }
 
-    /// The names in messages.
+    /// The names of the types, for messages.
     public var names: [[String]] { self.alternatives.map { $0.map(\.rawValue) } }
 
-    /// The same with a type in every alternative: those that have it, or where none has, all of them with it.
+    /// Returns the matrix with a type in every alternative: the alternatives that already have the type. If no
+    /// alternative has the type, all alternatives get the type.
     ///
-    /// A change of the PIN asks for the present one, whatever the role does.
+    /// A change of the PIN requires the present PIN, even if the role does not.
     public func requiring(_ type: AuthenticatorType) -> Self {
         let having = self.alternatives.filter { $0.contains(type) && !$0.contains(where: \.isReserved) }
         var required: [[AuthenticatorType]] = []
@@ -56,7 +58,8 @@ public struct AuthenticatorMatrix: Hashable, Sendable {
         where !required.contains(where: { Set($0) == Set(alternative) }) {
             required.append(alternative)
         }
-        // All rules hold still: none is empty or silent alone that was not, and one without reserved types stays.
+        // All rules still hold: the change makes no alternative empty or silent alone, and an alternative without
+        // reserved types remains.
         return Self(unchecked: required)
     }
 
@@ -66,16 +69,17 @@ public struct AuthenticatorMatrix: Hashable, Sendable {
 // MARK: - What a device can do
 
 extension AuthenticatorMatrix {
-    /// What a device is asked for.
+    /// The request to a device: the alternatives, and the missing types.
     public struct Request: Hashable, Sendable {
-        /// The alternatives that the device can meet; all of them where it can meet none, so that the app can say what
-        /// is missing. Never empty.
+        /// The alternatives that the device can meet.
+        ///
+        /// If the device can meet none, all alternatives, so the app can name the missing types. Never empty.
         public let alternatives: [[AuthenticatorType]]
-        /// What the device lacks for every alternative; empty where it can meet one.
+        /// The types that the device lacks for every alternative; empty if the device can meet an alternative.
         public let missing: Set<AuthenticatorType>
     }
 
-    /// What a device with authenticators of these types is asked for.
+    /// Returns the request to a device that has authenticators of the `enrolled` types.
     public func request(from enrolled: Set<AuthenticatorType>) -> Request {
         let met = self.alternatives.filter { $0.allSatisfy { enrolled.contains($0) && !$0.isReserved } }
         guard met.isEmpty else { return Request(alternatives: met, missing: []) }
@@ -87,19 +91,20 @@ extension AuthenticatorMatrix {
 // MARK: - As a policy
 
 extension AuthenticatorMatrix {
-    /// The policy that any models of the types meet. An alternative with a type of which there is no model is left out.
+    /// Returns the policy that any models of the types meet. The policy leaves out an alternative with a type that has
+    /// no model.
     ///
-    /// Throws ``AuthenticatorMatrixError`` `unsupported` where none is left.
+    /// Throws ``AuthenticatorMatrixError`` `unsupported` if no alternative remains.
     public func policy(by table: AuthenticatorTypeTable) throws(AuthenticatorMatrixError) -> Policy {
         let accepted = self.alternatives.map { $0.map(table.models) }.filter { $0.allSatisfy { !$0.isEmpty } }
         guard !accepted.isEmpty else { throw AuthenticatorMatrixError(.unsupported) }
         return Policy(accepted: accepted.map { $0.map { MatchCriteria(aaid: $0) } })
     }
 
-    /// What a policy asks for, by the types of the models that its criteria name. An alternative with a criterion that
-    /// names none, or models of other types too, is left out.
+    /// Creates the matrix of a policy, from the types of the models in the policy's criteria. The initializer leaves
+    /// out an alternative if a criterion names no model or models of several types.
     ///
-    /// Throws ``AuthenticatorMatrixError``: `unsupported` where none is left, and those of ``init(_:)``.
+    /// Throws ``AuthenticatorMatrixError``: `unsupported` if no alternative remains, and the errors of ``init(_:)``.
     public init(folding policy: Policy, by table: AuthenticatorTypeTable) throws(AuthenticatorMatrixError) {
         var alternatives: [[AuthenticatorType]] = []
         for criteria in policy.accepted {
@@ -109,7 +114,8 @@ extension AuthenticatorMatrix {
                 }
                 return models.allSatisfy { table.type(of: $0) == type } ? type : nil
             }
-            // A server names the keys of each device in an alternative of its own; to a person they are one.
+            // A server lists the keys of each device in a separate alternative. For a person, these alternatives are
+            // the same.
             guard types.count == criteria.count, !alternatives.contains(where: { Set($0) == Set(types) }) else {
                 continue
             }
@@ -123,25 +129,26 @@ extension AuthenticatorMatrix {
 // MARK: - Judging
 
 extension AuthenticatorMatrix {
-    /// An assertion of a response, after its signature was looked at.
+    /// An assertion of a response, after the check of its signature.
     public struct JudgedAssertion: Hashable, Sendable {
-        /// The model that made it.
+        /// The model that made the assertion.
         public var aaid: AAID
-        /// Whether everything about it is right.
+        /// `true` if the whole assertion is right.
         public var isValid: Bool
 
-        /// Describes an assertion.
+        /// Creates a judged assertion.
         public init(aaid: AAID, isValid: Bool) {
             self.aaid = aaid
             self.isValid = isValid
         }
     }
 
-    /// Which alternative a response is, from 0; `nil` where it is none.
+    /// Returns the alternative that the response meets, from 0; `nil` if the response meets none.
     ///
-    /// It is one where its assertions are valid, each of them, and are of the alternative's types, one of each: one that
-    /// is to spare, of an unknown model or wrong fails all. Every assertion is looked at, so that the time does not tell
-    /// which of them was wrong.
+    /// A response meets an alternative if all assertions are valid, and if the response has exactly one assertion for
+    /// each of the alternative's types. A surplus assertion, an assertion of an unknown model and a wrong assertion
+    /// each fail the whole response. The function always checks every assertion, so the time does not reveal the wrong
+    /// assertion.
     public func alternative(of assertions: [JudgedAssertion], by table: AuthenticatorTypeTable) -> Int? {
         var isValid = !assertions.isEmpty
         var types: Set<AuthenticatorType> = []
@@ -157,29 +164,29 @@ extension AuthenticatorMatrix {
     }
 }
 
-/// Why a matrix cannot be configured, read or asked for. Two are equal when their codes are.
+/// The reason why a matrix cannot be configured, read or requested. Two errors are equal if their codes are equal.
 public struct AuthenticatorMatrixError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case empty, tooMany, repeated, silentAlone, unsupported }
         private let base: Base
-        /// No alternative, or one that asks for nothing.
+        /// The matrix has no alternative, or has an empty alternative.
         public static let empty = Self(base: .empty)
-        /// More alternatives than ``AuthenticatorMatrix/maximumAlternatives``.
+        /// The matrix has more alternatives than ``AuthenticatorMatrix/maximumAlternatives``.
         public static let tooMany = Self(base: .tooMany)
-        /// An alternative that is there twice, or a type twice in one.
+        /// An alternative occurs twice, or a type occurs twice in one alternative.
         public static let repeated = Self(base: .repeated)
-        /// An alternative of authenticators that sign without anybody's doing.
+        /// An alternative has only authenticators that sign without an action of a person.
         public static let silentAlone = Self(base: .silentAlone)
-        /// No alternative that a device could meet.
+        /// No alternative can be met by a device.
         public static let unsupported = Self(base: .unsupported)
         public var description: String { self.base.rawValue }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
 
-    /// An error with that code.
+    /// Creates an error with the code.
     public init(_ code: Code) { self.code = code }
 
     public var description: String { "AuthenticatorMatrixError.\(self.code)" }

@@ -1,10 +1,10 @@
-/// An authenticator of this product: a factor × the place where its keys are kept × whether the device's passcode may take
-/// the place of a finger or a face. The one table of AAIDs.
+/// A model of this product's authenticators: a factor × a key store × the permission to use the device's passcode in
+/// place of a finger or a face. This type is the only table of AAIDs.
 ///
-/// The number behind the vendor `C516` is a nibble for the key store, one that is 1 where the passcode may stand in, and two
-/// for the factor. The vendor is not assigned by the FIDO Alliance.
+/// The number after the vendor `C516` has a nibble for the key store, a nibble that is 1 if the passcode may replace
+/// the finger or the face, and two nibbles for the factor. The FIDO Alliance has not assigned this vendor.
 public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
-    /// What the person does, or has.
+    /// The factor: an action of the person, or a possession.
     public enum Factor: UInt16, Hashable, Sendable, CaseIterable {
         /// A PIN that the device verifies.
         case pin = 1
@@ -14,49 +14,50 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         case fingerprint = 3
         /// A face in front of the device's camera.
         case face = 4
-        /// The passcode of the device, which the operating system asks for and judges.
+        /// The passcode of the device. The operating system asks for the passcode and judges the input.
         case devicePasscode = 5
         /// The device itself: a silent authenticator.
         case devicePossession = 6
     }
 
-    /// Where the keys are kept, and what that protects them by.
+    /// The store of the keys, and the protection that the store gives.
     public enum KeyStore: UInt16, Hashable, Sendable, CaseIterable {
         /// An encrypted file: software protection.
         case file = 0
-        /// The Secret Service of a session, such as a keyring: software protection, which opens with the session.
+        /// The Secret Service of a session, such as a keyring: software protection. The store opens with the session.
         case secretService = 1
-        /// A TPM 2.0: hardware that gives no key away.
+        /// A TPM 2.0: hardware that never releases a key.
         case tpm = 2
-        /// The Secure Enclave: hardware that gives no key away and matches fingers and faces itself.
+        /// The Secure Enclave: hardware that never releases a key and matches fingers and faces itself.
         case secureEnclave = 3
     }
 
-    /// What the person does, or has.
+    /// The factor: an action of the person, or a possession.
     public let factor: Factor
-    /// Where the keys are kept.
+    /// The store of the keys.
     public let keyStore: KeyStore
-    /// Whether the operating system may ask for the device's passcode in place of the finger or the face: then it is as good
-    /// as the passcode, and no policy that wants a finger or a face takes it.
+    /// `true` if the operating system may ask for the device's passcode in place of the finger or the face. Such a
+    /// model is only as good as the passcode, and no policy that requires a finger or a face accepts the model.
     public let allowsPasscode: Bool
 
-    /// The model of that factor and key store. `allowsPasscode` counts for finger and face alone.
+    /// Creates the model of a factor and a key store. `allowsPasscode` counts for finger and face only.
     public init(factor: Factor, keyStore: KeyStore, allowsPasscode: Bool = false) {
         self.factor = factor
         self.keyStore = keyStore
         self.allowsPasscode = allowsPasscode && [.fingerprint, .face].contains(factor)
     }
 
-    /// The model of that AAID; `nil` where it is not one of this product.
+    /// Creates the model with the AAID; `nil` if the AAID is not a model of this product.
     public init?(aaid: AAID) {
         guard let model = Self.models[aaid] else { return nil }
         self = model
     }
 
-    /// The models that this product has a metadata statement of, so that servers take them: those with keys in a file.
+    /// The models with a metadata statement in this product: the models with keys in a file. Servers accept these
+    /// models.
     public static let allCases = Factor.allCases.map { AuthenticatorModel(factor: $0, keyStore: .file) }
 
-    /// The whole table: also models of which a server needs a statement from elsewhere.
+    /// The whole table. The table also has models for which a server needs a statement from elsewhere.
     public static let table = KeyStore.allCases.flatMap { store in
         Factor.allCases.map { AuthenticatorModel(factor: $0, keyStore: store) }
             + [.fingerprint, .face].map { AuthenticatorModel(factor: $0, keyStore: store, allowsPasscode: true) }
@@ -81,12 +82,12 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         return AAID(uncheckedText: "\(Self.vendorID)#\(String(decoding: letters, as: UTF8.self))")
     }
 
-    /// What a policy sees of the model.
+    /// The model's properties for a policy.
     public var info: AuthenticatorInfo {
         let userVerification: UserVerification =
             switch self.factor {
             case .pin, .password, .devicePasscode: .passcode
-            // The weaker of the two ways in is what it is worth.
+            // The weaker way of the two decides the value.
             case .fingerprint: self.allowsPasscode ? .passcode : .fingerprint
             case .face: self.allowsPasscode ? .passcode : .faceprint
             case .devicePossession: .none
@@ -94,7 +95,7 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
         let (keyProtection, matcherProtection): (KeyProtection, MatcherProtection) =
             switch self.keyStore {
             case .file, .secretService: (.software, .software)
-            // The chip judges a typed secret; a finger is matched by the system's own service.
+            // The chip judges a typed secret. The system's own service matches a finger.
             case .tpm: (.hardware, [.fingerprint, .face].contains(self.factor) ? .software : .onChip)
             case .secureEnclave: ([.hardware, .tee], .tee)
             }

@@ -1,8 +1,9 @@
-/// What a service of personalised identities can ask for, as its roles are configured: a kind of authenticator.
+/// A kind of authenticator, as a service of personalised identities can require it in the configuration of its roles.
 ///
-/// The last two are reserved: no device of this version has them, and what asks for them cannot be met.
+/// The last two kinds are reserved. No device of this version has a reserved kind, so a requirement for a reserved kind
+/// cannot be met.
 public enum AuthenticatorType: String, Hashable, Sendable, CaseIterable {
-    /// The device itself, without anybody's doing.
+    /// The device itself, without an action of a person.
     case device
     /// The PIN that only the server can judge.
     case pin
@@ -13,18 +14,18 @@ public enum AuthenticatorType: String, Hashable, Sendable, CaseIterable {
     /// Reserved for a key of another maker.
     case yubikey
 
-    /// Whether authenticators of this type say only that they are there.
+    /// `true` if authenticators of this type only prove their presence.
     public var isSilent: Bool { self == .device }
-    /// Whether no device of this version can have it.
+    /// `true` if no device of this version can have this type.
     public var isReserved: Bool { self == .otp || self == .yubikey }
 }
 
-/// Which models are of which type: the one table between what roles are configured by and the policies of UAF.
+/// The table that assigns models to types: the only link between the configuration of roles and the policies of UAF.
 public struct AuthenticatorTypeTable: Hashable, Sendable {
     private let models: [AuthenticatorType: [AAID]]
     private let types: [AAID: AuthenticatorType]
 
-    /// A table of these models. Throws ``UAFError/Code/invalidValue`` for a model of two types.
+    /// Creates a table of the models. Throws ``UAFError/Code/invalidValue`` for a model of two types.
     public init(_ models: [AuthenticatorType: [AAID]]) throws(UAFError) {
         var types: [AAID: AuthenticatorType] = [:]
         for type in AuthenticatorType.allCases {
@@ -43,37 +44,37 @@ public struct AuthenticatorTypeTable: Hashable, Sendable {
         }
     }
 
-    /// The models of this product, wherever their keys are kept.
+    /// The models of this product, with any key store.
     ///
-    /// A finger or a face that the device's passcode can stand in for is of no type, and neither is a PIN that the device
-    /// verifies (``AuthenticatorModel/type``).
+    /// The table has no type for a finger or a face that the device's passcode can replace, nor for a PIN that the
+    /// device verifies (``AuthenticatorModel/type``).
     public static let product: Self = {
         var models: [AuthenticatorType: [AAID]] = [.pin: [ServerPinModel.aaid]]
         for model in AuthenticatorModel.table {
             if let type = model.type { models[type, default: []].append(model.aaid) }
         }
-        // A model has one type, as it has one factor.
+        // A model has a single factor, and therefore at most a single type.
         return Self(unchecked: models)
     }()
 
-    /// Only those of the models that are named, such as those that a server has statements of.
+    /// Returns the table restricted to the named models, for example the models for which a server has statements.
     public func restricted(to aaids: Set<AAID>) -> Self {
         Self(unchecked: self.models.mapValues { $0.filter(aaids.contains) })
     }
 
-    /// The models of a type; empty where there are none, as for what is reserved.
+    /// Returns the models of a type; empty if the type has no model, as for a reserved type.
     public func models(of type: AuthenticatorType) -> [AAID] { self.models[type] ?? [] }
 
-    /// The type of a model; `nil` where it has none.
+    /// Returns the type of a model; `nil` if the model has none.
     public func type(of aaid: AAID) -> AuthenticatorType? { self.types[aaid] }
 }
 
 extension AuthenticatorModel {
-    /// What roles are configured by; `nil` where no role can ask for the model.
+    /// The model's type in the configuration of roles; `nil` if no role can require the model.
     ///
-    /// A PIN or a password that the device verifies is none of them: beside the PIN that only the server can judge, whose
-    /// verifier nobody is to have, it would be one. A finger or a face that the device's passcode can stand in for says no
-    /// more than the passcode, which is none of them either.
+    /// A PIN or a password that the device verifies has no type. Nobody is supposed to have a verifier of the PIN that
+    /// only the server can judge, and a PIN on the device would be such a verifier beside the server's PIN. A finger or
+    /// a face that the device's passcode can replace proves no more than the passcode, which has no type either.
     public var type: AuthenticatorType? {
         switch self.factor {
         case .devicePossession: .device

@@ -1,9 +1,10 @@
-/// The bytes of points and of ECDSA signatures in the formats and encodings of the registry (§4.1, §4.2), on whichever
-/// curve: numbers of 32 bytes, of which nothing is computed here.
+/// Encodes and decodes points and ECDSA signatures in the formats and encodings of the registry (§4.1, §4.2).
+///
+/// The functions serve every curve with numbers of 32 bytes, and compute nothing with the numbers.
 public enum ECDSAEncoding {
-    /// The head of a SubjectPublicKeyInfo for an uncompressed point (RFC 5480); the point follows.
+    /// Returns the head of a SubjectPublicKeyInfo for an uncompressed point (RFC 5480). The point follows the head.
     ///
-    /// Throws `unsupportedAlgorithm` for a kind of key that is no point.
+    /// Throws `unsupportedAlgorithm` for a kind of key without points.
     private static func subjectPublicKeyInfoHead(_ kind: SignatureAlgorithm.KeyKind) throws(UAFError) -> [UInt8] {
         switch kind {
         case .p256:
@@ -20,11 +21,11 @@ public enum ECDSAEncoding {
         }
     }
 
-    /// The point behind TAG_PUB_KEY or a stored key, `04 ‖ X ‖ Y`. Whether it is one of the curve is for the library to
-    /// say that computes with it.
+    /// Returns the point of TAG_PUB_KEY or of a stored key, `04 ‖ X ‖ Y`. The library that computes with the point
+    /// checks if the point is on the curve.
     ///
-    /// Throws `unsupportedAlgorithm` for a format that is not of elliptic curves, `invalidKey` for bytes that are not an
-    /// uncompressed point in that format.
+    /// Throws `unsupportedAlgorithm` for a format that is not of elliptic curves, `invalidKey` for bytes that are not
+    /// an uncompressed point in the format.
     public static func point(
         _ bytes: some Collection<UInt8>, format: PublicKeyFormat, kind: SignatureAlgorithm.KeyKind
     ) throws(UAFError) -> [UInt8] {
@@ -41,7 +42,7 @@ public enum ECDSAEncoding {
         return point
     }
 
-    /// The bytes for TAG_PUB_KEY of a point `04 ‖ X ‖ Y`. Throws ``UAFError/Code/unsupportedAlgorithm``.
+    /// Returns the bytes of a point `04 ‖ X ‖ Y` for TAG_PUB_KEY. Throws ``UAFError/Code/unsupportedAlgorithm``.
     public static func bytes(
         ofPoint point: some Collection<UInt8>, format: PublicKeyFormat, kind: SignatureAlgorithm.KeyKind
     ) throws(UAFError) -> [UInt8] {
@@ -52,7 +53,7 @@ public enum ECDSAEncoding {
         }
     }
 
-    /// R‖S, 64 bytes, of the signature behind TAG_SIGNATURE. DER is read strictly (§18, row 6).
+    /// Returns R‖S, 64 bytes, of the signature in TAG_SIGNATURE. DER is read strictly (§18, row 6).
     ///
     /// Throws `unsupportedAlgorithm` for an algorithm that is not ECDSA, and `invalidSignature`.
     public static func numbers(_ bytes: some Collection<UInt8>, algorithm: SignatureAlgorithm) throws(UAFError)
@@ -64,7 +65,7 @@ public enum ECDSAEncoding {
         return raw
     }
 
-    /// R‖S of a DER SEQUENCE of two INTEGER, each in its one shortest form and below 2^256.
+    /// Returns R‖S of a DER SEQUENCE of two INTEGER, each in its shortest form and below 2^256.
     private static func raw(fromDER bytes: [UInt8]) throws(UAFError) -> [UInt8] {
         guard bytes.count >= 2, bytes[0] == 0x30, bytes[1] < 0x80, Int(bytes[1]) == bytes.count - 2 else {
             throw UAFError(.invalidSignature, "not one DER SEQUENCE")

@@ -1,20 +1,20 @@
 import _Primitives
 
-/// A statement with what became known of its model since (§16).
+/// A metadata statement, with later reports about its model (§16).
 public struct MetadataEntry: Hashable, Sendable {
     /// The statement.
     public var statement: MetadataStatement
     /// `statusReports`
     public var reports: [StatusReport]
 
-    /// What was reported of a model.
+    /// A report about a model.
     public struct StatusReport: Hashable, Sendable {
         /// `status`
         public var status: AuthenticatorStatus
-        /// `effectiveDate`, as `YYYY-MM-DD`. A report counts from when it is there, whatever its date.
+        /// `effectiveDate`, as `YYYY-MM-DD`. A report counts as soon as it is present, whatever its date.
         public var effectiveDate: String?
 
-        /// Makes a report.
+        /// Creates a report.
         public init(status: AuthenticatorStatus, effectiveDate: String? = nil) {
             self.status = status
             self.effectiveDate = effectiveDate
@@ -28,8 +28,8 @@ public struct MetadataEntry: Hashable, Sendable {
             }
         }
 
-        /// Whether a text is a day of the calendar, `YYYY-MM-DD`. Another form has said something that is not
-        /// understood here, and a status report is no place to guess.
+        /// Returns `true` if a text is a day of the calendar, `YYYY-MM-DD`. The meaning of another form is unknown
+        /// here, and the reader of a status report must not guess.
         private static func isDay(_ text: String) -> Bool {
             let letters = Array(text.utf8)
             let dash = UInt8(ascii: "-")
@@ -47,13 +47,13 @@ public struct MetadataEntry: Hashable, Sendable {
         }
     }
 
-    /// A statement with its reports.
+    /// Creates an entry from a statement and its reports.
     public init(statement: MetadataStatement, reports: [StatusReport] = []) {
         self.statement = statement
         self.reports = reports
     }
 
-    /// Reads a JSON object of at most 512 KiB: an entry of a metadata service, whose statement is the member
+    /// Reads a JSON object of at most 512 KiB: an entry of a metadata service with the statement in the member
     /// `metadataStatement`, or a statement alone.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         let members = try MemberReader(body: bytes, "metadata", limits: JSONLimits(bytes: 524_288))
@@ -69,25 +69,25 @@ public struct MetadataEntry: Hashable, Sendable {
     }
 }
 
-/// What a metadata service reports of a model: AuthenticatorStatus (§16).
+/// The status of a model in the report of a metadata service: AuthenticatorStatus (§16).
 public struct AuthenticatorStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name on the wire.
     public let rawValue: String
-    /// Any name decodes.
+    /// Creates a status; every name is accepted.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The user's verification can be got around.
+    /// An attacker can bypass the verification of the user.
     public static let userVerificationBypass = Self(rawValue: "USER_VERIFICATION_BYPASS")
-    /// An attestation key is known to others.
+    /// Others know an attestation key.
     public static let attestationKeyCompromise = Self(rawValue: "ATTESTATION_KEY_COMPROMISE")
-    /// Keys can be got from afar.
+    /// An attacker can get keys from afar.
     public static let userKeyRemoteCompromise = Self(rawValue: "USER_KEY_REMOTE_COMPROMISE")
-    /// Keys can be got with the device in hand.
+    /// An attacker with the device in hand can get keys.
     public static let userKeyPhysicalCompromise = Self(rawValue: "USER_KEY_PHYSICAL_COMPROMISE")
-    /// Not to be trusted any more.
+    /// The model is not to be trusted any more.
     public static let revoked = Self(rawValue: "REVOKED")
 
-    /// Those that say that a model must not be trusted.
+    /// The statuses of a model that must not be trusted.
     public static let compromised: Set<Self> = [
         .userVerificationBypass, .attestationKeyCompromise, .userKeyRemoteCompromise, .userKeyPhysicalCompromise,
         .revoked,

@@ -1,16 +1,16 @@
 import _Primitives
 
-/// What is known about a model of authenticators (MetadataStatement, §16).
+/// The metadata of a model of authenticators (MetadataStatement, §16).
 ///
-/// The server judges by it alone; what clients say of themselves are hints.
+/// The server judges by the metadata alone. The statements of clients about themselves are only hints.
 public struct MetadataStatement: Hashable, Sendable {
     /// `aaid`
     public var aaid: AAID
     /// `description`
     public var description: String
-    /// `authenticatorVersion`: the lowest that is trusted.
+    /// `authenticatorVersion`: the lowest trusted version.
     public var authenticatorVersion: UInt16
-    /// `upv`: the versions that the model speaks.
+    /// `upv`: the protocol versions of the model.
     public var versions: [Version]
     /// `assertionScheme`
     public var assertionScheme: AssertionScheme
@@ -20,7 +20,7 @@ public struct MetadataStatement: Hashable, Sendable {
     public var publicKeyFormat: PublicKeyFormat
     /// `attestationTypes`
     public var attestationTypes: [AttestationType]
-    /// `userVerificationDetails`: alternatives, each a list of methods that are used together.
+    /// `userVerificationDetails`: alternatives, each a list of methods that apply together.
     public var userVerificationDetails: [[UserVerification]]
     /// `keyProtection`
     public var keyProtection: KeyProtection
@@ -30,13 +30,14 @@ public struct MetadataStatement: Hashable, Sendable {
     public var attachmentHint: AttachmentHint
     /// `isSecondFactorOnly`
     public var isSecondFactorOnly: Bool
-    /// `isKeyRestricted`: only the authenticator itself decides what the key signs.
+    /// `isKeyRestricted`: the authenticator alone decides the content that the key signs.
     public var isKeyRestricted: Bool
-    /// `isFreshUserVerificationRequired`: the user is verified for each signature, none of a moment ago counts.
+    /// `isFreshUserVerificationRequired`: every signature needs a new verification of the user; an earlier verification
+    /// does not count.
     public var isFreshUserVerificationRequired: Bool
     /// `tcDisplay`
     public var tcDisplay: TransactionConfirmationDisplay
-    /// `tcDisplayContentType`; there where ``tcDisplay`` is not empty.
+    /// `tcDisplayContentType`; present if ``tcDisplay`` is not empty.
     public var tcDisplayContentType: Transaction.ContentType?
     /// The ids of `supportedExtensions`.
     public var supportedExtensionIDs: [String]
@@ -45,10 +46,12 @@ public struct MetadataStatement: Hashable, Sendable {
 
     /// Reads a statement's JSON object of at most 256 KiB.
     ///
-    /// Both spellings of the registry's values are read: numbers, and the names of later versions of metadata, in lists.
-    /// Members that this product does not judge by are not read. `isSecondFactorOnly` may be a string, as in the
-    /// standard's example (§18, row 22). `assertionScheme`, `isSecondFactorOnly` and `attachmentHint` need not be there
-    /// from schema 3 of metadata on, which the metadata service of FIDO writes: UAFV1TLV, no, and unknown.
+    /// The initializer reads both spellings of the registry's values: numbers, and the names of later versions of
+    /// metadata, in lists. It ignores members that this product does not use. `isSecondFactorOnly` may be a string, as
+    /// in the standard's example (§18, row 22).
+    ///
+    /// From schema 3 of metadata on, as written by the metadata service of FIDO, `assertionScheme`,
+    /// `isSecondFactorOnly` and `attachmentHint` are optional. Their default values are UAFV1TLV, no, and unknown.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         try self.init(try MemberReader(body: bytes, "metadata", limits: JSONLimits(bytes: 262_144)))
     }
@@ -61,8 +64,8 @@ public struct MetadataStatement: Hashable, Sendable {
         self.description = try members.requiredString("description", 1...200)
         self.authenticatorVersion = try members.requiredInteger("authenticatorVersion")
         self.versions = try members.requiredList("upv") { (element) throws(UAFError) in try Version(element) }
-        // Statements from schema 3 on have neither the scheme nor the second factor, and need not say where a model is
-        // attached: a statement without that meets no criterion that asks for it.
+        // Statements from schema 3 on have neither the scheme nor the second factor, and the attachment is optional. A
+        // statement without the attachment meets no criterion about the attachment.
         let isLater = try members.integer("schema", as: UInt16.self) ?? 0 >= 3
         self.assertionScheme = AssertionScheme(
             rawValue: isLater
@@ -109,8 +112,10 @@ public struct MetadataStatement: Hashable, Sendable {
         self.attestationRootCertificates = try Self.certificates(roots)
     }
 
-    /// The methods as one value: alternatives of one method each, or one alternative of several. `nil` where it is mixed
-    /// and cannot be said so (§2.2): such a model can only be named by its AAID.
+    /// The methods as one value: alternatives of one method each, or one alternative of several methods.
+    ///
+    /// `nil` if the methods are mixed, because no single value can express a mixture (§2.2). A policy can name such a
+    /// model by its AAID only.
     public var userVerification: UserVerification? {
         let details = self.userVerificationDetails
         if details.allSatisfy({ $0.count == 1 }) { return details.reduce(into: []) { $0.formUnion($1[0]) } }
@@ -118,8 +123,10 @@ public struct MetadataStatement: Hashable, Sendable {
         return details[0].reduce(into: .all) { $0.formUnion($1) }
     }
 
-    /// What a policy asks. Mixed methods appear as all of them at once, which no criterion but the AAID should rely on;
-    /// where one of the alternatives verifies nobody, the model is silent, mixed or not.
+    /// The properties for a policy.
+    ///
+    /// Mixed methods appear as all methods at once, and only a criterion with the AAID should rely on such a model. A
+    /// model is silent if one of its alternatives verifies nobody, even if the methods are mixed.
     public var info: AuthenticatorInfo {
         let isSilent = self.userVerificationDetails.joined().contains(where: \.isSilent)
         return AuthenticatorInfo(
@@ -153,7 +160,7 @@ public struct MetadataStatement: Hashable, Sendable {
         }
     }
 
-    /// Standard base64, possibly with padding and line breaks.
+    /// Reads certificates in standard base64, possibly with padding and line breaks.
     private static func certificates(_ values: [JSON]) throws(UAFError) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         for value in values {

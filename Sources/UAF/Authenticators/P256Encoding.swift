@@ -1,11 +1,11 @@
 public import Crypto
 
-/// The bytes of P-256 keys and signatures in the formats and encodings of the registry (§4.1, §4.2).
+/// Encodes and decodes P-256 keys and signatures in the formats and encodings of the registry (§4.1, §4.2).
 public enum P256Encoding {
-    /// The key behind TAG_PUB_KEY or a stored key.
+    /// Returns the key of TAG_PUB_KEY, or a stored key.
     ///
     /// Throws `unsupportedAlgorithm` for a format that is not of elliptic curves, `invalidKey` for bytes that are not
-    /// an uncompressed point on P-256 in that format.
+    /// an uncompressed point on P-256 in the format.
     public static func publicKey(_ bytes: some Collection<UInt8>, format: PublicKeyFormat) throws(UAFError)
         -> P256.Signing.PublicKey
     {
@@ -15,12 +15,12 @@ public enum P256Encoding {
         }
     }
 
-    /// The bytes for TAG_PUB_KEY. Throws ``UAFError/Code/unsupportedAlgorithm``.
+    /// Returns the bytes of a key for TAG_PUB_KEY. Throws ``UAFError/Code/unsupportedAlgorithm``.
     public static func bytes(of key: P256.Signing.PublicKey, format: PublicKeyFormat) throws(UAFError) -> [UInt8] {
         try ECDSAEncoding.bytes(ofPoint: key.x963Representation, format: format, kind: .p256)
     }
 
-    /// The signature behind TAG_SIGNATURE. DER is read strictly; a high s is accepted (§18, rows 6 and 7).
+    /// Returns the signature of TAG_SIGNATURE. DER is read strictly; a high s is accepted (§18, rows 6 and 7).
     ///
     /// Throws `unsupportedAlgorithm` and `invalidSignature`.
     public static func signature(_ bytes: some Collection<UInt8>, algorithm: SignatureAlgorithm) throws(UAFError)
@@ -33,7 +33,7 @@ public enum P256Encoding {
         }
     }
 
-    /// The bytes for TAG_SIGNATURE. Throws ``UAFError/Code/unsupportedAlgorithm``.
+    /// Returns the bytes of a signature for TAG_SIGNATURE. Throws ``UAFError/Code/unsupportedAlgorithm``.
     public static func bytes(of signature: P256.Signing.ECDSASignature, algorithm: SignatureAlgorithm)
         throws(UAFError) -> [UInt8]
     {

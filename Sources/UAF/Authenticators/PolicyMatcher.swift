@@ -1,52 +1,52 @@
 import _Primitives
 
-/// An authenticator that a policy is held against, with the keys that it holds for the application.
+/// An authenticator to match with a policy, with its keys for the application.
 public struct PolicyCandidate: Hashable, Sendable {
-    /// What the authenticator is like. On a server: by its metadata, never by what a client claims.
+    /// The authenticator's properties. On a server, the properties come from the metadata, never from a client's claim.
     public var info: AuthenticatorInfo
-    /// The keys that it holds; on a server, the one that made an assertion.
+    /// The keys that the authenticator holds; on a server, the key that made an assertion.
     public var keyIDs: Set<KeyID>
 
-    /// Makes a candidate.
+    /// Creates a candidate.
     public init(info: AuthenticatorInfo, keyIDs: Set<KeyID> = []) {
         self.info = info
         self.keyIDs = keyIDs
     }
 }
 
-/// Holds authenticators against a policy (§2.2).
+/// Matches authenticators with a policy (§2.2).
 public struct PolicyMatcher: Sendable {
     /// The policy.
     public let policy: Policy
 
-    /// Matches by `policy`.
+    /// Creates a matcher for the policy.
     public init(_ policy: Policy) { self.policy = policy }
 
-    /// One way to meet the policy.
+    /// A way to meet the policy.
     public struct Selection: Hashable, Sendable {
-        /// Which alternative of `accepted`, from 0.
+        /// The index of the alternative in `accepted`, from 0.
         public let alternative: Int
         /// For each criterion of the alternative, the index of the candidate that meets it. No candidate occurs twice.
         public let candidates: [Int]
     }
 
-    /// Whether a candidate may take part at all: it matches nothing that is disallowed.
+    /// Returns `true` if a candidate may take part: the candidate matches no disallowed criterion.
     ///
-    /// A disallowed criterion with an extension that must be understood matches everything: whom it means is not known
-    /// here, and a ban must not be lifted by what makes it unreadable.
+    /// A disallowed criterion with an extension that must be understood matches every candidate. The extension's
+    /// meaning is unknown here, and an unreadable part must not lift a ban.
     public func allows(_ candidate: PolicyCandidate) -> Bool {
         !self.policy.disallowed.contains { $0.hasExtensionToUnderstand || $0.matches(candidate) }
     }
 
-    /// All ways to meet the policy, alternatives in their order, at most `limit`; empty where it cannot be met.
+    /// Returns all ways to meet the policy, in the order of the alternatives, at most `limit`; empty if no way exists.
     ///
-    /// Two ways that use the same candidates for one alternative in another order are one.
+    /// Two ways with the same candidates for the same alternative, in another order, count as one.
     public func selections(among candidates: [PolicyCandidate], limit: Int = 64) -> [Selection] {
         let allowed = candidates.indices.filter { self.allows(candidates[$0]) }
         var selections: [Selection] = []
         var seen: Set<[Int]> = []
         for (index, criteria) in self.policy.accepted.enumerated() {
-            // More criteria than authenticators can never be met; the check also bounds the search.
+            // The policy can never be met with more criteria than authenticators. The check also bounds the search.
             guard !criteria.isEmpty, criteria.count <= allowed.count, criteria.count <= 8 else { continue }
             let fitting = criteria.map { criterion in allowed.filter { criterion.matches(candidates[$0]) } }
             var search = CombinationSearch(fitting: fitting, limit: limit - selections.count)
@@ -58,10 +58,11 @@ public struct PolicyMatcher: Sendable {
         return selections
     }
 
-    /// The first way to meet the policy that needs exactly these candidates, none to spare; `nil` where there is none.
+    /// Returns the first way to meet the policy that needs exactly these candidates, without a surplus; `nil` if no
+    /// such way exists.
     ///
-    /// For a verifier: every authenticator of a response must be allowed and needed. `isMet` has the last word on whether
-    /// a criterion that matches a candidate, given by its index, is met.
+    /// The function is for a verifier: every authenticator of a response must be allowed and needed. `isMet` finally
+    /// decides if a criterion is met by a matching candidate, given by its index.
     public func selection(
         needing candidates: [PolicyCandidate], where isMet: (MatchCriteria, Int) -> Bool = { _, _ in true }
     ) -> Selection? {
@@ -70,7 +71,7 @@ public struct PolicyMatcher: Sendable {
             criterion.matches(candidates[index]) && isMet(criterion, index)
         }
         for (index, criteria) in self.policy.accepted.enumerated() where criteria.count == candidates.count {
-            // Most responses have one assertion: nothing is to be searched.
+            // Most responses have one assertion and need no search.
             if candidates.count == 1 {
                 if fits(0, criteria[0]) { return Selection(alternative: index, candidates: [0]) }
                 continue
@@ -84,7 +85,7 @@ public struct PolicyMatcher: Sendable {
     }
 }
 
-/// Chooses one candidate for each criterion, all different, by depth-first search with a bound on its steps.
+/// Chooses a different candidate for each criterion, by depth-first search with a bound on the steps.
 private struct CombinationSearch {
     let fitting: [[Int]]
     let limit: Int
@@ -115,17 +116,19 @@ private struct CombinationSearch {
 }
 
 extension MatchCriteria {
-    /// How an authenticator that matches attests a new key: by the first of `attestationTypes` that it has, else by its
-    /// own first (§9.2 step 6).
+    /// Returns the attestation type for a new key of a matching authenticator: the first of `attestationTypes` that the
+    /// authenticator has, or else the authenticator's own first type (§9.2 step 6).
     public func attestationType(of info: AuthenticatorInfo) -> AttestationType? {
         self.attestationTypes?.first { info.attestationTypes.contains($0) } ?? info.attestationTypes.first
     }
 
-    /// Whether an extension says that it must be understood: none is.
+    /// `true` if an extension says that it must be understood. This product knows no extension.
     fileprivate var hasExtensionToUnderstand: Bool { self.extensions.contains(where: \.failIfUnknown) }
 
-    /// Whether every member that is there matches (§2.2). An extension that must be understood matches nothing: that is
-    /// the safe answer where the criterion accepts. What is disallowed asks ``PolicyMatcher/allows(_:)``.
+    /// Returns `true` if every present member matches (§2.2).
+    ///
+    /// A criterion with an extension that must be understood matches nothing, which is the safe answer for an accepting
+    /// criterion. For disallowed criteria, see ``PolicyMatcher/allows(_:)``.
     public func matches(_ candidate: PolicyCandidate) -> Bool {
         let info = candidate.info
         func one<Value: Equatable>(_ accepted: [Value]?, _ value: Value) -> Bool { accepted?.contains(value) ?? true }

@@ -1,6 +1,6 @@
 import _Primitives
 
-/// The names that later versions of metadata write in place of the registry's numbers (§16).
+/// The names that later versions of metadata use in place of the registry's numbers (§16).
 enum RegistryNames {
     static let signatureAlgorithms: [ExactText: UInt16] = [
         "secp256r1_ecdsa_sha256_raw": 1, "secp256r1_ecdsa_sha256_der": 2, "rsassa_pss_sha256_raw": 3,
@@ -41,7 +41,7 @@ enum RegistryNames {
 }
 
 extension MemberReader {
-    /// A number, or several of one member's names put together; an empty list is no flag.
+    /// Returns a number, or the union of several names of the member. An empty list gives no flag.
     func registryFlags<Value: FixedWidthInteger>(_ name: String, _ names: [ExactText: Value]) throws(UAFError) -> Value
     {
         switch self.object[name] {
@@ -50,7 +50,7 @@ extension MemberReader {
         }
     }
 
-    /// The numbers or names of an array that is not empty.
+    /// Returns the numbers of an array of numbers or names. The array is not empty.
     func registryValues<Value: FixedWidthInteger>(_ name: String, _ names: [ExactText: Value]) throws(UAFError)
         -> [Value]
     {
@@ -58,7 +58,8 @@ extension MemberReader {
         return try self.registryValues(values, name, names)
     }
 
-    /// A number; or a number or name that stands alone in the list that later versions write, whose name has an s more.
+    /// Returns the number of a member, or the single number or name in the list of later versions. The list's name has
+    /// an additional s.
     func registryValue<Value: FixedWidthInteger>(_ name: String, _ names: [ExactText: Value]) throws(UAFError) -> Value
     {
         if let value = self.object[name] { return try self.registryValue(value, name, names) }

@@ -1,18 +1,18 @@
 import Crypto
 public import _Primitives
 
-/// The server asks for a signature (AuthenticationRequest, §2.4).
+/// The server's request for a signature (AuthenticationRequest, §2.4).
 public struct AuthenticationRequest: Hashable, Sendable {
     /// `header`, of operation `Auth`.
     public var header: OperationHeader
     /// `challenge`
     public var challenge: Challenge
-    /// `transaction`: the same content in one or more renderings; empty where nothing is to be confirmed.
+    /// `transaction`: the same content in one or more renderings; empty if the request has nothing to confirm.
     public var transaction: [Transaction]
     /// `policy`
     public var policy: Policy
 
-    /// Makes a request. The limits are checked where it is read.
+    /// Creates a request. The reader checks the limits.
     public init(header: OperationHeader, challenge: Challenge, transaction: [Transaction] = [], policy: Policy) {
         self.header = header
         self.challenge = challenge
@@ -46,12 +46,13 @@ public struct AuthenticationRequest: Hashable, Sendable {
 public struct AuthenticationResponse: Hashable, Sendable {
     /// `header`, of operation `Auth`, with the appID filled in.
     public var header: OperationHeader
-    /// `fcParams`, exactly as received or made: its letters are what the assertions sign.
+    /// `fcParams`, exactly as received or made. The assertions sign these letters.
     public var fcParams: String
-    /// `assertions`. Empty: the client failed and says so (§18, row 15); `fcParams` may then be empty too.
+    /// `assertions`. An empty list means that the client reports a failure (§18, row 15); `fcParams` may then be empty
+    /// too.
     public var assertions: [EncodedAssertion]
 
-    /// Makes a response. The limits are checked where it is read.
+    /// Creates a response. The reader checks the limits.
     public init(header: OperationHeader, fcParams: String, assertions: [EncodedAssertion]) {
         self.header = header
         self.fcParams = fcParams
@@ -73,13 +74,13 @@ public struct AuthenticationResponse: Hashable, Sendable {
     }
 }
 
-/// What the person is to see and confirm (Transaction, §2.4).
+/// The content that the person sees and confirms (Transaction, §2.4).
 public struct Transaction: Hashable, Sendable {
     /// The media type of a transaction's content.
     public struct ContentType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name on the wire.
         public let rawValue: String
-        /// Any name decodes; a display that does not know it cannot show the content.
+        /// Creates a content type from any name. A display that does not know the name cannot show the content.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// `text/plain`
@@ -92,12 +93,12 @@ public struct Transaction: Hashable, Sendable {
 
     /// `contentType`
     public var contentType: ContentType
-    /// `content`: the bytes, base64url on the wire. What they may hold is the caller's rule.
+    /// `content`: the bytes, base64url on the wire. The caller decides which bytes are valid.
     public var content: [UInt8]
-    /// `tcDisplayPNGCharacteristics`: the display that a picture was drawn for.
+    /// `tcDisplayPNGCharacteristics`: the display for which a picture was drawn.
     public var pngCharacteristics: DisplayPNGCharacteristics?
 
-    /// Wraps the bytes of a content.
+    /// Creates a transaction from the bytes of a content.
     public init(
         contentType: ContentType = .textPlain, content: [UInt8], pngCharacteristics: DisplayPNGCharacteristics? = nil
     ) {
@@ -114,10 +115,10 @@ public struct Transaction: Hashable, Sendable {
         }
     }
 
-    /// Reads the dictionary alone, as a relying party's back end sends it.
+    /// Reads the dictionary alone, as sent by a relying party's back end.
     public init(json object: JSONObject) throws(UAFError) { try self.init(MemberReader(object, "transaction")) }
 
-    /// The dictionary.
+    /// The dictionary of the transaction.
     public var json: JSONObject {
         var object: JSONObject = [
             "contentType": .string(self.contentType.rawValue), "content": .string(Base64URL.encode(self.content)),
@@ -126,6 +127,6 @@ public struct Transaction: Hashable, Sendable {
         return object
     }
 
-    /// SHA-256 of the content's bytes: what TAG_TRANSACTION_CONTENT_HASH holds (§14).
+    /// SHA-256 of the content's bytes, the value of TAG_TRANSACTION_CONTENT_HASH (§14).
     public var contentHash: [UInt8] { Array(SHA256.hash(data: self.content)) }
 }

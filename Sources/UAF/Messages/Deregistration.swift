@@ -1,13 +1,13 @@
 import _Primitives
 
-/// The server asks to delete keys (DeregistrationRequest, §2.5). There is no answer to it.
+/// The server's request to delete keys (DeregistrationRequest, §2.5). The client sends no answer.
 public struct DeregistrationRequest: Hashable, Sendable {
     /// `header`, of operation `Dereg`.
     public var header: OperationHeader
-    /// `authenticators`: what to delete, at least one entry.
+    /// `authenticators`: the keys to delete, at least one entry.
     public var authenticators: [DeregisterAuthenticator]
 
-    /// Makes a request. The rules are checked where it is read.
+    /// Creates a request. The reader checks the rules.
     public init(header: OperationHeader, authenticators: [DeregisterAuthenticator]) {
         self.header = header
         self.authenticators = authenticators
@@ -15,7 +15,8 @@ public struct DeregistrationRequest: Hashable, Sendable {
 
     /// Reads the message: an array of exactly one dictionary of operation `Dereg`.
     ///
-    /// An entry with an empty member must be the only one and needs UAF 1.1: else ``UAFError/Code/invalidValue``.
+    /// An entry with an empty member must be the only entry and needs UAF 1.1. Otherwise the initializer throws
+    /// ``UAFError/Code/invalidValue``.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         try self.init(try MemberReader(message: bytes, "deregistrationRequest"))
     }
@@ -43,11 +44,11 @@ public struct DeregistrationRequest: Hashable, Sendable {
     }
 }
 
-/// One thing to delete (DeregisterAuthenticator, §2.5).
+/// An entry of keys to delete (DeregisterAuthenticator, §2.5).
 public struct DeregisterAuthenticator: Hashable, Sendable {
-    /// `aaid`; `nil` (an empty string on the wire): of all authenticators.
+    /// `aaid`; `nil` (an empty string on the wire) for all authenticators.
     public let aaid: AAID?
-    /// `keyID`; `nil` (an empty string on the wire): all keys of this AppID.
+    /// `keyID`; `nil` (an empty string on the wire) for all keys of this AppID.
     public let keyID: KeyID?
 
     private init(aaid: AAID?, keyID: KeyID?) {
@@ -55,11 +56,11 @@ public struct DeregisterAuthenticator: Hashable, Sendable {
         self.keyID = keyID
     }
 
-    /// One key.
+    /// Returns an entry for one key.
     public static func key(_ aaid: AAID, _ keyID: KeyID) -> Self { Self(aaid: aaid, keyID: keyID) }
-    /// All keys of one model.
+    /// Returns an entry for all keys of one model.
     public static func allKeys(of aaid: AAID) -> Self { Self(aaid: aaid, keyID: nil) }
-    /// All keys of the AppID.
+    /// The entry for all keys of the AppID.
     public static let everything = Self(aaid: nil, keyID: nil)
 
     init(_ members: MemberReader) throws(UAFError) {
@@ -75,13 +76,14 @@ public struct DeregisterAuthenticator: Hashable, Sendable {
     }
 }
 
-/// Any request, for a client that does not know beforehand what it was sent.
+/// Any request, for a client that does not know the operation in advance.
 public enum UAFRequest: Hashable, Sendable {
     case registration(RegistrationRequest)
     case authentication(AuthenticationRequest)
     case deregistration(DeregistrationRequest)
 
-    /// Reads the header first and then the message that it names. Throws ``UAFError/Code/wrongOperation`` for another.
+    /// Reads the header, and then the message of the header's operation. Throws ``UAFError/Code/wrongOperation`` for
+    /// another operation.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         try self.init(try MemberReader(message: bytes, "request"))
     }
@@ -95,7 +97,7 @@ public enum UAFRequest: Hashable, Sendable {
         }
     }
 
-    /// The header of whichever it is.
+    /// The header of the request.
     public var header: OperationHeader {
         switch self {
         case .registration(let request): request.header

@@ -1,14 +1,14 @@
 public import _Primitives
 
-/// What kind of picture a display shows, or what kind a picture is (DisplayPNGCharacteristicsDescriptor, §2.7): the
+/// The kind of picture that a display shows, or the kind of a picture (DisplayPNGCharacteristicsDescriptor, §2.7): the
 /// fields of a PNG's IHDR, and its palette.
 public struct DisplayPNGCharacteristics: Hashable, Sendable {
-    /// One color of a palette (rgbPaletteEntry).
+    /// A color of a palette (rgbPaletteEntry).
     public struct Color: Hashable, Sendable {
         /// `r`, `g`, `b`
         public var red, green, blue: UInt16
 
-        /// A color of the three.
+        /// Creates a color from its three components.
         public init(red: UInt16, green: UInt16, blue: UInt16) {
             self.red = red
             self.green = green
@@ -30,10 +30,10 @@ public struct DisplayPNGCharacteristics: Hashable, Sendable {
     public var filter: UInt8
     /// `interlace`
     public var interlace: UInt8
-    /// `plte`: 1 to 256 colors; `nil` where any palette, or none, will do.
+    /// `plte`: 1 to 256 colors; `nil` if any palette, or none, is acceptable.
     public var palette: [Color]?
 
-    /// Characteristics of the given fields.
+    /// Creates characteristics from the fields.
     public init(
         width: UInt32, height: UInt32, bitDepth: UInt8, colorType: UInt8, compression: UInt8 = 0, filter: UInt8 = 0,
         interlace: UInt8 = 0, palette: [Color]? = nil
@@ -48,7 +48,7 @@ public struct DisplayPNGCharacteristics: Hashable, Sendable {
         self.palette = palette
     }
 
-    /// Reads the dictionary alone, as a server keeps it.
+    /// Reads the dictionary alone, as stored by a server.
     public init(json object: JSONObject) throws(UAFError) { try self.init(MemberReader(object, "display")) }
 
     init(_ members: MemberReader) throws(UAFError) {
@@ -67,7 +67,7 @@ public struct DisplayPNGCharacteristics: Hashable, Sendable {
         guard self.palette.map({ $0.count <= 256 }) ?? true else { throw UAFError(.outOfRange, "plte") }
     }
 
-    /// The dictionary.
+    /// The dictionary of the characteristics.
     public var json: JSON {
         var object: JSONObject = [
             "width": .whole(self.width), "height": .whole(self.height), "bitDepth": .whole(self.bitDepth),
@@ -82,8 +82,8 @@ public struct DisplayPNGCharacteristics: Hashable, Sendable {
         return .object(object)
     }
 
-    /// Whether a display of these characteristics shows a picture of the other ones: all fields equal, and the palette
-    /// where the display has one.
+    /// Returns `true` if a display with these characteristics shows the picture: all fields are equal, and the palettes
+    /// are equal if the display has one.
     public func shows(_ picture: Self) -> Bool {
         var expected = picture
         if self.palette == nil { expected.palette = nil }
@@ -92,11 +92,11 @@ public struct DisplayPNGCharacteristics: Hashable, Sendable {
 }
 
 extension DisplayPNGCharacteristics {
-    /// Reads what a PNG file says of itself (ISO/IEC 15948), at most 64 KiB, without decoding its picture.
+    /// Reads the characteristics of a PNG file (ISO/IEC 15948) of at most 64 KiB, without decoding the picture.
     ///
-    /// The file must be whole and read one way only: chunks with right checksums, IHDR first, at most one palette and
-    /// that where its color type has one, picture data in one piece, nothing after IEND, no critical chunk of another
-    /// kind, and no animation. Throws ``UAFError/Code/invalidValue``.
+    /// The file must be complete, and must have a single interpretation. Chunks have right checksums, IHDR is first,
+    /// the picture data is one piece, and nothing follows IEND. A palette occurs at most once, and only if the color
+    /// type allows a palette. Other critical chunks and animations are refused. Throws ``UAFError/Code/invalidValue``.
     public init(ofPNG bytes: [UInt8]) throws(UAFError) {
         var reader = PNGReader(bytes)
         try reader.readSignature()
@@ -144,7 +144,8 @@ extension DisplayPNGCharacteristics {
                 return
             case "acTL", "fcTL", "fdAT": throw PNGReader.refusal("an animation")
             default:
-                // The first letter in upper case: a reader that does not know the chunk cannot show the picture.
+                // A chunk whose first letter is in upper case is critical: a reader that does not know the chunk cannot
+                // show the picture.
                 guard chunk.name.utf8.first.map({ $0 & 0x20 != 0 }) == true else {
                     throw PNGReader.refusal("an unknown critical chunk")
                 }
@@ -154,7 +155,7 @@ extension DisplayPNGCharacteristics {
     }
 }
 
-/// Takes a PNG file apart into its chunks.
+/// Splits a PNG file into its chunks.
 private struct PNGReader {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     private static let maximumLength = 65_536
@@ -189,7 +190,7 @@ private struct PNGReader {
         return (String(decoding: name, as: UTF8.self), covered.dropFirst(4))
     }
 
-    /// CRC-32 (ISO 3309).
+    /// Computes the CRC-32 (ISO 3309).
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         ~bytes.reduce(UInt32.max) { crc, byte in
             (0..<8).reduce(crc ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 0 ? 0 : 0xEDB8_8320) }

@@ -1,18 +1,18 @@
 import Crypto
 import _Primitives
 
-/// What an assertion binds to: application, challenge, caller and channel (FinalChallengeParams, §2.1).
+/// The context that an assertion is bound to: application, challenge, caller and channel (FinalChallengeParams, §2.1).
 public struct FinalChallengeParams: Hashable, Sendable {
-    /// `appID`, after an empty one was replaced by the facetID: 1 to 512 characters.
+    /// `appID`, with an empty AppID replaced by the facetID: 1 to 512 characters.
     public var appID: String
     /// `challenge`, the request's text.
     public var challenge: Challenge
-    /// `facetID`: who called the client.
+    /// `facetID`: the caller of the client.
     public var facetID: FacetID
-    /// `channelBinding`: what the client saw of the TLS channel.
+    /// `channelBinding`: the TLS channel as seen by the client.
     public var channelBinding: ChannelBinding
 
-    /// Makes the parameters.
+    /// Creates the parameters.
     public init(
         appID: String, challenge: Challenge, facetID: FacetID, channelBinding: ChannelBinding = ChannelBinding()
     ) {
@@ -22,7 +22,7 @@ public struct FinalChallengeParams: Hashable, Sendable {
         self.channelBinding = channelBinding
     }
 
-    /// Reads the member `fcParams` of a response: base64url of JSON. Rows 2 and sections 2 and 7 of the readings matter.
+    /// Reads the member `fcParams` of a response: base64url of JSON. Row 2 and sections 2 and 7 of the readings apply.
     public init(encoded text: String, reading: LenientReadings = LenientReadings()) throws(UAFError) {
         guard let bytes = reading.base64URL(text) else { throw UAFError(.invalidBase64URL, "fcParams") }
         let members = try MemberReader(body: bytes, "fcParams")
@@ -37,7 +37,8 @@ public struct FinalChallengeParams: Hashable, Sendable {
         }
     }
 
-    /// The member `fcParams`: base64url of JSON. Make it once and use the same text everywhere: its hash is signed.
+    /// The member `fcParams`: base64url of JSON. Compute the text once and use the same text everywhere, because its
+    /// hash is signed.
     public var encoded: String {
         let object: JSONObject = [
             "appID": .string(self.appID), "challenge": .string(self.challenge.text),
@@ -46,7 +47,7 @@ public struct FinalChallengeParams: Hashable, Sendable {
         return Base64URL.encode(JSON.object(object).serialized)
     }
 
-    /// SHA-256 of the letters of `fcParams` exactly as they were sent, not of what they decode to (§18, row 1).
+    /// Returns the SHA-256 of the letters of `fcParams` exactly as sent, without decoding (§18, row 1).
     public static func hash(ofEncoded text: String) -> [UInt8] {
         var text = text
         return text.withUTF8 { letters in
@@ -57,7 +58,7 @@ public struct FinalChallengeParams: Hashable, Sendable {
     }
 }
 
-/// What a client saw of its TLS channel (ChannelBinding, §2.1). All members may be missing.
+/// The client's view of its TLS channel (ChannelBinding, §2.1). All members may be missing.
 public struct ChannelBinding: Hashable, Sendable {
     /// `serverEndPoint`: base64url of a hash of the server's certificate.
     public var serverEndPoint: String?
@@ -68,7 +69,7 @@ public struct ChannelBinding: Hashable, Sendable {
     /// `cid_pubkey`: `unused`, or base64url of a JSON web key.
     public var channelIDPublicKey: String?
 
-    /// Makes a channel binding; without arguments, the empty one.
+    /// Creates a channel binding; without arguments, the empty binding.
     public init(
         serverEndPoint: String? = nil, tlsServerCertificate: String? = nil, tlsUnique: String? = nil,
         channelIDPublicKey: String? = nil

@@ -1,9 +1,10 @@
 import _Primitives
 
-/// Takes the members of one dictionary by the rules of §1: required or not, never empty unless said, within limits.
+/// Reads the members of one dictionary by the rules of §1: required or optional, never empty unless stated, and within
+/// limits.
 struct MemberReader {
     let object: JSONObject
-    /// Which dictionary it is, for the log: a literal, so that reading makes no text.
+    /// The name of the dictionary, for the log. The name is a literal, so reading creates no text.
     let place: String
 
     init(_ object: JSONObject, _ place: String) {
@@ -11,7 +12,7 @@ struct MemberReader {
         self.place = place
     }
 
-    /// The one dictionary of a message (§2.6).
+    /// Reads the single dictionary of a message (§2.6).
     init(message bytes: some Collection<UInt8>, _ place: String) throws(UAFError) {
         let value: JSON
         do { value = try JSON(parsing: bytes) } catch { throw UAFError(error, place) }
@@ -25,7 +26,7 @@ struct MemberReader {
         self.init(object, place)
     }
 
-    /// A body that is one dictionary (§6.2).
+    /// Reads a body that is one dictionary (§6.2).
     init(body bytes: some Collection<UInt8>, _ place: String, limits: JSONLimits = JSONLimits()) throws(UAFError) {
         let value: JSON
         do { value = try JSON(parsing: bytes, limits: limits) } catch { throw UAFError(error, place) }
@@ -42,7 +43,8 @@ struct MemberReader {
         return value
     }
 
-    /// A string of that many characters (Unicode scalars, §1).
+    /// Returns a string whose number of characters (Unicode scalars, §1) is within `length`; `nil` if the member is
+    /// missing.
     func string(_ name: String, _ length: ClosedRange<Int> = 1...Int.max) throws(UAFError) -> String? {
         guard let text = try self.taking({ () throws(JSONError) in try self.object.string(name) }) else { return nil }
         guard text.hasLength(in: length) else { throw UAFError(.outOfRange, "\(self.place).\(name)") }
@@ -53,7 +55,7 @@ struct MemberReader {
         try self.required(name, try self.string(name, length))
     }
 
-    /// The bytes of a base64url member.
+    /// Returns the bytes of a base64url member; `nil` if the member is missing.
     func bytes(_ name: String, _ length: ClosedRange<Int>, reading: LenientReadings = LenientReadings())
         throws(UAFError) -> [UInt8]?
     {
@@ -91,14 +93,14 @@ struct MemberReader {
         try self.required(name, try self.members(name))
     }
 
-    /// The values of an array, which must not be empty unless `allowsEmpty`.
+    /// Returns the values of an array, which must not be empty unless `allowsEmpty`; `nil` if the member is missing.
     func values(_ name: String, allowsEmpty: Bool = false) throws(UAFError) -> [JSON]? {
         guard let values = try self.taking({ () throws(JSONError) in try self.object.array(name) }) else { return nil }
         guard allowsEmpty || !values.isEmpty else { throw UAFError(.outOfRange, "\(self.place).\(name) is empty") }
         return values
     }
 
-    /// The dictionaries of an array.
+    /// Returns the elements made from the dictionaries of an array; `nil` if the member is missing.
     func list<Element>(
         _ name: String, allowsEmpty: Bool = false, _ make: (MemberReader) throws(UAFError) -> Element
     ) throws(UAFError) -> [Element]? {
@@ -118,7 +120,7 @@ struct MemberReader {
         _ name: String, allowsEmpty: Bool = false, _ make: (MemberReader) throws(UAFError) -> Element
     ) throws(UAFError) -> [Element] { try self.required(name, try self.list(name, allowsEmpty: allowsEmpty, make)) }
 
-    /// The strings of an array, none of them empty.
+    /// Returns the elements made from the strings of an array, without an empty string; `nil` if the member is missing.
     func strings<Element>(_ name: String, _ make: (String) throws(UAFError) -> Element) throws(UAFError) -> [Element]? {
         guard let values = try self.values(name) else { return nil }
         var elements: [Element] = []
@@ -132,7 +134,7 @@ struct MemberReader {
         return elements
     }
 
-    /// The 16-bit numbers of an array.
+    /// Returns the elements made from the 16-bit numbers of an array; `nil` if the member is missing.
     func numbers<Element>(_ name: String, _ make: (UInt16) -> Element) throws(UAFError) -> [Element]? {
         guard let values = try self.values(name) else { return nil }
         var elements: [Element] = []
@@ -147,9 +149,11 @@ struct MemberReader {
 }
 
 extension String {
-    /// Whether the text has that many characters (Unicode scalars, §1); the lower bound is 0 or 1.
+    /// Returns `true` if the text's number of characters (Unicode scalars, §1) is within `length`, with a lower bound
+    /// of 0 or 1.
     func hasLength(in length: ClosedRange<Int>) -> Bool {
-        // A scalar has at least one byte and at most four: most texts need no counting, and none is counted far.
+        // A scalar has at least one byte and at most four. Most texts therefore need no counting, and no long text is
+        // counted.
         if self.utf8.count <= length.upperBound { return self.utf8.count >= length.lowerBound }
         return self.utf8.count / 4 <= length.upperBound && self.unicodeScalars.count <= length.upperBound
     }
@@ -168,7 +172,7 @@ extension UAFError {
 }
 
 extension JSON {
-    /// A message: the array of one dictionary (§2.6).
+    /// Returns a message: the array of one dictionary (§2.6).
     static func message(_ object: JSONObject) -> JSON { .array([.object(object)]) }
     static func whole(_ value: some FixedWidthInteger) -> JSON { .integer(Int64(value)) }
     static func strings(_ texts: some Sequence<String>) -> JSON { .array(texts.map { .string($0) }) }

@@ -1,19 +1,19 @@
 import _Primitives
 
-/// The head of every UAF message (OperationHeader, §2.1).
+/// The header of every UAF message (OperationHeader, §2.1).
 public struct OperationHeader: Hashable, Sendable {
     /// `upv`: the protocol version of the message.
     public var version: Version
-    /// `op`: what the message wants.
+    /// `op`: the operation of the message.
     public var operation: Operation
-    /// `appID`, at most 512 characters. Empty where the member is missing: the client then takes its facetID.
+    /// `appID`, at most 512 characters. Empty if the member is missing; the client then uses its facetID.
     public var appID: String
-    /// `serverData`: the server's own state, 1 to 1536 characters, which the client returns untouched.
+    /// `serverData`: the server's own state, 1 to 1536 characters. The client returns the text unchanged.
     public var serverData: String?
     /// `exts`
     public var extensions: [Extension]
 
-    /// Makes a header of UAF 1.1. The limits are checked where a message is read.
+    /// Creates a header of UAF 1.1. The reader of a message checks the limits.
     public init(
         version: Version = .uaf11, operation: Operation, appID: String = "", serverData: String? = nil,
         extensions: [Extension] = []
@@ -33,7 +33,7 @@ public struct OperationHeader: Hashable, Sendable {
         self.extensions = try Extension.list(members)
     }
 
-    /// As above, and the operation must be the expected one.
+    /// Reads the header of a message. The operation must be the expected operation.
     init(_ members: MemberReader, expecting operation: Operation) throws(UAFError) {
         self = try OperationHeader(try members.requiredMembers("header"))
         guard self.operation == operation else {
@@ -60,16 +60,16 @@ extension Version {
     var json: JSON { .object(["major": .integer(Int64(self.major)), "minor": .integer(Int64(self.minor))]) }
 }
 
-/// Something that the standard leaves open (Extension, §2.1).
+/// An extension of the standard (Extension, §2.1).
 public struct Extension: Hashable, Sendable {
     /// `id`: 1 to 32 characters.
     public var id: String
-    /// `data`: text, or base64url where the extension is binary. May be empty.
+    /// `data`: text, or base64url for a binary extension. May be empty.
     public var data: String
-    /// `fail_if_unknown`: whether a receiver that does not know the extension must refuse the message.
+    /// `fail_if_unknown`: `true` if a receiver that does not know the extension must refuse the message.
     public var failIfUnknown: Bool
 
-    /// Makes an extension. The limits are checked where a message is read.
+    /// Creates an extension. The reader of a message checks the limits.
     public init(id: String, data: String, failIfUnknown: Bool) {
         self.id = id
         self.data = data
@@ -86,7 +86,7 @@ public struct Extension: Hashable, Sendable {
         try members.list("exts") { (element) throws(UAFError) in try Extension(element) } ?? []
     }
 
-    /// The member `exts`; none for an empty list, which the wire does not allow.
+    /// Returns the member `exts`; `nil` for an empty list, which the wire format does not allow.
     static func json(_ extensions: [Extension]) -> JSON? {
         guard !extensions.isEmpty else { return nil }
         return .array(

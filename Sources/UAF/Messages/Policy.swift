@@ -1,13 +1,14 @@
 public import _Primitives
 
-/// Which authenticators may take part (Policy, §2.2).
+/// The authenticators that may take part (Policy, §2.2).
 public struct Policy: Hashable, Sendable {
-    /// `accepted`: alternatives in the order of preference; within one, all criteria by different authenticators.
+    /// `accepted`: alternatives in the order of preference. Different authenticators have to meet the criteria of an
+    /// alternative.
     public var accepted: [[MatchCriteria]]
-    /// `disallowed`: an authenticator that matches one of these never takes part.
+    /// `disallowed`: an authenticator that matches one of these criteria never takes part.
     public var disallowed: [MatchCriteria]
 
-    /// Makes a policy. `accepted` and its lists must not be empty, which is checked where a message is read.
+    /// Creates a policy. `accepted` and its lists must not be empty; the reader of a message checks this.
     public init(accepted: [[MatchCriteria]], disallowed: [MatchCriteria] = []) {
         self.accepted = accepted
         self.disallowed = disallowed
@@ -19,7 +20,7 @@ public struct Policy: Hashable, Sendable {
         }
         var accepted: [[MatchCriteria]] = []
         for alternative in alternatives {
-            // Read as a member, so that the same rules hold for the inner list.
+            // The inner list is read like a member, so the same rules apply.
             let inner = MemberReader(["accepted": alternative], members.place)
             accepted.append(
                 try inner.requiredList("accepted") { (element) throws(UAFError) in try MatchCriteria(element) })
@@ -29,10 +30,10 @@ public struct Policy: Hashable, Sendable {
             try members.list("disallowed") { (element) throws(UAFError) in try MatchCriteria(element) } ?? []
     }
 
-    /// Reads a policy that stands alone, as in a server's configuration or record.
+    /// Reads a policy on its own, as in a server's configuration or record.
     public init(json object: JSONObject) throws(UAFError) { try self.init(MemberReader(object, "policy")) }
 
-    /// The dictionary.
+    /// The dictionary of the policy.
     public var json: JSONObject {
         var object: JSONObject = ["accepted": .array(self.accepted.map { .array($0.map { .object($0.json) }) })]
         if !self.disallowed.isEmpty { object["disallowed"] = .array(self.disallowed.map { .object($0.json) }) }
@@ -40,13 +41,14 @@ public struct Policy: Hashable, Sendable {
     }
 }
 
-/// What an authenticator must be like (MatchCriteria, §2.2). Every member that is there must match.
+/// The required properties of an authenticator (MatchCriteria, §2.2). Every present member must match.
 ///
-/// A reader takes any combination, as the examples of the standard need it; ``checkCombination()`` is for whatever writes.
+/// A reader accepts any combination of members, because the examples of the standard need this. ``checkCombination()``
+/// is for writers.
 public struct MatchCriteria: Hashable, Sendable {
-    /// `aaid`: one of these models.
+    /// `aaid`: the model is one of these models.
     public var aaid: [AAID]?
-    /// `vendorID`: the first four letters of the AAID are one of these, in either case.
+    /// `vendorID`: the first four letters of the AAID are one of these texts, in either case.
     public var vendorID: [String]?
     /// `keyIDs`: the authenticator holds one of these keys.
     public var keyIDs: [KeyID]?
@@ -66,15 +68,15 @@ public struct MatchCriteria: Hashable, Sendable {
     public var assertionSchemes: [AssertionScheme]?
     /// `attestationTypes`: most preferred first.
     public var attestationTypes: [AttestationType]?
-    /// `authenticatorVersion`: the lowest version that is accepted.
+    /// `authenticatorVersion`: the lowest accepted version.
     public var authenticatorVersion: UInt16?
     /// `exts`
     public var extensions: [Extension]
 
-    /// Criteria that match everything; set the members that matter.
+    /// Creates criteria that match everything. Set the members that matter.
     public init() { self.extensions = [] }
 
-    /// The authenticator of one of these models, with one of these keys where any are given.
+    /// Creates criteria for an authenticator of one of the models that holds one of the keys, if `keyIDs` has any.
     public init(aaid: [AAID], keyIDs: [KeyID]? = nil) {
         self.extensions = []
         self.aaid = aaid
@@ -100,7 +102,7 @@ public struct MatchCriteria: Hashable, Sendable {
         self.extensions = try Extension.list(members)
     }
 
-    /// The dictionary.
+    /// The dictionary of the criteria.
     public var json: JSONObject {
         var object = JSONObject()
         object["aaid"] = self.aaid.map { .strings($0.map(\.text)) }
@@ -121,8 +123,10 @@ public struct MatchCriteria: Hashable, Sendable {
         return object
     }
 
-    /// The rule for whatever writes criteria (§2.2): beside `aaid` only `keyIDs`, `attachmentHint`, `authenticatorVersion` and
-    /// `exts`; without it, `authenticationAlgorithms` and `assertionSchemes` must be there.
+    /// Checks the rule for writers of criteria (§2.2).
+    ///
+    /// Beside `aaid`, only `keyIDs`, `attachmentHint`, `authenticatorVersion` and `exts` are allowed. Without `aaid`,
+    /// `authenticationAlgorithms` and `assertionSchemes` are required.
     ///
     /// Throws ``UAFError/Code/criteriaCombination``.
     public func checkCombination() throws(UAFError) {

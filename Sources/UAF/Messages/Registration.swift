@@ -1,6 +1,6 @@
 import _Primitives
 
-/// The server asks for a new key (RegistrationRequest, §2.3).
+/// The server's request for a new key (RegistrationRequest, §2.3).
 public struct RegistrationRequest: Hashable, Sendable {
     /// `header`, of operation `Reg`.
     public var header: OperationHeader
@@ -11,7 +11,7 @@ public struct RegistrationRequest: Hashable, Sendable {
     /// `policy`
     public var policy: Policy
 
-    /// Makes a request. The limits are checked where it is read.
+    /// Creates a request. The reader checks the limits.
     public init(header: OperationHeader, challenge: Challenge, username: String, policy: Policy) {
         self.header = header
         self.challenge = challenge
@@ -44,12 +44,13 @@ public struct RegistrationRequest: Hashable, Sendable {
 public struct RegistrationResponse: Hashable, Sendable {
     /// `header`, of operation `Reg`, with the appID filled in.
     public var header: OperationHeader
-    /// `fcParams`, exactly as received or made: its letters are what the assertions sign.
+    /// `fcParams`, exactly as received or made. The assertions sign these letters.
     public var fcParams: String
-    /// `assertions`. Empty: the client failed and says so (§18, row 15); `fcParams` may then be empty too.
+    /// `assertions`. An empty list means that the client reports a failure (§18, row 15); `fcParams` may then be empty
+    /// too.
     public var assertions: [EncodedAssertion]
 
-    /// Makes a response. The limits are checked where it is read.
+    /// Creates a response. The reader checks the limits.
     public init(header: OperationHeader, fcParams: String, assertions: [EncodedAssertion]) {
         self.header = header
         self.fcParams = fcParams
@@ -71,7 +72,7 @@ public struct RegistrationResponse: Hashable, Sendable {
     }
 }
 
-/// An assertion on its way (AuthenticatorRegistrationAssertion, §2.3, and AuthenticatorSignAssertion, §2.4).
+/// An encoded assertion in a message (AuthenticatorRegistrationAssertion, §2.3, and AuthenticatorSignAssertion, §2.4).
 public struct EncodedAssertion: Hashable, Sendable {
     /// `assertionScheme`
     public var scheme: AssertionScheme
@@ -79,10 +80,10 @@ public struct EncodedAssertion: Hashable, Sendable {
     public var bytes: [UInt8]
     /// `exts`
     public var extensions: [Extension]
-    /// `tcDisplayPNGCharacteristics`, of a registration alone: the pictures that the authenticator shows, 0 to 16.
+    /// `tcDisplayPNGCharacteristics`, in a registration only: the pictures that the authenticator shows, 0 to 16.
     public var pngCharacteristics: [DisplayPNGCharacteristics]
 
-    /// Wraps the bytes of an assertion.
+    /// Creates an encoded assertion from the bytes of an assertion.
     public init(
         scheme: AssertionScheme = .uafV1TLV, bytes: [UInt8], extensions: [Extension] = [],
         pngCharacteristics: [DisplayPNGCharacteristics] = []
@@ -121,7 +122,7 @@ public struct EncodedAssertion: Hashable, Sendable {
         return .object(object)
     }
 
-    /// The two members that both responses share.
+    /// Reads the two members that both responses have.
     static func response(_ members: MemberReader, _ reading: LenientReadings) throws(UAFError)
         -> (String, [EncodedAssertion])
     {

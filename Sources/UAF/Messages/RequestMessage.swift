@@ -1,8 +1,9 @@
 import _Primitives
 
-/// A request as a client receives it: one dictionary, or several of different protocol versions (§2.6).
+/// A request as a client receives it: one dictionary, or several dictionaries of different protocol versions (§2.6).
 ///
-/// Of a dictionary only the version is read at first. The rest is read when it is chosen, by the rules of its version.
+/// At first only the version of each dictionary is read. The rest of a dictionary is read after the choice of a
+/// version, by the rules of this version.
 public struct RequestMessage: Sendable {
     private static let maximumDictionaries = 8
 
@@ -29,12 +30,13 @@ public struct RequestMessage: Sendable {
         self.dictionaries = dictionaries
     }
 
-    /// The versions that are offered, in the message's order.
+    /// The offered versions, in the message's order.
     public var versions: [Version] { self.dictionaries.map(\.version) }
 
-    /// The dictionary of the highest version among `versions` (§9.1); `nil` where none of them is offered.
+    /// Returns the dictionary of the highest offered version among `versions` (§9.1); `nil` if none of the versions is
+    /// offered.
     ///
-    /// Throws ``UAFError`` where that dictionary breaks its rules: a lower one is no way around it.
+    /// Throws ``UAFError`` if the dictionary breaks its rules: a lower version is not a way around the rules.
     public func request(among versions: Set<Version>) throws(UAFError) -> UAFRequest? {
         var chosen: (version: Version, members: MemberReader)?
         for entry in self.dictionaries where versions.contains(entry.version) {
@@ -44,8 +46,10 @@ public struct RequestMessage: Sendable {
         return try UAFRequest(chosen.members)
     }
 
-    /// The dictionary with each bare `vendorID` as a list of one (§18 row 30): an example of the standard writes it so,
-    /// though the type is a list. Only a client reads it; anything else stays for the reader to refuse.
+    /// Returns the dictionary with each bare `vendorID` as a list of one (§18 row 30).
+    ///
+    /// An example of the standard has a bare text, although the type is a list. Only a client reads this form. The
+    /// reader refuses any other deviation.
     private static func listingVendors(_ request: JSONObject) -> JSONObject {
         guard case .object(var policy)? = request["policy"] else { return request }
         func listed(_ criteria: JSON) -> JSON {

@@ -8,12 +8,12 @@ import _Primitives
 #endif
 
 extension ChannelBinding {
-    /// What binds an answer to the TLS channel of a server: its certificate, and a hash of it (§2.1, RFC 5929
-    /// `tls-server-end-point`).
+    /// Creates the binding of an answer to the TLS channel of a server: the server's certificate, and a hash of the
+    /// certificate (§2.1, RFC 5929 `tls-server-end-point`).
     ///
-    /// The hash is that of the certificate's signature, SHA-256 in place of MD5 and SHA-1; where the signature has none
-    /// of its own, or one that is not known here, `serverEndPoint` stays away. Bytes that are no certificate, or more
-    /// than 16 KiB of them, bind nothing at all.
+    /// The hash function is the function of the certificate's signature, with SHA-256 in place of MD5 and SHA-1. If the
+    /// signature has no hash function of its own or an unknown function, `serverEndPoint` is missing. Bytes that are
+    /// not a certificate, or exceed 16 KiB, give an empty binding.
     public init(serverCertificate der: [UInt8]) {
         self.init()
         guard der.count <= 16_384, let algorithm = DERElement.signatureAlgorithm(ofCertificate: der) else { return }
@@ -27,11 +27,11 @@ extension ChannelBinding {
     }
 }
 
-/// The hash that a certificate's signature names.
+/// The hash function in a certificate's signature.
 private enum CertificateHash {
     case sha256, sha384, sha512
 
-    /// By the contents of an AlgorithmIdentifier: an object identifier and its parameters.
+    /// Reads the hash function from the contents of an AlgorithmIdentifier: an object identifier and its parameters.
     init?(_ algorithm: [DERElement]) {
         guard let identifier = algorithm.first, identifier.tag == 0x06 else { return nil }
         switch Array(identifier.content) {
@@ -45,7 +45,8 @@ private enum CertificateHash {
         }
     }
 
-    /// RSASSA-PSS-params (RFC 4055): the hash stands in `[0]` and is SHA-1 where it is missing.
+    /// Reads the hash function of RSASSA-PSS-params (RFC 4055). The hash function is in `[0]`, and is SHA-1 if `[0]` is
+    /// missing.
     private init?(pssParameters: DERElement?) {
         guard let parameters = pssParameters?.children(0x30) else { return nil }
         guard let hash = parameters.first(where: { $0.tag == 0xA0 }) else {
@@ -68,12 +69,13 @@ private enum CertificateHash {
     private static let nist: [UInt8] = [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2]
 }
 
-/// One element of DER: as much of it as the algorithm of a certificate's signature needs.
+/// An element of DER, with just the features that the algorithm of a certificate's signature needs.
 private struct DERElement {
     let tag: UInt8
     let content: ArraySlice<UInt8>
 
-    /// The contents of `signatureAlgorithm` in Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signature }.
+    /// Returns the contents of `signatureAlgorithm` in Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm,
+    /// signature }.
     static func signatureAlgorithm(ofCertificate bytes: [UInt8]) -> [DERElement]? {
         guard let roots = Self.elements(bytes[...]), roots.count == 1, let parts = roots[0].children(0x30),
             parts.map(\.tag) == [0x30, 0x30, 0x03]
@@ -81,7 +83,7 @@ private struct DERElement {
         return parts[1].children(0x30)
     }
 
-    /// What is in an element of that tag.
+    /// Returns the elements inside this element; `nil` if this element has another tag.
     func children(_ tag: UInt8) -> [DERElement]? { self.tag == tag ? Self.elements(self.content) : nil }
 
     private static func elements(_ bytes: ArraySlice<UInt8>) -> [DERElement]? {

@@ -1,15 +1,15 @@
 public import _Primitives
 
-// The bodies of the HTTPS transport (§6.2). Messages and contexts travel in them as strings that hold JSON.
+// The bodies of the HTTPS transport (§6.2). Messages and contexts are members of a body, as strings that contain JSON.
 
-/// A client asks for a request (GetUAFRequest, §6.2).
+/// A client's call for a request (GetUAFRequest, §6.2).
 public struct GetUAFRequest: Hashable, Sendable {
-    /// `op`: which operation; may be missing where the address says it.
+    /// `op`: the operation; may be missing if the address determines the operation.
     public var operation: Operation?
-    /// `context`: what the server needs to know, by its own rules.
+    /// `context`: further data for the server, by the server's own rules.
     public var context: JSONObject?
 
-    /// Makes a body. The standard's `previousRequest` is neither sent nor read.
+    /// Creates a body. This product neither sends nor reads the standard's `previousRequest`.
     public init(operation: Operation?, context: JSONObject? = nil) {
         self.operation = operation
         self.context = context
@@ -20,7 +20,7 @@ public struct GetUAFRequest: Hashable, Sendable {
         try self.init(try MemberReader(body: bytes, "getUAFRequest"))
     }
 
-    /// Reads the dictionary where it is a member of another body.
+    /// Reads the dictionary from a member of another body.
     public init(json object: JSONObject) throws(UAFError) { try self.init(MemberReader(object, "getUAFRequest")) }
 
     private init(_ members: MemberReader) throws(UAFError) {
@@ -28,7 +28,7 @@ public struct GetUAFRequest: Hashable, Sendable {
         self.context = try members.stringifiedObject("context")
     }
 
-    /// The dictionary.
+    /// The dictionary of the body.
     public var json: JSONObject {
         var object = JSONObject()
         object["op"] = self.operation.map { .string($0.rawValue) }
@@ -40,22 +40,22 @@ public struct GetUAFRequest: Hashable, Sendable {
     public var serialized: [UInt8] { JSON.object(self.json).serialized }
 }
 
-/// The server's request for a client (ReturnUAFRequest, §6.2), with what this product adds for the person to see.
+/// The server's request for a client (ReturnUAFRequest, §6.2), with this product's additions for the person to see.
 public struct ReturnUAFRequest: Hashable, Sendable {
     /// `statusCode`
     public var statusCode: UAFStatusCode
-    /// `op`: may differ from the operation that was asked for.
+    /// `op`: may differ from the operation in the client's call.
     public var operation: Operation?
-    /// `uafRequest`: the message, an array of one dictionary. There unless the status is a refusal.
+    /// `uafRequest`: the message, an array of one dictionary. Present unless the status is a refusal.
     public var uafRequest: String?
-    /// `lifetimeMillis`: a hint; the server keeps its own time.
+    /// `lifetimeMillis`: a hint; the server measures the time itself.
     public var lifetimeMilliseconds: Int64?
-    /// `requester`: who started the operation and from where.
+    /// `requester`: the party that started the operation, and its place.
     public var requester: Requester?
-    /// `dispatchChannel`: how the token came, one of `link`, `link-png-qr-code`, `png-qr-code`, `typed`.
+    /// `dispatchChannel`: the way of the token to the phone, one of `link`, `link-png-qr-code`, `png-qr-code`, `typed`.
     public var dispatchChannel: String?
 
-    /// Makes a body.
+    /// Creates a body.
     public init(
         statusCode: UAFStatusCode, operation: Operation? = nil, uafRequest: String? = nil,
         lifetimeMilliseconds: Int64? = nil, requester: Requester? = nil, dispatchChannel: String? = nil
@@ -92,7 +92,7 @@ public struct ReturnUAFRequest: Hashable, Sendable {
 }
 
 extension ReturnUAFRequest {
-    /// Who started an operation, for the person to compare with what they see. All members may be missing.
+    /// The party that started an operation, for the person to compare with the browser. All members may be missing.
     public struct Requester: Hashable, Sendable {
         /// `service`: the relying party's name.
         public var service: String?
@@ -102,10 +102,10 @@ extension ReturnUAFRequest {
         public var address: String?
         /// `browser`: the browser and its system, in words.
         public var browser: String?
-        /// `browserId`: the same for the same browser, so that the phone can tell one that was not used before.
+        /// `browserId`: an identifier that stays the same for the same browser, so the phone can notice a new browser.
         public var browserID: String?
 
-        /// Makes a requester.
+        /// Creates a requester.
         public init(
             service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
             browserID: String? = nil
@@ -141,10 +141,10 @@ extension ReturnUAFRequest {
 public struct SendUAFResponse: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// `uafResponse`: the message, an array of one dictionary.
     public var uafResponse: String
-    /// `context`: what goes with it, such as the device's name or how the client failed.
+    /// `context`: data beside the message, such as the device's name or the client's failure.
     public var context: JSONObject?
 
-    /// Makes a body.
+    /// Creates a body.
     public init(uafResponse: String, context: JSONObject? = nil) {
         self.uafResponse = uafResponse
         self.context = context
@@ -164,14 +164,14 @@ public struct SendUAFResponse: Hashable, Sendable, CustomStringConvertible, Cust
         return JSON.object(object).serialized
     }
 
-    /// Lengths and names alone: a context can hold a device's secret.
+    /// Lengths and names alone, because a context can hold a device's secret.
     public var description: String {
         "SendUAFResponse(\(self.uafResponse.utf8.count) bytes, \((self.context?.members ?? []).map(\.name)))"
     }
     public var customMirror: Mirror { Mirror(self, children: ["bytes": self.uafResponse.utf8.count]) }
 }
 
-/// How the server judges an answer (ServerResponse, §6.2), with what this product adds.
+/// The server's judgement of an answer (ServerResponse, §6.2), with this product's additions.
 public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, CustomReflectable {
     /// `statusCode`
     public var statusCode: UAFStatusCode
@@ -183,13 +183,13 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
     public var location: String?
     /// `newUAFRequest`: a further message for the client.
     public var newUAFRequest: String?
-    /// `confirmation`: the number that the person reads out or types where the registration was asked for.
+    /// `confirmation`: the number that the person reads out or types at the place that asked for the registration.
     public var confirmation: Confirmation?
-    /// `deviceKey`: by what the server knows the key that the device has told it to sign with from now on
-    /// (``DeviceKeyAnnouncement``), 1 to 128 characters. Without it the server has no such key.
+    /// `deviceKey`: the server's name for the device's new signing key (``DeviceKeyAnnouncement``), 1 to 128
+    /// characters. If missing, the server has no such key.
     public var deviceKey: String?
 
-    /// Makes a body.
+    /// Creates a body.
     public init(
         statusCode: UAFStatusCode, description: String? = nil, additionalTokens: [Token] = [],
         location: String? = nil, newUAFRequest: String? = nil, confirmation: Confirmation? = nil,
@@ -231,7 +231,7 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
         return JSON.object(object).serialized
     }
 
-    /// The status alone: the address and the tokens are secrets.
+    /// The status alone, because the address and the tokens are secrets.
     public var debugDescription: String { "ServerResponse(\(self.statusCode))" }
     public var customMirror: Mirror { Mirror(self, children: ["statusCode": self.statusCode]) }
 
@@ -239,13 +239,13 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
     public struct Confirmation: Hashable, Sendable {
         /// `number`: 1 to 32 decimal digits, ASCII.
         public var number: String
-        /// `expiresInSeconds`: how long the number can be given, from 0 to ``maximumLifetime``.
+        /// `expiresInSeconds`: the time in which the number can be given, from 0 to ``maximumLifetime``.
         public var expiresInSeconds: Int
 
-        /// The most seconds that a number can be given for: a day.
+        /// The longest time in which a number can be given: a day, in seconds.
         public static let maximumLifetime = 86_400
 
-        /// Makes a confirmation.
+        /// Creates a confirmation.
         public init(number: String, expiresInSeconds: Int) {
             self.number = number
             self.expiresInSeconds = expiresInSeconds
@@ -268,13 +268,13 @@ public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, 
     }
 }
 
-/// Something that a successful operation brings the client (Token, §6.2).
+/// A token that a client receives after a successful operation (Token, §6.2).
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What kind of token it is.
+    /// The kind of a token.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The name on the wire.
         public let rawValue: String
-        /// Any name decodes.
+        /// Creates a kind from any name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// `JWT`
@@ -290,7 +290,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
     /// `value`: a secret.
     public var value: String
 
-    /// Makes a token.
+    /// Creates a token.
     public init(kind: Kind, value: String) {
         self.kind = kind
         self.value = value
@@ -303,13 +303,13 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflecta
 
     var json: JSON { .object(["type": .string(self.kind.rawValue), "value": .string(self.value)]) }
 
-    /// The kind alone: the value is a secret.
+    /// The kind alone, because the value is a secret.
     public var description: String { "Token(\(self.kind.rawValue))" }
     public var customMirror: Mirror { Mirror(self, children: ["kind": self.kind]) }
 }
 
 extension MemberReader {
-    /// A member that is a string which holds a JSON object.
+    /// Returns the JSON object in a string member; `nil` if the member is missing.
     func stringifiedObject(_ name: String) throws(UAFError) -> JSONObject? {
         guard let text = try self.string(name) else { return nil }
         return try MemberReader(body: text.utf8, "\(self.place).\(name)").object

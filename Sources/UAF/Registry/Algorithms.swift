@@ -1,8 +1,8 @@
-/// How a signature is made and encoded: ALG_SIGN_* of the registry (§4.1).
+/// The algorithm and the encoding of a signature: ALG_SIGN_* of the registry (§4.1).
 public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The registry's number.
     public let rawValue: UInt16
-    /// Any number decodes; whether it is acceptable is for the policy and the metadata to say.
+    /// Creates an algorithm from any number. The policy and the metadata decide if an algorithm is acceptable.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// ECDSA on P-256 with SHA-256, R‖S of 64 bytes.
@@ -24,7 +24,7 @@ public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable, CustomSt
     /// RSASSA-PKCS1-v1_5 with SHA-256, in a DER OCTET STRING.
     public static let rsaPKCS1DER = Self(rawValue: 0x0009)
 
-    /// What keys an algorithm needs.
+    /// The kind of key that an algorithm needs.
     public enum KeyKind: Hashable, Sendable, CaseIterable {
         /// A point on P-256.
         case p256
@@ -34,7 +34,7 @@ public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable, CustomSt
         case rsa
     }
 
-    /// The keys that it needs; `nil` for an algorithm that this product does not work with.
+    /// The kind of key that the algorithm needs; `nil` for an algorithm that this product does not support.
     public var keyKind: KeyKind? {
         switch self {
         case .p256Raw, .p256DER: .p256
@@ -44,17 +44,17 @@ public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable, CustomSt
         }
     }
 
-    /// Whether its signatures stand in DER, as far as this product works with it.
+    /// `true` if the algorithm's signatures are in DER, for the algorithms that this product supports.
     public var isDER: Bool { [.p256DER, .secp256k1DER, .rsaPSSDER, .rsaPKCS1DER].contains(self) }
 
     public var description: String { "ALG_SIGN \(self.rawValue)" }
 }
 
-/// How a public key is written: ALG_KEY_* of the registry (§4.2).
+/// The format of a public key: ALG_KEY_* of the registry (§4.2).
 public struct PublicKeyFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The registry's number.
     public let rawValue: UInt16
-    /// Any number decodes.
+    /// Creates a format from any number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// `04 ‖ X ‖ Y`, 65 bytes.
@@ -69,11 +69,11 @@ public struct PublicKeyFormat: RawRepresentable, Hashable, Sendable, CustomStrin
     public var description: String { "ALG_KEY \(self.rawValue)" }
 }
 
-/// How an authenticator attests a new key (§13). The numbers are those of the TLV tags.
+/// The way in which an authenticator attests a new key (§13). The numbers are the numbers of the TLV tags.
 public struct AttestationType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The registry's number.
     public let rawValue: UInt16
-    /// Any number decodes.
+    /// Creates a type from any number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// 15879: signed by an attestation key with a certificate chain.
@@ -86,11 +86,11 @@ public struct AttestationType: RawRepresentable, Hashable, Sendable, CustomStrin
     public var description: String { "ATTESTATION \(self.rawValue)" }
 }
 
-/// How an assertion is encoded (§4.5).
+/// The encoding of an assertion (§4.5).
 public struct AssertionScheme: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name on the wire.
     public let rawValue: String
-    /// Any name decodes.
+    /// Creates a scheme from any name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The TLV encoding of UAF 1.0 and 1.1 (§3).
@@ -99,11 +99,11 @@ public struct AssertionScheme: RawRepresentable, Hashable, Sendable, CustomStrin
     public var description: String { self.rawValue }
 }
 
-/// What a message wants (§2.1). Transaction confirmation is an authentication with a transaction.
+/// The operation of a message (§2.1). A transaction confirmation is an authentication with a transaction.
 public struct Operation: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name on the wire.
     public let rawValue: String
-    /// Any name decodes.
+    /// Creates an operation from any name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// `Reg`
@@ -116,16 +116,16 @@ public struct Operation: RawRepresentable, Hashable, Sendable, CustomStringConve
     public var description: String { self.rawValue }
 }
 
-/// What the person did before the signature was made (§3.3).
+/// The person's action before the signature (§3.3).
 public struct AuthenticationMode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The byte in TAG_ASSERTION_INFO.
     public let rawValue: UInt8
-    /// Any byte decodes; the verifier refuses what it does not know.
+    /// Creates a mode from any byte. The verifier refuses an unknown mode.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// 1: the user was verified (a silent authenticator uses it too).
+    /// 1: the user was verified. A silent authenticator uses this mode too.
     public static let userVerified = Self(rawValue: 1)
-    /// 2: the transaction's content was shown and the user confirmed it.
+    /// 2: the authenticator showed the transaction's content, and the user confirmed the content.
     public static let transactionConfirmed = Self(rawValue: 2)
 
     public var description: String { "mode \(self.rawValue)" }

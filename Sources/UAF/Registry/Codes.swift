@@ -1,10 +1,10 @@
-/// How a server judges an operation: `statusCode` in the bodies of the HTTPS transport (§5.1).
+/// The server's judgement of an operation: `statusCode` in the bodies of the HTTPS transport (§5.1).
 ///
-/// It describes the UAF operation. The HTTP status stays 200 wherever a body is produced.
+/// The code describes the UAF operation. The HTTP status stays 200 for every response with a body.
 public struct UAFStatusCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number on the wire.
     public let rawValue: Int
-    /// Any number decodes.
+    /// Creates a status from any number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// 1200: done.
@@ -37,11 +37,11 @@ public struct UAFStatusCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let unacceptableKey = Self(rawValue: 1494)
     /// 1495: the algorithm differs from metadata or registration.
     public static let unacceptableAlgorithm = Self(rawValue: 1495)
-    /// 1496: attestation type, chain or signature.
+    /// 1496: the attestation's type, chain or signature is wrong.
     public static let unacceptableAttestation = Self(rawValue: 1496)
-    /// 1497: the client lacks something that is required.
+    /// 1497: the client lacks a required capability.
     public static let unacceptableClientCapabilities = Self(rawValue: 1497)
-    /// 1498: everything else that is wrong in the content.
+    /// 1498: the content has another error.
     public static let unacceptableContent = Self(rawValue: 1498)
     /// 1500: the server failed.
     public static let internalServerError = Self(rawValue: 1500)
@@ -49,11 +49,11 @@ public struct UAFStatusCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public var description: String { String(self.rawValue) }
 }
 
-/// How a UAF client ends an operation: `ErrorCode` (§5.2).
+/// The result of an operation in a UAF client: `ErrorCode` (§5.2).
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number of the interface.
     public let rawValue: Int
-    /// Any number decodes.
+    /// Creates a code from any number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// 0x00: the operation completed.
@@ -82,21 +82,21 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let userNotResponsive = Self(rawValue: 0x0E)
     /// 0x0F: the authenticator has no room.
     public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
-    /// 0x10: too many wrong tries.
+    /// 0x10: too many wrong attempts.
     public static let userLockout = Self(rawValue: 0x10)
-    /// 0x11: nobody is enrolled at the authenticator.
+    /// 0x11: no user is enrolled at the authenticator.
     public static let userNotEnrolled = Self(rawValue: 0x11)
-    /// 0xFF: anything else.
+    /// 0xFF: any other error.
     public static let unknown = Self(rawValue: 0xFF)
 
     public var description: String { String(self.rawValue) }
 }
 
-/// How an ASM ends a command: UAF_ASM_STATUS_* (§5.3).
+/// The result of a command in an ASM: UAF_ASM_STATUS_* (§5.3).
 package struct ASMStatusCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number of the interface.
     package let rawValue: UInt16
-    /// Any number decodes.
+    /// Creates a status from any number.
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// 0x00: done.
@@ -111,18 +111,19 @@ package struct ASMStatusCode: RawRepresentable, Hashable, Sendable, CustomString
     package static let cannotRenderTransactionContent = Self(rawValue: 0x04)
     /// 0x09: the key is gone for good.
     package static let keyDisappearedPermanently = Self(rawValue: 0x09)
-    /// 0x0B: the authenticator is not there any more.
+    /// 0x0B: the authenticator is disconnected.
     package static let authenticatorDisconnected = Self(rawValue: 0x0B)
     /// 0x0E: the user did not react.
     package static let userNotResponsive = Self(rawValue: 0x0E)
     /// 0x0F: the authenticator has no room.
     package static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
-    /// 0x10: too many wrong tries.
+    /// 0x10: too many wrong attempts.
     package static let userLockout = Self(rawValue: 0x10)
-    /// 0x11: nobody is enrolled at the authenticator.
+    /// 0x11: no user is enrolled at the authenticator.
     package static let userNotEnrolled = Self(rawValue: 0x11)
 
-    /// What the UAF client tells the app for this status (§5.3). What is not in the table is ``ErrorCode/unknown``.
+    /// The code that the UAF client gives the app for this status (§5.3). A status outside the table gives
+    /// ``ErrorCode/unknown``.
     package var errorCode: ErrorCode {
         switch self {
         case .ok: .noError

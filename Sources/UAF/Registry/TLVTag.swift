@@ -2,23 +2,23 @@
 public struct TLVTag: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number; only values up to 0x3FFF are used.
     public let rawValue: UInt16
-    /// Any number decodes.
+    /// Creates a tag from any number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Whether a receiver that does not know the tag must refuse everything (bit 0x2000).
+    /// `true` if a receiver that does not know the tag must refuse the whole message (bit 0x2000).
     public var isCritical: Bool { self.rawValue & 0x2000 != 0 }
-    /// Whether the value is a sequence of TLV items (bit 0x1000).
+    /// `true` if the value is a sequence of TLV items (bit 0x1000).
     public var isComposite: Bool { self.rawValue & 0x1000 != 0 }
 
     /// A registration assertion.
     public static let registrationAssertion = Self(rawValue: 0x3E01)
     /// An authentication assertion.
     public static let authenticationAssertion = Self(rawValue: 0x3E02)
-    /// Key registration data: what a registration signs.
+    /// The key registration data, signed by a registration.
     public static let keyRegistrationData = Self(rawValue: 0x3E03)
-    /// What an authentication signs.
+    /// The data that an authentication signs.
     public static let signedData = Self(rawValue: 0x3E04)
-    /// One X.509 certificate, DER.
+    /// An X.509 certificate, DER.
     public static let attestationCertificate = Self(rawValue: 0x2E05)
     /// The bytes of a signature.
     public static let signature = Self(rawValue: 0x2E06)
@@ -46,15 +46,15 @@ public struct TLVTag: RawRepresentable, Hashable, Sendable, CustomStringConverti
     public static let transactionContentHash = Self(rawValue: 0x2E10)
     /// An extension that must be understood.
     public static let criticalExtension = Self(rawValue: 0x3E11)
-    /// An extension that may be ignored. The tag itself has the critical bit: every reader knows it.
+    /// An extension that may be ignored. The tag itself has the critical bit, because every reader knows the tag.
     public static let `extension` = Self(rawValue: 0x3E12)
     /// An extension's id, UTF-8.
     public static let extensionID = Self(rawValue: 0x2E13)
     /// An extension's data.
     public static let extensionData = Self(rawValue: 0x2E14)
-    /// Which biometric record was used, specific to the key; at most 32 bytes.
+    /// The biometric record that was used, specific to the key; at most 32 bytes.
     public static let userVerificationIndex = Self(rawValue: 0x0104)
-    /// Which set of records is enrolled, specific to the key; at most 32 bytes.
+    /// The set of enrolled records, specific to the key; at most 32 bytes.
     public static let userVerificationState = Self(rawValue: 0x0106)
 
     public var description: String {

@@ -1,26 +1,26 @@
-/// One TLV item as it was read (§3).
+/// A TLV item from the input (§3).
 public struct TLVField: Hashable, Sendable {
     /// The tag.
     public let tag: TLVTag
     /// The value, without tag and length.
     public let value: ArraySlice<UInt8>
-    /// Tag, length and value exactly as received: what a signature covers.
+    /// Tag, length and value exactly as received. A signature covers these bytes.
     public let encoded: ArraySlice<UInt8>
 }
 
 /// Reads a sequence of TLV items: tag and length of 16 bits each, little-endian (§3).
 ///
-/// It cannot be copied and must be consumed by ``finish()``, which refuses what is left over.
+/// A reader cannot be copied. The caller must consume the reader with ``finish()``, which refuses remaining bytes.
 public struct TLVReader: ~Copyable {
     private var bytes: ArraySlice<UInt8>
 
-    /// Reads from the beginning of `bytes`.
+    /// Creates a reader at the beginning of `bytes`.
     public init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// Whether everything was read.
+    /// `true` if the reader has read all bytes.
     public var isAtEnd: Bool { self.bytes.isEmpty }
 
-    /// The next item whatever its tag is; `nil` at the end. Throws ``UAFError/Code/truncatedField``.
+    /// Returns the next item with any tag; `nil` at the end. Throws ``UAFError/Code/truncatedField``.
     public mutating func readNext() throws(UAFError) -> TLVField? {
         guard !self.bytes.isEmpty else { return nil }
         guard self.bytes.count >= 4 else { throw UAFError(.truncatedField, "\(self.bytes.count) bytes for a head") }
@@ -36,7 +36,7 @@ public struct TLVReader: ~Copyable {
         return field
     }
 
-    /// The next item, which must have this tag. Throws `truncatedField`, `missingTag` and `unexpectedTag`.
+    /// Returns the next item, which must have this tag. Throws `truncatedField`, `missingTag` and `unexpectedTag`.
     public mutating func readField(expecting tag: TLVTag) throws(UAFError) -> TLVField {
         guard let field = try self.readNext() else { throw UAFError(.missingTag, "\(tag)") }
         guard field.tag == tag else { throw UAFError(.unexpectedTag, "expected \(tag), found \(field.tag)") }
@@ -49,14 +49,16 @@ public struct TLVReader: ~Copyable {
     }
 }
 
-/// The items of a composite, in any order (§3): single values once, arrays in their order, unknown ones skipped where
-/// they may be.
+/// The items of a composite, in any order (§3): single values at most once, and arrays in their order. Unknown items
+/// are skipped if their tags allow skipping.
 ///
-/// Composites have few items, so that looking through them costs less than a table.
+/// A composite has few items, so a search through the items costs less than a table.
 struct TLVComposite {
     private(set) var fields: [TLVField] = []
 
-    /// Throws `truncatedField`, `duplicateTag` and `unknownCriticalTag`; tags in `skipping` are never unknown.
+    /// Reads the items of a composite.
+    ///
+    /// Throws `truncatedField`, `duplicateTag` and `unknownCriticalTag`. Tags in `skipping` are never unknown.
     init(
         _ value: ArraySlice<UInt8>, single: [TLVTag], repeatable: [TLVTag] = [], skipping: Set<TLVTag> = []
     ) throws(UAFError) {
@@ -97,7 +99,7 @@ struct TLVComposite {
 }
 
 extension ArraySlice<UInt8> {
-    /// The little-endian number at `offset` from the beginning. The caller has checked the length.
+    /// Returns the little-endian number at `offset` from the beginning. The caller has checked the length.
     func littleEndian<Value: FixedWidthInteger & UnsignedInteger>(at offset: Int, as type: Value.Type = Value.self)
         -> Value
     {
@@ -111,10 +113,10 @@ extension ArraySlice<UInt8> {
 
 /// Writes TLV items one after another (§3).
 public struct TLVWriter: Sendable {
-    /// What was written.
+    /// The written bytes.
     public private(set) var bytes: [UInt8] = []
 
-    /// Begins with nothing.
+    /// Creates an empty writer.
     public init() {}
 
     /// Appends one item. Throws ``UAFError/Code/invalidLength`` for more than 65,535 bytes.
@@ -127,14 +129,14 @@ public struct TLVWriter: Sendable {
         self.bytes.append(contentsOf: value)
     }
 
-    /// Appends a composite whose items `body` writes.
+    /// Appends a composite with the items that `body` writes.
     public mutating func append(_ tag: TLVTag, _ body: (inout TLVWriter) throws(UAFError) -> Void) throws(UAFError) {
         var inner = TLVWriter()
         try body(&inner)
         try self.append(tag, inner.bytes)
     }
 
-    /// Appends items that are encoded already.
+    /// Appends items that are already encoded.
     public mutating func append(encoded: some Collection<UInt8>) { self.bytes.append(contentsOf: encoded) }
 
     private mutating func append(_ number: UInt16) {

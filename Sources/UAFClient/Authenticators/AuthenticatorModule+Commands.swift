@@ -8,21 +8,22 @@ import _Primitives
     import Foundation
 #endif
 
-/// A new key, as the authenticator attests it.
+/// A new key, with the authenticator's attestation.
 package struct RegisteredKey: Hashable, Sendable {
     /// The new key's name.
     package let name: KeyName
     /// The attestation for the server.
     package let assertion: EncodedAssertion
-    /// The device that the attestation tells of, where it does.
+    /// The device that the attestation announces; `nil` if the attestation announces none.
     package let device: IdentityKeys?
 }
 
 extension AuthenticatorModule {
-    /// Makes a key (Register): verifies or enrols the person, then attests the new key by itself.
+    /// Creates a key (Register): verifies or enrols the person, then attests the new key with the key itself.
     ///
-    /// The key is pending until ``notify(_:_:)`` hears of the server's answer. The attestation tells of the `device` where
-    /// that can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
+    /// The key is pending until the server's answer reaches ``notify(_:_:)``. The attestation announces the `device` if
+    /// the device's key can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key remains
+    /// then.
     package func register(
         _ model: AuthenticatorModel, appID: String, username: String, finalChallenge: String,
         attestationType: AttestationType, announcing device: AnnouncedDevice = .nobody,
@@ -36,7 +37,7 @@ extension AuthenticatorModule {
         }
         let proof = try await self.verifyForRegistration(model, options, verification)
         try Task.checkCancellation()
-        // From here until the key is written down nothing waits: the module's state is the same throughout.
+        // Nothing waits from here until the key is written down, so the module's state stays the same.
         guard self.database.keys.count < self.configuration.maximumKeys,
             self.database.registrationCounter < UInt32.max
         else {
@@ -62,12 +63,13 @@ extension AuthenticatorModule {
                 database.keys.append(record)
             }
         } catch {
-            // Nothing is known of it: it would stay for ever where it is not in its handle.
+            // The module has no record of this key. A device that stores the key outside the handle would keep the key
+            // for ever.
             try? self.keys.delete(key.handle, of: deviceName)
             throw error
         }
         let registrationCounter = self.database.registrationCounter
-        // After the key: where there is not room for both, the person is enrolled all the same.
+        // The announcement comes after the key: if the device lacks room for both, the person is still enrolled.
         let announcement = await self.announcement(of: device, answering: finalChallenge)
         do {
             let data = try KeyRegistrationData(
@@ -95,12 +97,14 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Signs with one key (Sign): verifies the person by what the key's model wants, counts, signs.
+    /// Signs with one key (Sign): verifies the person as the key's model requires, counts, and signs.
     ///
-    /// With a `transaction` verification confirms it: mode 2 with its hash. The person has seen a text; a picture is
-    /// shown here. A silent authenticator confirms nothing and refuses one. What is signed tells of the
-    /// `device` where that can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; after the last one
-    /// no signature has left.
+    /// With a `transaction`, the verification also confirms the transaction: mode 2 with the transaction's hash. The
+    /// person has already seen a text; a picture is shown here. A silent authenticator confirms nothing and refuses a
+    /// transaction. The signed data announces the `device` if the device's key can sign.
+    ///
+    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``. After a ``StorageError`` no signature has
+    /// left.
     package func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
         announcing device: IdentityKeys? = nil, verification: any UserInteraction

@@ -3,19 +3,20 @@ import Foundation
 package import UAF
 import _Primitives
 
-/// How strictly a key of finger or face is bound to what the operating system has enrolled. It holds for the key's life.
+/// The strictness of the link between a key of finger or face and the operating system's enrolment. The options hold
+/// for the key's life.
 package struct BiometricOptions: Hashable, Sendable {
-    /// Whether the key ends when fingers or faces are added or removed. Such a key never opens to the device's passcode,
-    /// whatever its model would let it.
+    /// `true` if the key ends when fingers or faces are added or removed. Such a key never opens to the device's
+    /// passcode, even if its model allows this.
     package var invalidatesOnNewBiometrics: Bool
 
-    /// By default the strictest.
+    /// Creates options, by default the strictest.
     package init(invalidatesOnNewBiometrics: Bool = true) {
         self.invalidatesOnNewBiometrics = invalidatesOnNewBiometrics
     }
 }
 
-/// What a person has shown at a registration, and what the new key is bound to.
+/// The person's proof at a registration, which the new key is bound to.
 enum RegistrationProof {
     case none
     case newSecret(SecretBytes)
@@ -23,19 +24,20 @@ enum RegistrationProof {
     case system(enrolment: [UInt8])
 }
 
-/// How a new key is bound to what a person has shown.
+/// The binding of a new key to the person's proof.
 struct KeyBinding {
     var protection: KeyProtectionRecord
     let lock: KeyLock
-    /// What opens it now, for its attestation.
+    /// The unlock for the key's attestation.
     let unlock: KeyUnlock
-    /// The enrolment at the operating system that the person was, or is to be, recognised by.
+    /// The enrolment at the operating system that recognises the person, before the attestation or during it.
     var enrolment: [UInt8]?
 }
 
 extension AuthenticatorModule {
-    /// Verifies the person, or enrols the one who gives a new PIN or password (§10, Register). Where the operating system
-    /// is asked by the key's own signature, it is asked when the key is attested.
+    /// Verifies the person, or enrols a person who gives a new PIN or password (§10, Register).
+    ///
+    /// If the key's own signature asks the operating system, the question comes with the key's attestation.
     func verifyForRegistration(
         _ model: AuthenticatorModel, _ options: BiometricOptions, _ verification: any UserInteraction
     ) async throws -> RegistrationProof {
@@ -53,7 +55,7 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Somebody who was enrolled while the dialog waited may have answered it.
+    /// Throws if the enrolment has changed: a person enrolled while the dialog waited may have answered the dialog.
     private func checkEnrolment(_ enrolment: [UInt8], of model: AuthenticatorModel) async throws {
         guard constantTimeEqual(enrolment, try await self.enrolment(model, .register)) else {
             throw OperationFailure(.accessDenied, of: .register, "the enrolment has changed meanwhile")
@@ -72,7 +74,8 @@ extension AuthenticatorModule {
             let secret = try salt.stretched(typed)
             return KeyBinding(protection: protection, lock: .secret(secret), unlock: .secret(secret))
         case .system(let enrolment):
-            // A key that ends with new fingers must not open to the passcode, with which new fingers are enrolled.
+            // A key that ends with new fingers must not open to the passcode, because the passcode allows enrolling new
+            // fingers.
             let endsWithEnrolment = model.factor == .devicePasscode || options.invalidatesOnNewBiometrics
             protection.enrolment = endsWithEnrolment ? enrolment : nil
             protection.allowsPasscode = !endsWithEnrolment && model.allowsPasscode
@@ -84,7 +87,7 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Attests a new key. Keys that verify while they sign have the operating system ask now.
+    /// Attests a new key. For keys that verify while they sign, the operating system asks the person now.
     func attest(
         _ data: KeyRegistrationData, of record: KeyRecord, _ model: AuthenticatorModel, as type: AttestationType,
         _ binding: KeyBinding, _ verification: any UserInteraction
@@ -111,8 +114,8 @@ extension AuthenticatorModule {
             certificates: attestation.certificates)
     }
 
-    /// Verifies the person by what the key's model wants, counts, and signs what `data` says with the counter. A counter is
-    /// durable before its signature is made, and is used for one signature at the most.
+    /// Verifies the person as the key's model requires, counts, and signs the result of `data` for the counter. A
+    /// counter is durable before its signature is made, and serves for at most one signature.
     func sign(
         with record: KeyRecord, _ model: AuthenticatorModel, _ verification: any UserInteraction,
         _ data: (_ counter: UInt32) throws -> SignedData
@@ -125,7 +128,8 @@ extension AuthenticatorModule {
             guard keys.verifiesWhileSigning else {
                 let unlock = try await self.verify(record, model, keys, verification)
                 try Task.checkCancellation()
-                // Nothing has waited since the key was seen to open, and nothing does until the counter is this one's.
+                // Nothing has waited since the key was seen to open, and nothing waits until this signature has its
+                // counter.
                 let (data, handle) = try self.count(record.name, data)
                 let signature = try await keys.sign(data.signedBytes, with: handle, of: name, unlocking: unlock)
                 return (data, signature)
@@ -135,7 +139,7 @@ extension AuthenticatorModule {
                 let (data, handle) = try self.count(record.name, data)
                 return (data, try await keys.sign(data.signedBytes, with: handle, of: name, unlocking: .none))
             case .pin, .password:
-                // One counter for all tries: none but the last makes a signature.
+                // All attempts use the same counter, because only the last attempt makes a signature.
                 var counted: SignedData?
                 var lastError: SecretRefusal?
                 while true {
@@ -166,7 +170,7 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Verifies the person before a signature, and that the key opens.
+    /// Verifies the person before a signature, and checks that the key opens.
     private func verify(
         _ record: KeyRecord, _ model: AuthenticatorModel, _ keys: any DeviceKeys, _ verification: any UserInteraction
     ) async throws -> KeyUnlock {
@@ -191,8 +195,8 @@ extension AuthenticatorModule {
         case .fingerprint, .face, .devicePasscode:
             try await self.checkEnrolment(of: record, model)
             try await self.askSystem(model, allowsPasscode: record.protection.allowsPasscode, .sign, verification)
-            // And after the match: somebody who knows the device's passcode can have enrolled a finger while the dialog
-            // waited.
+            // The check also runs after the match: a person who knows the device's passcode can have enrolled a finger
+            // while the dialog waited.
             try await self.checkEnrolment(of: record, model)
             unlock = .system(SystemPrompt())
         }
@@ -200,7 +204,7 @@ extension AuthenticatorModule {
         return unlock
     }
 
-    /// Counts a signature durably, and returns what is signed with that counter, and by which handle.
+    /// Counts a signature durably. Returns the data to sign with the counter, and the handle of the key.
     private func count(_ name: KeyName, _ data: (UInt32) throws -> SignedData) throws -> (
         data: SignedData, handle: [UInt8]
     ) {
@@ -216,7 +220,8 @@ extension AuthenticatorModule {
         return (signed, self.database.keys[index].keyHandle)
     }
 
-    /// What the device's keys throw, as the authenticator's status. A key that is gone there goes here too.
+    /// Runs `body`, and turns errors of the device's keys into the authenticator's status. If the device has lost a
+    /// key, the module deletes its record too.
     func usingKeys<Value>(
         _ command: CommandStatus.Command, _ record: KeyRecord? = nil, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -232,12 +237,14 @@ extension AuthenticatorModule {
 // MARK: - PIN and password
 
 extension AuthenticatorModule {
-    /// Replaces a key's PIN or password. Nothing of it leaves the device, and the key stays the same.
+    /// Replaces a key's PIN or password. No secret leaves the device, and the key stays the same.
     ///
-    /// A wrong old one is a try like any other. `ask` is called until the old one is right, the tries are used up or it
-    /// throws ``UserVerificationError``. Throws ``OperationFailure`` (`userLockout`, `userCancelled`,
-    /// `userNotResponsive`; `authenticatorAccessDenied` where there is no such key, or none with a secret) and
-    /// ``StorageError``: the old one then still holds, or the new one, never neither.
+    /// A wrong old secret counts as an attempt. The function calls `ask` until the old secret is right, the attempts
+    /// are used up, or `ask` throws ``UserVerificationError``.
+    ///
+    /// Throws ``OperationFailure`` (`userLockout`, `userCancelled`, `userNotResponsive`; `authenticatorAccessDenied` if
+    /// the key does not exist or has no secret) and ``StorageError``. After a ``StorageError`` either the old secret or
+    /// the new secret holds, never neither.
     package func changeSecret(
         of name: KeyName,
         ask:
@@ -263,7 +270,7 @@ extension AuthenticatorModule {
                 }
                 guard let new else { throw OperationFailure(.parametersInvalid, of: .sign, "no new secret") }
                 do {
-                    // A wrong one is found out before there is any work on the new one, where that can be.
+                    // If the keys can tell, a wrong old secret is found out before any work on the new secret.
                     try keys.check(typed.handle, of: deviceName, unlocking: .secret(typed.secret))
                     let handle = try keys.relock(
                         typed.handle, of: deviceName, from: typed.secret, to: try salt.stretched(new))
@@ -288,12 +295,15 @@ extension AuthenticatorModule {
             try? keys.delete(handle, of: deviceName)
             throw error
         }
-        // What the old one opened. A device that keeps it for a crash in between has nobody who knows of it.
+        // The former handle is deleted. If a crash in between leaves the former handle on the device, nothing refers to
+        // it any more.
         try? keys.delete(former, of: deviceName)
     }
 
-    /// Asks for the PIN or the password and takes a try for it: spent on disk before anything is looked at, for the caller
-    /// to give back once the key has opened. It asks until it may be tried, and ends with the last try.
+    /// Asks for the PIN or the password, and takes an attempt. The attempt is spent on disk before any check; the
+    /// caller gives it back after the key has opened.
+    ///
+    /// The function asks until an attempt is allowed, and throws after the last attempt.
     private func nextTry(
         of name: KeyName, _ lastError: inout SecretRefusal?,
         _ ask: (AuthenticatorProtectionStatus, SecretRefusal?) async throws -> SecretBytes
@@ -304,13 +314,13 @@ extension AuthenticatorModule {
             guard status != .lockedOut else { throw OperationFailure(.userLockout, of: .sign, "too many wrong tries") }
             let refusal = lastError
             let typed = try await self.asking(.sign) { try await ask(status, refusal) }
-            // The person may have taken long, and another operation may have used tries: judge by what is true now. From
-            // here until a key in the storage is seen to open nothing waits.
+            // The person may have taken long, and another operation may have used attempts, so the present state
+            // decides. From here until the storage's key is seen to open, nothing waits.
             switch try self.ledger.status(ledgerName) {
             case .lockedOut: throw OperationFailure(.userLockout, of: .sign, "too many wrong tries")
             case .lastAttemptFailed(_, let rest) where rest > 0: lastError = .coolingDown
             case .unlocked, .lastAttemptFailed:
-                // Read again: the secret may have been changed while the person typed.
+                // The record is read again, because the secret may have changed while the person typed.
                 guard let index = self.database.index(of: name),
                     let salt = self.database.keys[index].protection.secretSalt
                 else { throw OperationFailure(.accessDenied, of: .sign, "the key is gone") }
@@ -322,9 +332,9 @@ extension AuthenticatorModule {
     }
 }
 
-/// A typed PIN or password, after the work on it, and the key that it may open.
+/// A typed PIN or password after stretching, and the key that the secret may open.
 private struct SecretTry {
-    /// How many tries are spent with it.
+    /// The number of attempts spent, this attempt included.
     let spent: Int
     let secret: SecretBytes
     let handle: [UInt8]
@@ -333,7 +343,7 @@ private struct SecretTry {
 // MARK: - What the operating system judges
 
 extension AuthenticatorModule {
-    /// What tells one enrolment of the operating system from another.
+    /// Returns the value that distinguishes enrolments at the operating system.
     private func enrolment(_ model: AuthenticatorModel, _ command: CommandStatus.Command) async throws -> [UInt8] {
         let enrolment: [UInt8]? = try await self.answering(model, command) {
             switch model.factor {
@@ -347,17 +357,18 @@ extension AuthenticatorModule {
         return Array(SHA256.hash(data: enrolment))
     }
 
-    /// Whether a model's keys have the operating system asked by each of their signatures, so that there is nothing to ask
-    /// before.
+    /// Returns `true` if each signature of a model's keys asks the operating system. No question is needed before such
+    /// a signature.
     package nonisolated func asksWhileSigning(_ model: AuthenticatorModel) -> Bool {
         self.keys(of: model)?.verifiesWhileSigning ?? false
     }
 
-    /// Finds out, without a signature, whether what the operating system judges for a key is still what it was made for. A
-    /// key that ended with its enrolment is deleted.
+    /// Checks, without a signature, that the enrolment at the operating system is still the enrolment of the key. A key
+    /// that ended with its enrolment is deleted.
     ///
-    /// Throws ``OperationFailure``: `keyDisappearedPermanently` for such a key and for one that is not there,
-    /// `userNotEnrolled` where nobody is enrolled, and what a sensor's silence comes to; ``StorageError``.
+    /// Throws ``OperationFailure``: `keyDisappearedPermanently` for an ended key and for a missing key,
+    /// `userNotEnrolled` if no person is enrolled, and the failures of a sensor that does not answer. Also throws
+    /// ``StorageError``.
     package func checkEnrolment(of name: KeyName) async throws {
         guard let index = self.ownIndex(of: name), let model = AuthenticatorModel(aaid: name.aaid) else {
             throw OperationFailure(.keyDisappearedPermanently, of: .sign, "no such key")
@@ -366,7 +377,7 @@ extension AuthenticatorModule {
         try await self.checkEnrolment(of: self.database.keys[index], model)
     }
 
-    /// Deletes a key that ends with its enrolment, once that is another one.
+    /// Deletes a key that ends with its enrolment, if the enrolment has changed.
     private func checkEnrolment(of record: KeyRecord, _ model: AuthenticatorModel) async throws {
         let enrolment = try await self.enrolment(model, .sign)
         guard let expected = record.protection.enrolment, !constantTimeEqual(expected, enrolment) else { return }
@@ -374,7 +385,7 @@ extension AuthenticatorModule {
         throw OperationFailure(.keyDisappearedPermanently, of: .sign, "the enrolment has changed")
     }
 
-    /// Has the operating system ask, before a signature.
+    /// Makes the operating system ask the person, before a signature.
     private func askSystem(
         _ model: AuthenticatorModel, allowsPasscode: Bool, _ command: CommandStatus.Command,
         _ verification: any UserInteraction
@@ -385,7 +396,7 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Has the operating system ask as a part of a signature, which `sign` makes.
+    /// Makes the operating system ask the person as a part of a signature, which `sign` makes.
     private func signingBySystem<Value: Sendable>(
         _ model: AuthenticatorModel, _ command: CommandStatus.Command, _ verification: any UserInteraction,
         _ sign: @escaping @Sendable (SystemPrompt) async throws -> Value
@@ -399,7 +410,7 @@ extension AuthenticatorModule {
                 return reading
             }
         }
-        // An app's code may say that there was a match where no key has signed.
+        // An app's code may report a match although no key has signed.
         guard let value = signed.value else { throw OperationFailure(.accessDenied, of: command, "nothing has signed") }
         return value
     }
@@ -425,11 +436,13 @@ extension AuthenticatorModule {
         }
     }
 
-    /// How often in one operation something that does not answer is asked.
+    /// The number of questions to a silent sensor within one operation.
     private static let triesOfSilence = 3
 
-    /// What a sensor or the operating system says. One that does not answer is asked again, and the person with it, a
-    /// few times; one that is gone ends the operation at once (§5.3).
+    /// Returns the answer of a sensor or of the operating system.
+    ///
+    /// If the sensor does not answer, the function asks the sensor, and with it the person, a few times more. A
+    /// disconnected sensor ends the operation at once (§5.3).
     private func answering<Answer>(
         _ model: AuthenticatorModel, _ command: CommandStatus.Command, _ body: () async throws -> Answer
     ) async throws -> Answer {
@@ -448,7 +461,7 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Shows a picture that is to be confirmed. An app without a screen for it cannot render it.
+    /// Shows a picture to confirm. An app without a screen for pictures cannot render the picture.
     func show(_ picture: Transaction, _ model: AuthenticatorModel, _ verification: any UserInteraction) async throws {
         do {
             try await verification.show(picture: picture.content, model)
@@ -470,7 +483,8 @@ extension AuthenticatorModule {
 }
 
 extension DevicePlatform {
-    /// One answer of the operating system. A sensor that is not there is one that the app has no screen for.
+    /// Returns one answer of the operating system. A missing sensor counts as an authenticator without a screen in the
+    /// app.
     fileprivate func reading(_ model: AuthenticatorModel, _ prompt: SystemPrompt, _ allowsPasscode: Bool) async throws
         -> BiometricReading
     {
@@ -486,7 +500,7 @@ extension DevicePlatform {
 }
 
 extension UserInteraction {
-    /// One answer of the operating system, once the app has asked the person.
+    /// Returns one answer of the operating system, after the app has asked the person.
     fileprivate func reading(
         _ model: AuthenticatorModel, _ hint: String?,
         _ read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
@@ -515,7 +529,7 @@ extension BiometricReading {
     }
 }
 
-/// What a key has signed while the app's code waited for the operating system.
+/// The signature that a key made while the app's code waited for the operating system.
 // Safe to share: every access to `made` is within `lock`.
 private final class Signed<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
@@ -526,7 +540,7 @@ private final class Signed<Value: Sendable>: @unchecked Sendable {
 }
 
 extension DeviceKeyError {
-    /// The authenticator's status for it.
+    /// The authenticator's status for the error.
     var status: CommandStatus {
         switch self {
         case .gone: .keyDisappearedPermanently
@@ -538,7 +552,7 @@ extension DeviceKeyError {
 }
 
 extension UserVerificationError {
-    /// The authenticator's status for it.
+    /// The authenticator's status for the error.
     fileprivate var status: CommandStatus {
         switch self {
         case .cancelled: .userCancelled

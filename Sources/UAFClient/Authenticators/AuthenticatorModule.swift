@@ -8,31 +8,34 @@ import _Primitives
     import Foundation
 #endif
 
-/// The ASM and its authenticators (UAF ASM API 1.1, UAF Authenticator Commands 1.1): keys, counters and the verification
-/// of the person.
+/// The ASM and its authenticators (UAF ASM API 1.1, UAF Authenticator Commands 1.1): keys, counters and the
+/// verification of the person.
 ///
-/// Public for programs that answer messages without an app, as the terminal phone with its test keys: they open it, hand it
-/// to a ``MessageClient`` and say what a server said of a key. An app has a client of `Countersign`.
+/// The type is public for programs that answer messages without an app, such as the terminal phone with its test keys.
+/// Such a program opens the module, passes it to a ``MessageClient`` and reports the server's results about keys. An
+/// app uses a client of `Countersign`.
 ///
-/// Every change is durable before it shows: a counter before the signature that uses it leaves, an attempt at a PIN or a
-/// password before it is checked, a key's end before its answer.
+/// Every change is durable before it takes effect. A counter is durable before its signature leaves, an attempt at a
+/// PIN or a password before the check, and a key's end before the answer.
 public actor AuthenticatorModule: CustomReflectable {
-    /// What the module needs to know beside the platform.
+    /// The settings of the module, beside the platform.
     public struct Configuration: Sendable {
-        /// The app that calls, as its facet identifier: other apps' keys stay closed to it (the standard's CallerID).
+        /// The calling app, as its facet identifier. Keys of other apps stay closed to the app (the standard's
+        /// CallerID).
         package var callerID: FacetID
-        /// How often a PIN or a password can be tried.
+        /// The limit of attempts at a PIN or a password.
         package var attemptLimit: AttemptLimit
-        /// What a try costs. It holds for keys made from now on.
+        /// The cost of an attempt, for keys made from now on.
         package var pinHardening: PinHardening
-        /// How many keys the module keeps.
+        /// The largest number of keys in the module.
         package var maximumKeys: Int
-        /// The user or profile of the operating system (the standard's PersonaID); empty where there is one alone.
+        /// The user or profile of the operating system (the standard's PersonaID); empty if the system has a single
+        /// user.
         package var personaID: String
-        /// The pictures of transactions that the app can show; none: it shows texts alone.
+        /// The pictures of transactions that the app can show; empty if the app shows only texts.
         package var pictureDisplays: [DisplayPNGCharacteristics]
 
-        /// The defaults, for the app of this facet identifier.
+        /// Creates the default settings, for the app with this facet identifier.
         public init(callerID: FacetID) { self.init(callerID: callerID, attemptLimit: AttemptLimit()) }
 
         package init(
@@ -55,21 +58,21 @@ public actor AuthenticatorModule: CustomReflectable {
     let configuration: Configuration
     /// The random secret of this installation (the standard's ASMToken), made at the first start.
     private let token: SecretBytes
-    /// The device's keys, or those in the storage where it has none of its own.
+    /// The device's keys, or the keys in the storage if the device has no key store.
     let keys: any DeviceKeys
-    /// The keys in the storage, which the device may have made before it had others.
+    /// The keys in the storage. The device may have made them before it had another key store.
     private let softwareKeys: SoftwareKeys
     let ledger: AttemptLedger
     private(set) var database: KeyDatabase
-    /// The keys of this persona that were here at the start and were made when the app had another name, each with that
-    /// name. They sign as soon as the app has that name again.
+    /// The keys of this persona that existed at the start and were made when the app had another name, each with this
+    /// name. The keys sign again as soon as the app has its former name again.
     package nonisolated let formerNames: [KeyName: String]
-    /// The operations that use a key or wait for it.
+    /// The operations that use a key or wait for the key.
     private let uses = ExclusiveUse<KeyName>()
 
-    /// Opens the module over a platform; the first time, makes its secrets.
+    /// Opens the module on a platform; the first time, the initializer makes the module's secrets.
     ///
-    /// Throws ``StorageError``: `corrupt` where keys are there without their secrets.
+    /// Throws ``StorageError``: `corrupt` if keys exist without the module's secrets.
     public init(platform: DevicePlatform, configuration: Configuration) throws {
         precondition(configuration.pinHardening.isSupported, "scrypt does not take these numbers")
         self.platform = platform
@@ -98,14 +101,14 @@ public actor AuthenticatorModule: CustomReflectable {
             storage: platform.storage, clock: platform.clock, limit: configuration.attemptLimit)
     }
 
-    /// Without children: there are wrapped keys in here, and what wraps them.
+    /// No children, because the module holds wrapped keys and the secret that wraps them.
     public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Where the keys are that this device makes.
+    /// The key store for new keys of this device.
     package nonisolated var keyStore: AuthenticatorModel.KeyStore { self.keys.keyStore }
 
-    /// The authenticators of this device (GetInfo): those that make keys, and those whose keys it made when it kept them
-    /// elsewhere.
+    /// The authenticators of this device (GetInfo): the authenticators that make keys, and the authenticators of keys
+    /// in the device's earlier key store.
     package nonisolated var authenticators: [AuthenticatorAvailability] {
         get async {
             var statuses: [AuthenticatorAvailability] = []
@@ -136,8 +139,8 @@ public actor AuthenticatorModule: CustomReflectable {
         }
     }
 
-    /// The authenticators that a person can register with now: those that make keys, where whoever is to be recognised by
-    /// the operating system is enrolled with it.
+    /// The authenticators that a person can register with now: the authenticators that make keys. If the operating
+    /// system recognises the person, the person must be enrolled there.
     public nonisolated var usableModels: [AuthenticatorModel] {
         get async {
             await self.authenticators.filter { $0.isSupportedByHardware && $0.isUserEnrolled && $0.makesKeys }
@@ -145,7 +148,7 @@ public actor AuthenticatorModule: CustomReflectable {
         }
     }
 
-    /// The models of the keys that are here and can sign here.
+    /// The models of the existing keys that can sign on this device.
     private var keptModels: [AuthenticatorModel] {
         self.ownKeys.reduce(into: []) { models, key in
             guard let model = AuthenticatorModel(aaid: key.aaid), self.keys(of: model) != nil, !models.contains(model)
@@ -154,51 +157,54 @@ public actor AuthenticatorModule: CustomReflectable {
         }
     }
 
-    /// Where the keys of a model are; `nil` where this device has no such place, or not any more.
+    /// Returns the key store of a model; `nil` if this device never had the store, or has it no more.
     nonisolated func keys(of model: AuthenticatorModel) -> (any DeviceKeys)? { self.keys(in: model.keyStore) }
 
-    /// The keys in a place; `nil` where this device has none there, or not any more.
+    /// Returns the keys in a key store; `nil` if this device never had the store, or has it no more.
     nonisolated func keys(in keyStore: AuthenticatorModel.KeyStore) -> (any DeviceKeys)? {
         if keyStore == self.keyStore { return self.keys }
         return keyStore == self.softwareKeys.keyStore ? self.softwareKeys : nil
     }
 
-    /// What a policy sees of a model on this device: pictures can be shown where the app says so.
+    /// Returns a model's properties on this device for a policy. The properties include the app's picture displays.
     package nonisolated func info(of model: AuthenticatorModel) -> AuthenticatorInfo {
         var info = model.info
         if !info.tcDisplay.isEmpty { info.pngCharacteristics = self.configuration.pictureDisplays }
         return info
     }
 
-    /// The keys that were made for an AppID by this app (GetRegistrations), oldest first.
+    /// Returns the keys that this app made for an AppID (GetRegistrations), oldest first.
     package func registrations(appID: String) -> [KeyRegistration] {
         self.ownKeys.filter { $0.appID.hasSameBytes(as: appID) }.map {
             KeyRegistration(name: $0.name, isPending: $0.isPending)
         }
     }
 
-    /// How the PIN or the password of a key stands. A key that is not there counts as locked. Throws ``StorageError``.
+    /// Returns the state of a key's PIN or password.
+    ///
+    /// A missing key counts as locked. Throws ``StorageError``.
     package func protectionStatus(of name: KeyName) throws -> AuthenticatorProtectionStatus {
         guard self.ownIndex(of: name) != nil else { return .lockedOut }
         return try self.ledger.status(name.keyID.base64URL)
     }
 
-    /// Whether a key can still answer: it is there, and not locked after too many wrong tries. Throws ``StorageError``.
+    /// Returns `true` if a key can still answer: the key exists, and is not locked after too many wrong attempts.
+    /// Throws ``StorageError``.
     package func canAnswer(_ name: KeyName) throws -> Bool {
         guard let index = self.ownIndex(of: name) else { return false }
         guard self.database.keys[index].protection.secretSalt != nil else { return true }
         return try self.ledger.status(name.keyID.base64URL) != .lockedOut
     }
 
-    /// Whether there is room for that many new keys.
+    /// Returns `true` if the module has room for `count` new keys.
     package func hasRoom(for count: Int) -> Bool {
         self.database.keys.count <= self.configuration.maximumKeys - count
     }
 
-    /// What the server said of a key (notifyUAFResult, UAF Application API 1.1).
+    /// Applies the server's result for a key (notifyUAFResult, UAF Application API 1.1).
     ///
-    /// `ok` makes a pending key final; `accepted` leaves it pending; `unknownKeyID` deletes it, and so does every other
-    /// code as long as the key is pending. Throws ``StorageError``.
+    /// `ok` makes a pending key final. `accepted` leaves a pending key pending. `unknownKeyID` deletes the key, and
+    /// every other code deletes a pending key. Throws ``StorageError``.
     public func notify(_ name: KeyName, _ status: UAFStatusCode) throws {
         guard let index = self.ownIndex(of: name) else { return }
         let isPending = self.database.keys[index].isPending
@@ -212,9 +218,9 @@ public actor AuthenticatorModule: CustomReflectable {
         }
     }
 
-    /// Deletes keys of an AppID (Deregister): the one named, those of a model, or all.
+    /// Deletes keys of an AppID (Deregister): the named key, the keys of a model, or all keys.
     ///
-    /// Keys that are not there are no error: nobody learns whether they were. Throws ``StorageError``.
+    /// Missing keys are not an error, so the caller does not learn if they existed. Throws ``StorageError``.
     package func deregister(appID: String, aaid: AAID? = nil, keyID: KeyID? = nil) throws {
         try self.delete(
             self.ownKeys.filter { key in
@@ -223,20 +229,21 @@ public actor AuthenticatorModule: CustomReflectable {
             }.map(\.name))
     }
 
-    /// Deletes every key of this app that is not in `names`: leftovers of a registration that was cut off.
+    /// Deletes every key of this app that is not in `names`: remains of an interrupted registration.
     ///
     /// Throws ``StorageError``.
     package func deleteAll(except names: Set<KeyName>) throws {
         try self.delete(self.ownKeys.map(\.name).filter { !names.contains($0) })
     }
 
-    /// Runs `body` while no other operation uses these keys: signatures reach the server in the order of their counters.
+    /// Runs `body` while no other operation uses these keys, so signatures reach the server in the order of their
+    /// counters.
     ///
-    /// Throws `CancellationError` where the task is cancelled while it waits.
+    /// Throws `CancellationError` if the task is cancelled while it waits.
     package func withExclusiveUse<Result: Sendable>(
         of names: [KeyName], _ body: @Sendable () async throws -> Result
     ) async throws -> Result {
-        // One order for all, so that two operations never wait for each other.
+        // All operations use the same order, so two operations never wait for each other.
         let ordered = Set(names).sorted { $0.keyID.base64URL < $1.keyID.base64URL }
         return try await self.uses.run(ordered, body)
     }
@@ -245,7 +252,7 @@ public actor AuthenticatorModule: CustomReflectable {
 // MARK: - What the commands share
 
 extension AuthenticatorModule {
-    /// Applies a change to the keys and makes it durable; where that fails, nothing has changed.
+    /// Applies a change to the keys and makes the change durable. If writing fails, nothing has changed.
     func change(_ body: (inout KeyDatabase) throws -> Void) throws {
         var database = self.database
         try body(&database)
@@ -255,8 +262,9 @@ extension AuthenticatorModule {
 
     func delete(_ names: [KeyName]) throws {
         guard !names.isEmpty else { return }
-        // The tries first: a key without them counts as locked, and what is left of it goes at the next start. Tries
-        // without their key would stay for ever, and so would a key of the device of which nothing is known.
+        // The attempts go first: a key without attempts counts as locked, and the next start deletes the rest of the
+        // key. In another order, attempts without their key would remain for ever, and so would a key of the device
+        // without a record.
         for name in names { try self.ledger.remove(name.keyID.base64URL) }
         for key in self.database.keys where names.contains(key.name) {
             guard let model = AuthenticatorModel(aaid: key.aaid) else { continue }
@@ -265,10 +273,11 @@ extension AuthenticatorModule {
         try self.change { database in database.keys.removeAll { names.contains($0.name) } }
     }
 
-    /// The keys of this app and persona. Those of others are as if they were not there (§10).
+    /// The keys of this app and persona. Keys of other apps and personas count as missing (§10).
     private var ownKeys: [KeyRecord] { self.database.keys.filter(self.isOwn) }
 
-    /// The name that the app had when keys were made, where it has another one now and none of them signs because of that.
+    /// Returns the name that the app had when the keys were made, if the app has another name now and none of the keys
+    /// signs because of the change.
     package nonisolated func formerName(of names: [KeyName]) -> String? {
         let former = names.map { self.formerNames[$0] }
         return former.contains(nil) ? nil : former.compactMap(\.self).first
@@ -283,13 +292,13 @@ extension AuthenticatorModule {
             && key.personaID.hasSameBytes(as: self.configuration.personaID)
     }
 
-    /// What the device knows a key by, which opens to this app and AppID alone.
+    /// Returns the device's name for a key, which opens the key for this app and AppID only.
     func deviceName(of name: KeyName, appID: String) -> DeviceKeyName {
         DeviceKeyName(
             kind: name.aaid.text, id: name.keyID.bytes, accessToken: self.keyHandleAccessToken(appID: appID))
     }
 
-    /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID) (§12).
+    /// Returns SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID) (§12).
     nonisolated func keyHandleAccessToken(appID: String) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Array(appID.utf8))
@@ -300,16 +309,16 @@ extension AuthenticatorModule {
     }
 }
 
-/// An authenticator of the device and whether it can be used.
+/// An authenticator of the device, with its availability.
 package struct AuthenticatorAvailability: Hashable, Sendable {
-    /// Which authenticator.
+    /// The model of the authenticator.
     package let model: AuthenticatorModel
-    /// Whether the device has what the authenticator needs.
+    /// `true` if the device has the hardware for the authenticator.
     package let isSupportedByHardware: Bool
-    /// Whether a person is enrolled with the operating system. For a PIN, a password and device possession always true,
-    /// as the registration itself enrols.
+    /// `true` if a person is enrolled with the operating system. Always `true` for a PIN, a password and device
+    /// possession, because the registration itself enrols the person.
     package let isUserEnrolled: Bool
-    /// Whether it makes new keys. One that does not answers with those that it has.
+    /// `true` if the authenticator makes new keys. Otherwise the authenticator answers with its existing keys.
     package let makesKeys: Bool
 }
 
@@ -317,6 +326,6 @@ package struct AuthenticatorAvailability: Hashable, Sendable {
 package struct KeyRegistration: Hashable, Sendable {
     /// The key's name.
     package let name: KeyName
-    /// Whether the server has not confirmed the key yet.
+    /// `true` if the server has not confirmed the key yet.
     package let isPending: Bool
 }

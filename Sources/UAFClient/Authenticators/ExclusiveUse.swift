@@ -1,4 +1,6 @@
-/// Lets in one at a time for each key, in the order of arrival. Whoever is in must not ask to come in again for the same key.
+/// A lock for each key.
+///
+/// Callers enter in the order of arrival. A caller that holds a key must not enter again for the same key.
 package actor ExclusiveUse<Key: Hashable & Sendable> {
     private struct Waiter {
         let ticket: Int
@@ -11,10 +13,10 @@ package actor ExclusiveUse<Key: Hashable & Sendable> {
 
     package init() {}
 
-    /// Runs `body` while nobody else is in for any of the keys. Whoever asks for several asks in one order for all of them, so
-    /// that two never wait for each other.
+    /// Runs `body` while no other caller holds any of the keys. Callers with several keys must all use the same order,
+    /// so two callers never wait for each other.
     ///
-    /// Throws what `body` throws, and `CancellationError` where the task is cancelled while it waits.
+    /// Throws the errors of `body`, and `CancellationError` if the task is cancelled while it waits.
     package func run<Value: Sendable>(_ keys: [Key], _ body: @Sendable () async throws -> Value) async throws -> Value {
         var held: [Key] = []
         defer { for key in held { self.leave(key) } }
@@ -43,7 +45,7 @@ package actor ExclusiveUse<Key: Hashable & Sendable> {
         }
     }
 
-    /// A cancelled task stops waiting.
+    /// Ends the wait of a cancelled task.
     private func giveUp(_ key: Key, _ ticket: Int) {
         guard let index = self.waiting[key]?.firstIndex(where: { $0.ticket == ticket }),
             let waiter = self.waiting[key]?.remove(at: index)

@@ -1,10 +1,10 @@
 import UAF
 package import _Primitives
 
-/// The keys by which a device speaks for itself towards the server of one account: one that signs, and one that what is
-/// sealed to the device is opened with. Nothing locks them, and no other account has them.
+/// A device's own keys for the server of one account: a signing key, and a key that opens messages sealed to the
+/// device. The keys have no lock, and no other account has them.
 package struct IdentityKeys: Hashable, Sendable, CustomReflectable {
-    /// One of the two, as it is kept.
+    /// A stored key.
     fileprivate struct Kept: Hashable {
         let handle: [UInt8]
         let publicKey: [UInt8]
@@ -15,27 +15,27 @@ package struct IdentityKeys: Hashable, Sendable, CustomReflectable {
     fileprivate let signing: Kept
     fileprivate let opening: Kept
 
-    /// The public half of the key that signs: an uncompressed point on P-256, 65 bytes.
+    /// The public half of the signing key: an uncompressed point on P-256, 65 bytes.
     package var signingKey: [UInt8] { self.signing.publicKey }
-    /// The public half of the key for what is sealed to the device: an uncompressed point on P-256, 65 bytes.
+    /// The public half of the key that opens sealed messages: an uncompressed point on P-256, 65 bytes.
     package var openingKey: [UInt8] { self.opening.publicKey }
 
-    /// Without children: handles are the device's own.
+    /// No children, because handles belong to the device.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Which device an answer tells of, beside what it answers.
+/// The device that an answer announces, beside the answer itself.
 package enum AnnouncedDevice: Sendable {
-    /// None at all.
+    /// No device.
     case nobody
-    /// The one of these keys.
+    /// The device with these keys.
     case kept(IdentityKeys)
-    /// One that is made for this: its keys are whoever's who has the answer.
+    /// A device with keys made for this answer. The receiver of the answer owns the keys.
     case new
 }
 
 extension IdentityKeys {
-    /// Reads what ``json`` has written. Throws ``StorageError`` `corrupt`, and `JSONError`.
+    /// Reads keys from the form of ``json``. Throws ``StorageError`` `corrupt`, and `JSONError`.
     package init(json object: JSONObject) throws {
         guard let keyStore = AuthenticatorModel.KeyStore(rawValue: try object.requiredInteger("keyStore")) else {
             throw StorageError(.corrupt, "a place of keys")
@@ -46,7 +46,7 @@ extension IdentityKeys {
         self.opening = try Self.kept("opening", of: object)
     }
 
-    /// As it is stored.
+    /// The stored form.
     package var json: JSONObject {
         [
             "keyStore": .integer(Int64(self.keyStore.rawValue)), "id": .string(Base64URL.encode(self.id)),
@@ -78,9 +78,10 @@ extension AuthenticatorModule {
     private static let signingKind = "identity-signing"
     private static let openingKind = "identity-opening"
 
-    /// Makes the keys of a device for one account. They are the caller's to keep; until it has, ``deleteIdentity(_:)``.
+    /// Creates the keys of a device for one account. The caller has to store the keys, and calls ``deleteIdentity(_:)``
+    /// if it does not.
     ///
-    /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key is left then.
+    /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key remains then.
     package nonisolated func makeIdentity() throws -> IdentityKeys {
         let id = self.platform.random.bytes(32)
         let signing = try self.keys.make(self.name(Self.signingKind, id), owner: "", lock: .none)
@@ -96,22 +97,24 @@ extension AuthenticatorModule {
         }
     }
 
-    /// Signs for the device (ES256: 64 bytes). Throws ``DeviceKeyError``, `gone` also where the place of its keys is; and
-    /// ``StorageError``.
+    /// Signs for the device (ES256: 64 bytes). Throws ``DeviceKeyError``, with `gone` also if the key store is gone,
+    /// and ``StorageError``.
     package nonisolated func sign(_ message: [UInt8], by identity: IdentityKeys) async throws -> [UInt8] {
         try await self.keys(of: identity).sign(
             message, with: identity.signing.handle, of: self.name(Self.signingKind, identity.id), unlocking: .none)
     }
 
-    /// What the device's key agrees on with a point of P-256 (65 bytes): the coordinate x, 32 bytes. Throws as
-    /// ``sign(_:by:)`` does, and ``DeviceKeyError`` `closed` for what is no such point.
+    /// Returns the secret that the device's key agrees on with a point of P-256 (65 bytes): the coordinate x, 32 bytes.
+    /// Throws as ``sign(_:by:)``, and ``DeviceKeyError`` `closed` for bytes that are not such a point.
     package nonisolated func agree(with point: [UInt8], by identity: IdentityKeys) throws -> SecretBytes {
         try self.keys(of: identity).agree(
             with: point, by: identity.opening.handle, of: self.name(Self.openingKind, identity.id))
     }
 
-    /// What an authenticator is to sign so that the server learns a device's keys. `nil` where it is to tell of none, and
-    /// where they cannot be made or do not sign: the person's answer does not wait for them.
+    /// Returns the device's keys and the extension with which an authenticator announces the keys to the server.
+    ///
+    /// `nil` if no device is to be announced, and if the keys cannot be made or cannot sign. The person's answer does
+    /// not wait for the keys.
     nonisolated func announcement(of device: AnnouncedDevice, answering finalChallenge: String) async
         -> (keys: IdentityKeys, signed: AssertionExtension)?
     {

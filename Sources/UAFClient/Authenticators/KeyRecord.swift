@@ -1,22 +1,22 @@
 public import UAF
 import _Primitives
 
-/// What the module keeps of one key: its handle, which only the authenticator opens, and what finds it.
+/// The module's record of a key: the handle, which only the authenticator opens, and the names that find the key.
 struct KeyRecord: Equatable {
     var aaid: AAID
     var keyID: KeyID
     var appID: String
     /// The app that made the key.
     var callerID: String
-    /// The user or profile of the operating system; empty where there is one alone.
+    /// The user or profile of the operating system; empty if the system has a single user.
     var personaID: String
-    /// What the device finds the key by, or the key under its lock: the device's own.
+    /// The data with which the device finds the key, or the key itself under its lock. The data belong to the device.
     var keyHandle: [UInt8]
-    /// How many signatures the key has made, the next one not counted.
+    /// The number of signatures by the key, without the next signature.
     var signCounter: UInt32
-    /// Until the server has accepted the key.
+    /// `true` until the server has accepted the key.
     var isPending: Bool
-    /// When the key was made, in milliseconds since 1970.
+    /// The moment of creation, in milliseconds since 1970.
     var created: Int64
     var protection: KeyProtectionRecord
 
@@ -66,13 +66,13 @@ struct KeyRecord: Equatable {
     }
 }
 
-/// What stands between a key and whoever holds the device, as far as it is on disk.
+/// The protection of a key against a holder of the device, as far as stored on disk.
 struct KeyProtectionRecord: Equatable {
-    /// There for a key that a PIN or a password protects.
+    /// Present if a PIN or a password protects the key.
     var secretSalt: SecretSalt?
-    /// There for a key that ends with the enrolment at the operating system: a hash of that enrolment's name.
+    /// Present if the key ends with the enrolment at the operating system: a hash of the enrolment's name.
     var enrolment: [UInt8]?
-    /// Whether the operating system may ask for the device's passcode in place of finger or face.
+    /// `true` if the operating system may ask for the device's passcode in place of finger or face.
     var allowsPasscode = false
 
     init() {}
@@ -93,14 +93,14 @@ struct KeyProtectionRecord: Equatable {
     }
 }
 
-/// What names a key: its model and its identifier (UAF Protocol 1.1 §3.1.5).
+/// The name of a key: its model and its identifier (UAF Protocol 1.1 §3.1.5).
 public struct KeyName: Hashable, Sendable, CustomStringConvertible {
     /// The model of the authenticator that made the key.
     public let aaid: AAID
     /// The key's identifier, random and unguessable.
     public let keyID: KeyID
 
-    /// The name of a key.
+    /// Creates the name of a key.
     package init(aaid: AAID, keyID: KeyID) {
         self.aaid = aaid
         self.keyID = keyID
@@ -109,23 +109,23 @@ public struct KeyName: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(self.aaid)/\(self.keyID)" }
 }
 
-/// The module's own store: its keys and the registration counter, one value that is replaced as a whole.
+/// The module's own store: its keys and the registration counter, as one value that is replaced as a whole.
 struct KeyDatabase: Equatable {
     static let name = "authenticators"
-    /// Of the format.
+    /// The version of the format.
     private static let version: Int64 = 1
 
-    /// How many keys were ever made on this device, over all applications; never lowered.
+    /// The number of keys ever made on this device, across all applications. The number never decreases.
     var registrationCounter: UInt32 = 0
     var keys: [KeyRecord] = []
 
     init() {}
 
-    /// Reads the store; empty where there is none yet. Throws ``StorageError`` (`corrupt`).
+    /// Reads the store; empty if the storage has none yet. Throws ``StorageError`` (`corrupt`).
     init(storage: any SecureStorage) throws {
         guard let bytes = try storage.read(Self.name) else { return }
         do {
-            // Whatever name an app has given is read back.
+            // The limits accept any name that an app has given.
             let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000, takesNUL: true)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits) else {
                 throw StorageError(.corrupt, "the key store is no object")

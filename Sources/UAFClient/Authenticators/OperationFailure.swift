@@ -1,22 +1,22 @@
 public import UAF
 
-/// Why an operation of the client ended without an answer (UAF Application API 1.1, ErrorCode).
+/// The reason why an operation of the client ended without an answer (UAF Application API 1.1, ErrorCode).
 ///
-/// Two are equal when their codes are.
+/// Two failures are equal if their codes are equal.
 public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The code for the app and, as `clientErrorCode`, for the server.
     public let code: ErrorCode
-    /// What the authenticator said, where one was asked.
+    /// The authenticator's status, if an authenticator was asked.
     package let asmStatus: ASMStatusCode?
-    /// The authenticator that turned out to be gone, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
+    /// The disconnected authenticator, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
     let disconnected: AuthenticatorModel?
-    /// With ``UAF/ErrorCode/userLockout``: whether the operating system has locked finger, face or passcode, and will
-    /// unlock them; a lock of this client's own stays.
+    /// With ``UAF/ErrorCode/userLockout``: `true` if the operating system has locked finger, face or passcode and will
+    /// unlock them. A lock of this client itself stays.
     package let isLockOfOperatingSystem: Bool
-    /// For the log: never a secret, and nothing that a server has chosen.
+    /// A text for the log, never with a secret or a value chosen by a server.
     public let reason: String
 
-    /// A failure before any authenticator was asked.
+    /// Creates a failure from before any question to an authenticator.
     public init(_ code: ErrorCode, _ reason: String) {
         self.code = code
         self.asmStatus = nil
@@ -25,7 +25,7 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
         self.reason = reason
     }
 
-    /// A failure that an authenticator reported.
+    /// Creates a failure from an authenticator's report.
     init(
         _ status: CommandStatus, of command: CommandStatus.Command, isLockOfOperatingSystem: Bool = false,
         _ reason: String
@@ -38,7 +38,7 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
         self.reason = reason
     }
 
-    /// A failure of an authenticator that is not there any more.
+    /// Creates a failure of a disconnected authenticator.
     init(disconnected model: AuthenticatorModel) {
         self.code = ASMStatusCode.authenticatorDisconnected.errorCode
         self.asmStatus = .authenticatorDisconnected
@@ -47,8 +47,9 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
         self.reason = "the authenticator \(model.aaid) is gone"
     }
 
-    /// The ways to answer that are left (§5.3): those without the authenticator that is gone. `nil` for every other
-    /// failure, and where none is left: then the operation ends with this one.
+    /// Returns the remaining ways to answer (§5.3): the ways without the disconnected authenticator.
+    ///
+    /// `nil` for every other failure, and if no way remains. The operation then ends with this failure.
     package func ways<Way>(leftOf ways: [Way], models: (Way) -> [AuthenticatorModel]) -> [Way]? {
         guard let disconnected else { return nil }
         let left = ways.filter { !models($0).contains(disconnected) }

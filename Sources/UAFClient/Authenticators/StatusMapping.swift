@@ -1,12 +1,12 @@
 package import UAF
 
-/// What an authenticator answers to a command (UAF Authenticator Commands 1.1, UAF_CMD_STATUS).
+/// An authenticator's answer to a command (UAF Authenticator Commands 1.1, UAF_CMD_STATUS).
 package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The commands whose answers the module maps.
     package enum Command: CaseIterable, Sendable {
         case register, sign, deregister
 
-        /// The request of the module's own interface that leads to the command.
+        /// The request of the module's own interface for the command.
         package var request: ASMRequestType {
             switch self {
             case .register: .register
@@ -19,13 +19,13 @@ package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomString
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Done.
+    /// The command succeeded.
     package static let ok = Self(rawValue: 0x00)
     /// Something else went wrong.
     package static let errorUnknown = Self(rawValue: 0x01)
     /// The person was not verified, or the key is not this caller's.
     package static let accessDenied = Self(rawValue: 0x02)
-    /// Nobody is enrolled with the authenticator.
+    /// No person is enrolled with the authenticator.
     package static let userNotEnrolled = Self(rawValue: 0x03)
     /// The transaction cannot be shown.
     package static let cannotRenderTransactionContent = Self(rawValue: 0x04)
@@ -33,7 +33,7 @@ package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomString
     package static let userCancelled = Self(rawValue: 0x05)
     /// The authenticator does not know the command.
     package static let commandNotSupported = Self(rawValue: 0x06)
-    /// The authenticator cannot attest so.
+    /// The authenticator does not support this attestation.
     package static let attestationNotSupported = Self(rawValue: 0x07)
     /// The command is malformed.
     package static let parametersInvalid = Self(rawValue: 0x08)
@@ -43,15 +43,17 @@ package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomString
     package static let timeout = Self(rawValue: 0x0A)
     /// The person did not answer.
     package static let userNotResponsive = Self(rawValue: 0x0E)
-    /// No room for another key.
+    /// The authenticator has no room for another key.
     package static let insufficientResources = Self(rawValue: 0x0F)
-    /// Too many wrong tries.
+    /// The person made too many wrong attempts.
     package static let userLockout = Self(rawValue: 0x10)
 
     package var description: String { String(self.rawValue) }
 
-    /// The module's status for an authenticator's answer (§5.3). Every status has one, and it is among those that the
-    /// request allows: what the table does not give for it is ``UAF/ASMStatusCode/error``.
+    /// Returns the module's status for an authenticator's answer (§5.3).
+    ///
+    /// Every answer gives a status that the request allows. Outside the table the status is
+    /// ``UAF/ASMStatusCode/error``.
     package func asmStatus(of command: Command) -> ASMStatusCode {
         let status: ASMStatusCode =
             switch self {
@@ -60,7 +62,8 @@ package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomString
             case .userNotEnrolled: command == .register ? .userNotEnrolled : .accessDenied
             case .cannotRenderTransactionContent: .cannotRenderTransactionContent
             case .userCancelled: .userCancelled
-            // A bound authenticator keeps no key handles: the module deletes its own record, and that is all.
+            // A bound authenticator stores no key handles. The module deletes its own record, and nothing more is
+            // needed.
             case .commandNotSupported: command == .deregister ? .ok : .error
             case .keyDisappearedPermanently: .keyDisappearedPermanently
             case .userNotResponsive: .userNotResponsive
@@ -72,7 +75,7 @@ package struct CommandStatus: RawRepresentable, Hashable, Sendable, CustomString
     }
 }
 
-/// What a client asks a module for (ASMRequest.requestType, §2.9).
+/// A client's request to a module (ASMRequest.requestType, §2.9).
 package enum ASMRequestType: String, CaseIterable, Sendable {
     case getInfo = "GetInfo"
     case register = "Register"

@@ -4,8 +4,10 @@ extension Transaction {
     /// The most characters (Unicode scalars) of a text (§14).
     private static let maximumTextLength = 200
 
-    /// Whether the content is a text: UTF-8 of at most 200 characters, without control characters but the line feed
-    /// (§14). The standard allows ASCII alone; others are usual, and how they read is for the app to judge.
+    /// `true` if the content is a text: UTF-8 of at most 200 characters, without control characters but the line feed
+    /// (§14).
+    ///
+    /// The standard allows only ASCII, but other characters are usual. The app decides if a text is readable.
     var isText: Bool {
         guard self.contentType == .textPlain, let text = String(validating: self.content, as: UTF8.self) else {
             return false
@@ -14,8 +16,8 @@ extension Transaction {
             && text.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control }
     }
 
-    /// Whether the content is a picture that one of the displays shows: drawn for that display, and a whole PNG file
-    /// whose own header and palette say the same (§2.7, §14).
+    /// Returns `true` if the content is a picture for one of the displays: a picture drawn for this display, and a
+    /// complete PNG file with the same characteristics in its own header and palette (§2.7, §14).
     func isPicture(for displays: [DisplayPNGCharacteristics]) -> Bool {
         guard self.contentType == .imagePNG, let claimed = self.pngCharacteristics,
             let picture = try? DisplayPNGCharacteristics(ofPNG: self.content)

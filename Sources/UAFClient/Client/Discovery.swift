@@ -1,18 +1,18 @@
 package import UAF
 package import _Primitives
 
-/// What a client can do (DiscoveryData, §2.8). It is the same for every caller and names no key.
+/// The abilities of a client (DiscoveryData, §2.8). The data are the same for every caller and name no key.
 package struct DiscoveryData: Hashable, Sendable {
-    /// `supportedUAFVersions`, the preferred one first.
+    /// `supportedUAFVersions`, the preferred version first.
     package let supportedUAFVersions: [Version]
     /// `clientVendor`
     package let clientVendor: String
     /// `clientVersion`
     package let clientVersion: Version
-    /// `availableAuthenticators`: those that the device's hardware supports.
+    /// `availableAuthenticators`: the authenticators that the device's hardware supports.
     package let availableAuthenticators: [DiscoveredAuthenticator]
 
-    /// The dictionary.
+    /// The dictionary of the data.
     package var json: JSONObject {
         [
             "supportedUAFVersions": Self.json(self.supportedUAFVersions), "clientVendor": .string(self.clientVendor),
@@ -28,16 +28,16 @@ package struct DiscoveryData: Hashable, Sendable {
     fileprivate static func json(_ versions: [Version]) -> JSON { .array(versions.map { Self.json($0) }) }
 }
 
-/// An authenticator that can be used (Authenticator, §2.8).
+/// An available authenticator (Authenticator, §2.8).
 package struct DiscoveredAuthenticator: Hashable, Sendable {
     /// `title`: a plain default, which an app replaces by its own words.
     package let title: String
-    /// `description`: a plain default, as the title.
+    /// `description`: a plain default, like the title.
     package let description: String
-    /// What a policy asks about.
+    /// The authenticator's properties for a policy.
     package let info: AuthenticatorInfo
 
-    /// `icon`: one transparent pixel. The standard wants a picture; the app has the fitting one.
+    /// `icon`: one transparent pixel. The standard requires a picture, and the app has a suitable picture.
     package static let icon =
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR4nGNgYAAAAAMAAbitOmMAAAAASUVORK5CYII="
 
@@ -78,7 +78,7 @@ package struct DiscoveredAuthenticator: Hashable, Sendable {
 }
 
 extension MessageClient {
-    /// What this client can do (discover).
+    /// Returns the abilities of this client (discover).
     package func discover() async -> DiscoveryData {
         let available = await self.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
         return DiscoveryData(
@@ -89,10 +89,11 @@ extension MessageClient {
             })
     }
 
-    /// Whether a message could be carried out, without asking anybody (checkPolicy, §9.6).
+    /// Checks that a message could be carried out, without asking a person (checkPolicy, §9.6).
     ///
-    /// Throws ``OperationFailure`` as ``prepare(_:channel:)`` does, and `noSuitableAuthenticator` where no authenticator
-    /// or no key of this device meets the policy. It says nothing about the person: what needs an enrolment counts.
+    /// Throws ``OperationFailure`` as ``prepare(_:channel:)`` does, and `noSuitableAuthenticator` if no authenticator
+    /// or key of this device meets the policy. The check says nothing about the person: an authenticator without an
+    /// enrolment counts.
     package func checkPolicy(_ message: some Collection<UInt8>) async throws {
         let isPossible: Bool
         switch try await self.prepare(message) {

@@ -7,7 +7,7 @@ import _Primitives
     public import Foundation
 #endif
 
-/// What the server answered to the request for its facet list, as far as the client judges it.
+/// The server's answer to the request for its facet list, with the parts that the client judges.
 public struct FacetListAnswer: Sendable {
     /// The HTTP status code.
     public var status: Int
@@ -24,7 +24,7 @@ public struct FacetListAnswer: Sendable {
     /// The body.
     public var body: [UInt8]
 
-    /// An answer of the given parts.
+    /// Creates an answer from its parts.
     public init(
         status: Int, contentType: String?, location: String? = nil, redirectAuthorized: String? = nil,
         cacheControl: String? = nil, age: String? = nil, body: [UInt8]
@@ -39,11 +39,12 @@ public struct FacetListAnswer: Sendable {
     }
 }
 
-/// Whether this app may use keys of an AppID (FIDO AppID and Facets 1.1 §3.1.2).
+/// Decides if this app may use keys of an AppID (FIDO AppID and Facets 1.1 §3.1.2).
 ///
-/// Stricter than the standard where the standard needs the list of public suffixes: an `https` facet counts only on the
-/// AppID's own host, and a redirect only within it. A list has at most 64 KiB. Identifiers are the same where their bytes
-/// are; scheme and host of a web address count in any ASCII case, and a host with other letters is none.
+/// The check is stricter than the standard in the cases in which the standard needs the list of public suffixes. An
+/// `https` facet counts only on the AppID's own host, and a redirect only within this host. A list has at most 64 KiB.
+/// Identifiers are equal if their bytes are equal. Scheme and host of a web address count in any ASCII case. A host
+/// with other letters does not count.
 public struct FacetAuthorization: Sendable {
     /// Fetches the list at an `https` address, anonymously and without following redirects.
     public typealias Fetch = @Sendable (URL) async throws -> FacetListAnswer
@@ -54,22 +55,22 @@ public struct FacetAuthorization: Sendable {
     let cache: FacetListCache?
     let fetch: Fetch
 
-    /// A check for the app of this facet, which fetches each time.
+    /// Creates a check for the app of this facet, which fetches the list each time.
     public init(facetID: FacetID, fetch: @escaping Fetch) { self.init(facetID: facetID, cache: nil, fetch: fetch) }
 
-    /// A check for the app of this facet; without a `cache` each check fetches.
+    /// Creates a check for the app of this facet. Without a `cache` each check fetches the list.
     package init(facetID: FacetID, cache: FacetListCache?, fetch: @escaping Fetch) {
         self.facetID = facetID
         self.cache = cache
         self.fetch = fetch
     }
 
-    /// The AppID that the operation uses: the given one, or the facet's where it is empty.
+    /// Returns the AppID for the operation: the given AppID, or the facet's identifier if the AppID is empty.
     ///
-    /// Throws ``OperationFailure`` with `untrustedFacetID` in every other case; what `fetch` throws is one of them, except
-    /// that a `CancellationError` goes on.
+    /// Throws ``OperationFailure`` with `untrustedFacetID` in every other case, also for the errors of `fetch`. Only a
+    /// `CancellationError` goes on to the caller.
     public func authorize(appID: String, version: Version) async throws -> String {
-        // Steps 1 and 2: no AppID, or the facet itself.
+        // Steps 1 and 2: the AppID is empty, or is the facet itself.
         if appID.isEmpty || appID.hasSameBytes(as: self.facetID.text) { return self.facetID.text }
         guard let url = URL(string: appID), let host = Self.httpsHost(of: url, writtenAs: appID), url.user() == nil
         else { throw Self.refused("the AppID is neither https nor this facet") }
@@ -93,9 +94,9 @@ public struct FacetAuthorization: Sendable {
         return appID
     }
 
-    /// The facets that a list names for a version, in their order by letters, fetched anew.
+    /// Returns the facets in a list for a version, in the order of their letters. The list is fetched anew.
     ///
-    /// Throws as ``authorize(appID:version:)`` does, and what `fetch` throws.
+    /// Throws as ``authorize(appID:version:)``, and the errors of `fetch`.
     package func trustedFacets(at url: URL, version: Version) async throws -> [String] {
         guard let host = url.host()?.asciiLowercased, !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw Self.refused("the facet list's address has no host, or one with other letters than ASCII's")
@@ -133,8 +134,8 @@ public struct FacetAuthorization: Sendable {
         throw Self.refused("too many redirects of the facet list")
     }
 
-    /// The facets that count, by version, without `http` and without foreign hosts.
-    /// What is no list is refused, and so never kept.
+    /// Returns the facets that count, by version, without `http` and without foreign hosts. A text that is not a list
+    /// is refused, and therefore never cached.
     private static func trusted(in body: [UInt8], host: String) throws -> [Version: Set<ExactText>] {
         guard case .object(let object)? = try? JSON(parsing: body),
             let lists = try? object.array("trustedFacets")
@@ -160,15 +161,17 @@ public struct FacetAuthorization: Sendable {
         return facets
     }
 
-    /// An `https` identifier as an origin: path, query, fragment, user information and the usual port dropped.
+    /// Returns an `https` identifier as an origin: without path, query, fragment, user information and the usual port.
     private static func origin(_ text: String) -> (host: String, text: String)? {
         guard let url = URL(string: text), let host = Self.httpsHost(of: url, writtenAs: text) else { return nil }
         guard let port = url.port, port != 443 else { return (host, "https://\(host)") }
         return (host, "https://\(host):\(port)")
     }
 
-    /// The host of an `https` address in lower case. `nil` where it has letters outside ASCII: they would have to be folded
-    /// and encoded before they name a host, and every reader does that in its own way.
+    /// Returns the host of an `https` address in lower case; `nil` if the address has letters outside ASCII.
+    ///
+    /// Such letters would have to be folded and encoded before they name a host, and every reader does so in its own
+    /// way.
     private static func httpsHost(of url: URL, writtenAs text: String) -> String? {
         guard text.utf8.allSatisfy({ $0 < 0x80 }), url.scheme?.asciiLowercased == "https", let host = url.host(),
             !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 })

@@ -1,9 +1,9 @@
 import UAF
 import _Primitives
 
-/// Facet lists that a server allows to be kept, in memory, for as long as it allows and a day at most.
+/// Facet lists in memory, for as long as the server allows caching, and for at most a day.
 ///
-/// One for an app: operations share it. Time is the clock that nobody can set.
+/// All operations of an app share one cache. The time comes from the clock that no person can set.
 package actor FacetListCache {
     private static let capacity = 16
     private static let longestLifetime = Duration.seconds(86_400)
@@ -17,10 +17,11 @@ package actor FacetListCache {
     private let clock: any DeviceClock
     private var entries: [ExactText: Entry] = [:]
 
-    /// An empty cache.
+    /// Creates an empty cache.
     package init(clock: any DeviceClock) { self.clock = clock }
 
-    /// The trusted facets of an AppID by the versions of its list; `nil` where nothing is kept or its time is over.
+    /// Returns the trusted facets of an AppID by the versions of its list; `nil` if the cache has no list, or if the
+    /// list's time is over.
     func facets(of appID: String) -> [Version: Set<ExactText>]? {
         let appID = ExactText(appID)
         guard let entry = self.entries[appID] else { return nil }
@@ -44,8 +45,10 @@ package actor FacetListCache {
             boot: self.clock.bootIdentifier)
     }
 
-    /// How long an answer may be kept (RFC 9111): `max-age` less the `Age` that it already has; not at all with
-    /// `no-store` or `no-cache`, without `max-age`, or where a directive stands twice or is no number.
+    /// Returns the time for which an answer may be cached (RFC 9111): `max-age` minus the `Age` of the answer.
+    ///
+    /// The time is zero with `no-store` or `no-cache`, without `max-age`, and if a directive occurs twice or is not a
+    /// number.
     static func lifetime(cacheControl: String?, age: String?) -> Duration {
         var maximum: Int?
         for directive in (cacheControl ?? "").asciiLowercased.split(separator: ",") {

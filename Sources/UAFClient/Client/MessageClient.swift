@@ -1,12 +1,12 @@
 public import UAF
 
-/// The UAF client (UAF Protocol 1.1 §3.4 to §3.6): reads a server's message, decides whether and with what it can
-/// be answered, and has the module answer it.
+/// The UAF client (UAF Protocol 1.1 §3.4 to §3.6). The client reads a server's message, decides if and with which
+/// authenticators an answer is possible, and has the module make the answer.
 ///
-/// Client, module and authenticators are one program and know the same extensions: none. One that must be understood is
-/// refused by the client, before anybody is asked.
+/// Client, module and authenticators are one program and know no extension. The client refuses an extension that must
+/// be understood, before it asks a person.
 public struct MessageClient: Sendable {
-    /// The protocol versions that a client takes where it is not told otherwise.
+    /// The protocol versions that a client accepts by default.
     package static let supportedVersions: Set<Version> = [.uaf11]
 
     /// The authenticators.
@@ -15,14 +15,14 @@ public struct MessageClient: Sendable {
     private let facetID: FacetID
     private let facets: FacetAuthorization
 
-    /// A client for the app of this facet. Each message fetches its facet list.
+    /// Creates a client for the app of this facet. Each message fetches the facet list.
     public init(module: AuthenticatorModule, facetID: FacetID, fetchFacets: @escaping FacetAuthorization.Fetch) {
         self.init(module: module, facetID: facetID, cache: nil, fetchFacets: fetchFacets)
     }
 
-    /// A client for the app of this facet, which takes messages of the given protocol versions.
+    /// Creates a client for the app of this facet, for messages of the given protocol versions.
     ///
-    /// Give the same `cache` to all clients of an app; without it each message fetches its facet list.
+    /// Pass the same `cache` to all clients of an app. Without a cache each message fetches the facet list.
     package init(
         module: AuthenticatorModule, facetID: FacetID, versions: Set<Version> = Self.supportedVersions,
         cache: FacetListCache? = nil, fetchFacets: @escaping FacetAuthorization.Fetch
@@ -33,11 +33,11 @@ public struct MessageClient: Sendable {
         self.facets = FacetAuthorization(facetID: facetID, cache: cache, fetch: fetchFacets)
     }
 
-    /// Reads any request: version (§9.1), parts, facet (§7.2), and which transaction content can be shown.
+    /// Reads any request: checks the version (§9.1), the parts and the facet (§7.2), and chooses the transaction
+    /// content to show.
     ///
-    /// `channel` is what the transport saw of the TLS channel that the message came through; the answer binds to it.
-    /// Throws ``OperationFailure``: `protocolError`, `unsupportedVersion`, `untrustedFacetID`,
-    /// `invalidTransactionContent`.
+    /// `channel` is the TLS channel of the message as seen by the transport; the answer binds to this channel. Throws
+    /// ``OperationFailure``: `protocolError`, `unsupportedVersion`, `untrustedFacetID`, `invalidTransactionContent`.
     public func prepare(_ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()) async throws
         -> PreparedRequest
     {
@@ -49,11 +49,12 @@ public struct MessageClient: Sendable {
         if request.header.extensions.contains(where: \.failIfUnknown) {
             throw OperationFailure(.protocolError, "an extension that must be understood")
         }
-        // A criterion of `accepted` with such an extension just matches nothing. A ban that is not understood must hold.
+        // A criterion of `accepted` with such an extension only matches nothing. A ban that the client does not
+        // understand must hold.
         if request.disallowed.contains(where: { $0.extensions.contains(where: \.failIfUnknown) }) {
             throw OperationFailure(.protocolError, "a ban with an extension that must be understood")
         }
-        // The answer's header: the AppID filled in, the extensions left away.
+        // The answer's header has the AppID filled in and no extensions.
         var header = request.header
         header.appID = try await self.facets.authorize(appID: header.appID, version: header.version)
         header.extensions = []
@@ -78,7 +79,8 @@ public struct MessageClient: Sendable {
         }
     }
 
-    /// As ``prepare(_:channel:)``, for a message that must be a registration: another is a `protocolError`.
+    /// Reads a message that must be a registration, otherwise as ``prepare(_:channel:)``. Another message is a
+    /// `protocolError`.
     package func prepareRegistration(
         _ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()
     ) async throws -> PreparedRegistration {
@@ -88,7 +90,8 @@ public struct MessageClient: Sendable {
         return prepared
     }
 
-    /// As ``prepare(_:channel:)``, for a message that must be an authentication: another is a `protocolError`.
+    /// Reads a message that must be an authentication, otherwise as ``prepare(_:channel:)``. Another message is a
+    /// `protocolError`.
     package func prepareAuthentication(
         _ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()
     ) async throws -> PreparedAuthentication {
@@ -98,7 +101,8 @@ public struct MessageClient: Sendable {
         return prepared
     }
 
-    /// As ``prepare(_:channel:)``, for a message that must be a deregistration: another is a `protocolError`.
+    /// Reads a message that must be a deregistration, otherwise as ``prepare(_:channel:)``. Another message is a
+    /// `protocolError`.
     package func prepareDeregistration(_ message: some Collection<UInt8>) async throws -> PreparedDeregistration {
         guard case .deregistration(let prepared) = try await self.prepare(message) else {
             throw OperationFailure(.protocolError, "not a deregistration")
@@ -106,7 +110,8 @@ public struct MessageClient: Sendable {
         return prepared
     }
 
-    /// The content to show (§14): a text before a picture, and a picture only where the app shows pictures of its kind.
+    /// Returns the content to show (§14): a text before a picture, and a picture only if the app shows pictures of this
+    /// kind.
     private func rendering(of transaction: [Transaction]) throws -> Transaction? {
         guard !transaction.isEmpty else { return nil }
         let displays = self.module.configuration.pictureDisplays
@@ -119,7 +124,7 @@ public struct MessageClient: Sendable {
 }
 
 extension UAFRequest {
-    /// What the policy bans; a deregistration has none.
+    /// The criteria that the policy bans; empty for a deregistration.
     fileprivate var disallowed: [MatchCriteria] {
         switch self {
         case .registration(let request): request.policy.disallowed
@@ -129,7 +134,7 @@ extension UAFRequest {
     }
 }
 
-/// A request that can be answered: what ``MessageClient/prepare(_:channel:)`` tells programs without an app.
+/// A request that can be answered: the result of ``MessageClient/prepare(_:channel:)`` for programs without an app.
 public enum PreparedRequest: Sendable {
     case registration(PreparedRegistration)
     case authentication(PreparedAuthentication)
@@ -144,14 +149,14 @@ public struct PreparedRegistration: Sendable {
     let header: OperationHeader
     let finalChallenge: String
 
-    /// The AppID that the keys are made for.
+    /// The AppID of the new keys.
     public var appID: String { self.header.appID }
 
-    /// All ways to meet the policy with the given authenticators, the server's preference first; empty where there is
-    /// none. Within one way all authenticators are used together.
+    /// Returns all ways to meet the policy with the given authenticators, the server's preference first; empty if no
+    /// way exists. All authenticators of a way are used together.
     ///
-    /// An authenticator that holds a key which the server names takes no part (§9.2 step 2), unless that key is among
-    /// `spent`: it cannot answer any more, and the new one is to take its place.
+    /// An authenticator that holds a key named by the server takes no part (§9.2 step 2), unless the key is in `spent`:
+    /// a spent key cannot answer any more, and the new key replaces it.
     public func selections(among models: [AuthenticatorModel], passingOver spent: [KeyName] = []) async
         -> [[AuthenticatorModel]]
     {
@@ -164,10 +169,10 @@ public struct PreparedRegistration: Sendable {
         }
     }
 
-    /// Makes a key with each authenticator and the message for the server. Keys of finger or face end when others are
-    /// enrolled.
+    /// Creates a key with each authenticator, and the message for the server. Keys of finger or face end when other
+    /// fingers or faces are enrolled.
     ///
-    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
+    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key remains then.
     public func register(_ models: [AuthenticatorModel], verification: any UserInteraction) async throws
         -> PreparedAnswer
     {
@@ -175,11 +180,12 @@ public struct PreparedRegistration: Sendable {
             models, announcing: .nobody, options: BiometricOptions(), verification: verification)
     }
 
-    /// Makes a key with each authenticator and the message for the server.
+    /// Creates a key with each authenticator, and the message for the server.
     ///
-    /// The first key, one that a person answers with, tells of the `device`: ``PreparedAnswer/device`` says whether.
+    /// The first key announces the `device`, and is a key that a person unlocks. ``PreparedAnswer/device`` says if the
+    /// key announced the device.
     ///
-    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
+    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key remains then.
     package func register(
         _ models: [AuthenticatorModel], announcing device: AnnouncedDevice,
         options: BiometricOptions, verification: any UserInteraction
@@ -203,8 +209,8 @@ public struct PreparedRegistration: Sendable {
         return PreparedAnswer(message: response.serialized, keys: keys.map(\.name), device: keys.first?.device)
     }
 
-    /// One type for each authenticator: that of the criterion which it meets in the server's first way to take these
-    /// authenticators together (§9.2 step 6).
+    /// Returns the attestation type for an authenticator: the type of the criterion that the authenticator meets, in
+    /// the server's first way to use these authenticators together (§9.2 step 6).
     private func attestationType(of model: AuthenticatorModel, among models: [AuthenticatorModel]) -> AttestationType {
         let selection = PolicyMatcher(self.request.policy)
             .selections(among: models.map { PolicyCandidate(info: $0.info) })
@@ -224,24 +230,26 @@ public struct PreparedAuthentication: Sendable {
     public let request: AuthenticationRequest
     let header: OperationHeader
     let finalChallenge: String
-    /// What the person is to confirm, in the rendering that can be shown; `nil` where there is nothing.
+    /// The content for the person to confirm, in a rendering that can be shown; `nil` if the request has no
+    /// transaction.
     public let transaction: Transaction?
-    /// All keys of the AppID when the request came, also those that are not asked for.
+    /// All keys of the AppID at the arrival of the request, including keys that the request does not ask for.
     public let registered: [KeyName]
 
-    /// The AppID that the keys were made for.
+    /// The AppID of the keys.
     public var appID: String { self.header.appID }
 
-    /// Whether the server knows whom it asks: every alternative names keys.
+    /// `true` if the server knows the account that it asks: every alternative names keys.
     package var namesKeys: Bool {
         self.request.policy.accepted.allSatisfy { $0.contains { $0.keyIDs != nil } }
     }
 
-    /// All ways to meet the policy with the given keys, the server's preference first; empty where there is none.
+    /// Returns all ways to meet the policy with the given keys, the server's preference first; empty if no way exists.
     ///
-    /// A second factor alone is no way, as it says nothing about a person; nor are two keys of one authenticator, as
-    /// each criterion wants another. Later keys in the list are preferred, as they are newer. An authenticator that
-    /// holds a disallowed key takes no part with its other ones either (§2.2).
+    /// A second factor alone is not a way, because a second factor says nothing about a person. Two keys of one
+    /// authenticator are not a way either, because each criterion requires another authenticator. Later keys in the
+    /// list are preferred, because they are newer. An authenticator that holds a disallowed key does not take part with
+    /// its other keys either (§2.2).
     public func selections(among keys: [KeyName]) -> [[KeyName]] {
         let matcher = PolicyMatcher(self.request.policy)
         let known = keys.reversed().compactMap { key in AuthenticatorModel(aaid: key.aaid).map { (key, $0.info) } }
@@ -256,15 +264,16 @@ public struct PreparedAuthentication: Sendable {
             }.map { way in way.map { known[$0].0 } }
     }
 
-    /// Signs with each key and makes the message for the server. What is to be confirmed is confirmed with every key
-    /// that a person unlocks.
+    /// Signs with each key and creates the message for the server. Every key that a person unlocks confirms the
+    /// transaction.
     ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``.
     public func authenticate(_ keys: [KeyName], verification: any UserInteraction) async throws -> PreparedAnswer {
         try await self.authenticate(keys, announcing: nil, verification: verification)
     }
 
-    /// As ``authenticate(_:verification:)``; the first key tells of the `device`, as in a registration, where its keys sign.
+    /// Signs as ``authenticate(_:verification:)``. The first key announces the `device` as in a registration, if the
+    /// device's keys sign.
     package func authenticate(
         _ keys: [KeyName], announcing device: IdentityKeys?, verification: any UserInteraction
     ) async throws -> PreparedAnswer {
@@ -273,7 +282,7 @@ public struct PreparedAuthentication: Sendable {
             throw OperationFailure(.noSuitableAuthenticator, "no key that a person unlocks")
         }
         var assertions: [EncodedAssertion] = []
-        // The person answers first: where they do not, no silent key has counted.
+        // The person answers first. If the person does not answer, no silent key has counted.
         for key in keys.sorted(by: { !isSilent($0) && isSilent($1) }) {
             assertions.append(
                 try await self.client.module.authenticate(
@@ -287,12 +296,13 @@ public struct PreparedAuthentication: Sendable {
     }
 }
 
-/// A message for the server and the keys that it is about, for whoever sends it.
+/// A message for the server, with the keys of the message, for the sender.
 public struct PreparedAnswer: Sendable {
     /// The message, UTF-8.
     public let message: [UInt8]
-    /// The keys that were made or have signed.
+    /// The keys that were made or that have signed.
     public let keys: [KeyName]
-    /// The device that it tells of, where there is one: whether the server has taken its keys, the answer says.
+    /// The device that the message announces; `nil` if the message announces none. The server's answer says if the
+    /// server accepted the device's keys.
     package let device: IdentityKeys?
 }

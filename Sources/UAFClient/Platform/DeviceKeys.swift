@@ -1,69 +1,78 @@
 public import UAF
 public import _Primitives
 
-/// Keys for signatures (ECDSA on P-256 with SHA-256), and for agreements, that the device makes, keeps and uses.
+/// Keys that the device makes, stores and uses, for signatures (ECDSA on P-256 with SHA-256) and for agreements.
 ///
-/// Devices are of two kinds. Where a key lies in a file, the person is verified first, and the key is opened then. A Secure
-/// Enclave or a TPM lets nobody have the key, and verifies the person as a part of each signature.
-/// ``verifiesWhileSigning`` says which it is; what calls this looks at nothing else.
+/// Devices are of two kinds. If a key is in a file, the person is verified first, and then the key is opened. A Secure
+/// Enclave or a TPM never releases the key, and verifies the person as a part of each signature.
+/// ``verifiesWhileSigning`` distinguishes the two kinds; callers check nothing else.
 ///
 /// Duties of an implementation:
-/// - No private key leaves it: what it gives out of one is a handle, which is of no use to anybody else.
-/// - ``make(_:owner:lock:)`` returns only once the key survives a power cut, or is whole within its handle.
-/// - A key signs only for who shows its access token, and only opened by what its lock wants; nothing tells a damaged
-///   handle from another's.
-/// - Making, deleting and relocking are short, ask nobody, and may come from any thread; they may block for the disk or the
-///   chip. A signature may take as long as the person does.
+/// - No private key leaves the implementation. A handle is useless for anybody else.
+/// - ``make(_:owner:lock:)`` returns only after the key would survive a power cut, or if the handle contains the whole
+///   key.
+/// - A key signs only for a caller that shows the key's access token, and only after an unlock that fits the key's
+///   lock. Nothing distinguishes a damaged handle from the handle of another key.
+/// - Making, deleting and relocking are short, ask no person, and may come from any thread; they may block for the disk
+///   or the chip. A signature may take as long as the person needs.
 public protocol DeviceKeys: Sendable {
-    /// What protects the keys against whoever has the device, or a copy of its storage: it chooses the models' AAIDs.
+    /// The key store, which protects the keys against a holder of the device or of a copy of its storage. The key store
+    /// determines the AAIDs of the models.
     var keyStore: AuthenticatorModel.KeyStore { get }
 
-    /// Whether a signature itself has the person verified: the operating system's dialog shows while it waits, and a wrong
-    /// PIN is found out by it. Without, ``check(_:of:unlocking:)`` finds that out before, and the operating system has been
-    /// asked when a signature is wanted.
+    /// `true` if a signature itself verifies the person.
+    ///
+    /// The operating system's dialog then shows while the signature waits, and the signature finds out a wrong PIN. If
+    /// `false`, ``check(_:of:unlocking:)`` finds out a wrong PIN before, and the operating system was already asked
+    /// before the signature.
     var verifiesWhileSigning: Bool { get }
 
-    /// Makes a key. `owner` is whose it is, in the words of who uses it, for a device that keeps such a name.
+    /// Creates a key. `owner` is the user's name for the owner, for a device that stores such a name.
     ///
-    /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key is left then.
+    /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key remains then.
     func make(_ name: DeviceKeyName, owner: String, lock: KeyLock) throws -> NewDeviceKey
 
-    /// Whether a key opens, as far as that can be told without a signature: where keys verify while they sign, it does.
+    /// Checks that a key opens, as far as possible without a signature. Keys that verify while they sign always pass.
     ///
     /// Throws ``DeviceKeyError`` (`wrongSecret`, `closed`, `gone`) and ``StorageError``.
     func check(_ handle: [UInt8], of name: DeviceKeyName, unlocking: KeyUnlock) throws
 
-    /// Signs: the two numbers of the signature, 32 bytes each (UAF Registry, ALG_SIGN_SECP256R1_ECDSA_SHA256_RAW).
+    /// Signs a message. Returns the two numbers of the signature, 32 bytes each (UAF Registry,
+    /// ALG_SIGN_SECP256R1_ECDSA_SHA256_RAW).
     ///
-    /// Throws ``DeviceKeyError``, of which `unverified` where it has asked the operating system; ``SensorError``,
-    /// ``StorageError``, and `CancellationError` when the task is cancelled.
+    /// Throws ``DeviceKeyError``, with `unverified` if the key has asked the operating system. Also throws
+    /// ``SensorError``, ``StorageError``, and `CancellationError` if the task is cancelled.
     func sign(_ message: [UInt8], with handle: [UInt8], of name: DeviceKeyName, unlocking: KeyUnlock) async throws
         -> [UInt8]
 
-    /// Attests a key by signing what is said of it; as ``sign(_:with:of:unlocking:)`` otherwise. Throws ``DeviceKeyError``
-    /// `unattested` for a type that it has nothing for.
+    /// Attests a key by signing the statement about the key; otherwise as ``sign(_:with:of:unlocking:)``. Throws
+    /// ``DeviceKeyError`` `unattested` for a type that the implementation does not support.
     func attest(
         _ message: [UInt8], as type: AttestationType, with handle: [UInt8], of name: DeviceKeyName,
         unlocking: KeyUnlock
     ) async throws -> Attestation
 
-    /// Puts another secret in the place of the one that opens a key, and returns the handle from now on. The old one holds
-    /// until the new handle is kept. Throws as ``check(_:of:unlocking:)`` does.
+    /// Replaces the secret that opens a key, and returns the new handle.
+    ///
+    /// The old handle stays valid until the new handle is stored. Throws as ``check(_:of:unlocking:)``.
     func relock(_ handle: [UInt8], of name: DeviceKeyName, from old: SecretBytes, to new: SecretBytes) throws -> [UInt8]
 
-    /// Makes a key for agreements (ECDH on P-256), which nothing locks. Throws as ``make(_:owner:lock:)`` does.
+    /// Creates a key for agreements (ECDH on P-256), without a lock. Throws as ``make(_:owner:lock:)``.
     func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey
 
-    /// What a key for agreements agrees on with a point of P-256, uncompressed: the coordinate x, 32 bytes. Throws
-    /// ``DeviceKeyError``: `closed`, also for what is no such point, and `gone`; and ``StorageError``.
+    /// Returns the secret that a key agrees on with a point of P-256, uncompressed: the coordinate x, 32 bytes.
+    ///
+    /// Throws ``DeviceKeyError``: `closed`, also for bytes that are not such a point, and `gone`. Also throws
+    /// ``StorageError``.
     func agree(with point: [UInt8], by handle: [UInt8], of name: DeviceKeyName) throws -> SecretBytes
 
-    /// Deletes a key for good; nothing happens where there is none. Throws ``StorageError``.
+    /// Deletes a key permanently; does nothing if the key does not exist. Throws ``StorageError``.
     func delete(_ handle: [UInt8], of name: DeviceKeyName) throws
 }
 
 extension DeviceKeys {
-    /// By the key itself (basic surrogate, UAF Authenticator Commands 1.1): what a device without an attestation key can.
+    /// Attests with the key itself (basic surrogate, UAF Authenticator Commands 1.1), for a device without an
+    /// attestation key.
     public func attest(
         _ message: [UInt8], as type: AttestationType, with handle: [UInt8], of name: DeviceKeyName,
         unlocking: KeyUnlock
@@ -74,16 +83,16 @@ extension DeviceKeys {
     }
 }
 
-/// What names a key of the device, and who may use it.
+/// The name of a device's key, with the right to use the key.
 public struct DeviceKeyName: Hashable, Sendable {
-    /// What kind of key it is, such as the AAID of its model: the same for all of its kind.
+    /// The kind of key, such as the AAID of its model: the same for all keys of the kind.
     public let kind: String
-    /// Which one of its kind: unguessable, and never used for another key.
+    /// The identifier within the kind: unguessable, and never used for another key.
     public let id: [UInt8]
-    /// What whoever uses the key has to show (UAF's KHAccessToken): 32 bytes.
+    /// The access token that a user of the key has to show (UAF's KHAccessToken): 32 bytes.
     public let accessToken: [UInt8]
 
-    /// A name.
+    /// Creates a name.
     public init(kind: String, id: [UInt8], accessToken: [UInt8]) {
         self.kind = kind
         self.id = id
@@ -91,54 +100,59 @@ public struct DeviceKeyName: Hashable, Sendable {
     }
 }
 
-/// What a key is locked by, for its life.
+/// The lock of a key, for the key's life.
 public enum KeyLock: Sendable {
-    /// By nothing: it signs for whoever has the device.
+    /// No lock: the key signs for every holder of the device.
     case none
-    /// By a secret that a person types, after the work that makes guessing it slow.
+    /// A secret that a person types, after the work that slows down guessing.
     case secret(SecretBytes)
-    /// By what the operating system judges: its finger, face or passcode. With `endingWithEnrolment` the key ends when
-    /// another set is enrolled; with `allowingPasscode` the device's passcode may take the place of finger or face.
+    /// The operating system's verification of finger, face or passcode.
+    ///
+    /// With `endingWithEnrolment` the key ends when another set is enrolled. With `allowingPasscode` the device's
+    /// passcode may replace finger or face.
     case system(AuthenticatorModel.Factor, endingWithEnrolment: Bool, allowingPasscode: Bool)
 }
 
-/// What opens a key for one signature.
+/// The unlock of a key for one signature.
 public enum KeyUnlock: Sendable {
-    /// Nothing is needed.
+    /// No unlock.
     case none
     /// The secret that the person has typed, after the same work as for the lock.
     case secret(SecretBytes)
-    /// The operating system. Keys that verify while they sign have it ask now, in a dialog that shows this; for the others
-    /// it has said yes.
+    /// The operating system's verification.
+    ///
+    /// For keys that verify while they sign, the operating system asks now, in a dialog with this prompt. For other
+    /// keys the operating system has already agreed.
     case system(SystemPrompt)
 }
 
-/// A key that was just made.
+/// A new key.
 public struct NewDeviceKey: Sendable {
-    /// What the device finds the key by again, or the key itself under its lock. Kept with what is known of the key.
+    /// The data with which the device finds the key, or the key itself under its lock. The caller stores the handle
+    /// with the record of the key.
     public let handle: [UInt8]
     /// The public half: an uncompressed point on P-256 (SEC 1, 65 bytes).
     public let publicKey: [UInt8]
 
-    /// A key.
+    /// Creates a key from its parts.
     public init(handle: [UInt8], publicKey: [UInt8]) {
         self.handle = handle
         self.publicKey = publicKey
     }
 }
 
-/// Why a key was not made or has not signed.
+/// The reason why a key was not made or has not signed.
 public enum DeviceKeyError: Error, Hashable, Sendable {
-    /// The secret is another one.
+    /// The secret is wrong.
     case wrongSecret
-    /// It does not open: damaged, another's, or not for this access token.
+    /// The key does not open: damaged, another key's handle, or the wrong access token.
     case closed
-    /// The key is gone for good, such as with the fingers that were enrolled when it was made.
+    /// The key is gone permanently, for example with the fingers that were enrolled at its creation.
     case gone
-    /// There is no room for another key.
+    /// The device has no room for another key.
     case noRoom
-    /// It cannot attest so.
+    /// The device does not support this attestation.
     case unattested
-    /// The operating system was asked, and has not said yes: the reading is none that matches.
+    /// The operating system was asked and did not agree. The reading is never a match.
     case unverified(BiometricReading)
 }

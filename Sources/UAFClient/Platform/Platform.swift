@@ -1,24 +1,24 @@
 public import _Primitives
 
-/// What the device underneath can do: one protocol for each ability.
+/// The abilities of the device, with one protocol for each ability.
 public struct DevicePlatform: Sendable {
-    /// Where counters, attempts and what is known of keys are kept.
+    /// The storage of counters, attempts and records of keys.
     public var storage: any SecureStorage
-    /// Where the device makes and keeps its keys; `nil` where it has nothing for that: then they are in the storage.
+    /// The device's key store; `nil` if the device has none. The keys are then in the storage.
     public var keys: (any DeviceKeys)?
     /// The fingerprint sensor, or `nil` on a device without one.
     public var fingerprintSensor: (any BiometricSensor)?
-    /// What recognises faces, or `nil` on a device that does not.
+    /// The face recognition, or `nil` on a device without face recognition.
     public var faceSensor: (any BiometricSensor)?
-    /// The device's own passcode, or `nil` where the operating system judges none for apps: then nobody can tell either
-    /// whether the device has one.
+    /// The device's own passcode; `nil` if the operating system verifies no passcode for apps. In this case the app
+    /// cannot know if the device has a passcode.
     public var devicePasscode: (any DevicePasscode)?
     /// The device's clocks.
     public var clock: any DeviceClock
     /// The device's source of randomness; replaced in tests only.
     public var random: RandomSource
 
-    /// A platform of the given parts.
+    /// Creates a platform from its parts.
     public init(
         storage: any SecureStorage, keys: (any DeviceKeys)? = nil, fingerprintSensor: (any BiometricSensor)? = nil,
         faceSensor: (any BiometricSensor)? = nil, devicePasscode: (any DevicePasscode)? = nil,

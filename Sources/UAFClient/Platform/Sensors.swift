@@ -1,13 +1,13 @@
-/// The app's texts in a dialog of the operating system, which has its own for what is `nil`.
+/// The app's texts in a dialog of the operating system. The operating system uses its own text for `nil`.
 public struct SystemPrompt: Hashable, Sendable {
-    /// Why the person is asked.
+    /// The reason for the question to the person.
     public var reason: String?
-    /// The button with which the device's passcode takes the place of finger or face, where it may.
+    /// The title of the button with which the device's passcode replaces finger or face, if allowed.
     public var fallbackTitle: String?
-    /// The button that gives up.
+    /// The title of the button that cancels.
     public var cancelTitle: String?
 
-    /// The operating system's own texts, but for those that are given.
+    /// Creates texts. The operating system uses its own texts for the rest.
     public init(reason: String? = nil, fallbackTitle: String? = nil, cancelTitle: String? = nil) {
         self.reason = reason
         self.fallbackTitle = fallbackTitle
@@ -15,61 +15,69 @@ public struct SystemPrompt: Hashable, Sendable {
     }
 }
 
-/// A sensor for fingers or faces and the operating system's matcher behind it.
+/// A sensor for fingers or faces, with the operating system's matcher.
 ///
 /// The operating system counts misses and locks the sensor; this protocol only reports.
 public protocol BiometricSensor: Sendable {
-    /// An opaque name of the set of enrolled fingers or faces, which changes when one is added or removed; `nil` when
-    /// none is enrolled. It is asked for before a reading and again after a match. Throws ``SensorError``.
+    /// Returns an opaque name of the set of enrolled fingers or faces; `nil` if none is enrolled. The name changes when
+    /// a finger or face is added or removed.
+    ///
+    /// The module asks for the name before a reading and again after a match. Throws ``SensorError``.
     func enrolledSet() async throws -> [UInt8]?
 
-    /// Waits for one finger or face and says what came of it. With `allowingDevicePasscode` the operating system may
-    /// ask for its passcode in place of it, and a right one is a match. The operating system's dialog shows `prompt`.
+    /// Waits for one finger or face and returns the result.
     ///
-    /// Throws ``SensorError``, and `CancellationError` when the task is cancelled.
+    /// With `allowingDevicePasscode` the operating system may ask for its passcode instead, and a right passcode is a
+    /// match. The operating system's dialog shows `prompt`.
+    ///
+    /// Throws ``SensorError``, and `CancellationError` if the task is cancelled.
     func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading
 }
 
-/// Why a sensor, or the operating system, said nothing. Two are equal when their codes are.
+/// The reason why a sensor, or the operating system, gave no result. Two errors are equal if their kinds are equal.
 public struct SensorError: Error, Hashable, Sendable, CustomStringConvertible {
     private enum Base: String { case timedOut, disconnected }
     private let base: Base
-    /// It does not answer. It is asked again, three times in all.
+    /// The sensor does not answer. The module asks again, three times in all.
     public static let timedOut = Self(base: .timedOut)
-    /// It is not there any more, for instance pulled out. Another authenticator may be asked instead.
+    /// The sensor is disconnected, for instance pulled out. The module may ask another authenticator instead.
     public static let disconnected = Self(base: .disconnected)
     public var description: String { self.base.rawValue }
 }
 
-/// What came of one finger or face.
+/// The result of one finger or face.
 public enum BiometricReading: Hashable, Sendable {
-    /// An enrolled one.
+    /// The finger or face is enrolled.
     case match
-    /// Not an enrolled one, or unreadable; `hint` is the sensor's advice in plain words.
+    /// The finger or face is not enrolled, or unreadable; `hint` is the sensor's advice in plain words.
     case noMatch(hint: String)
     /// The person gave up in a dialog of the operating system.
     case cancelled
-    /// Too many misses: the person unlocks the sensor with the device's own passcode.
+    /// Too many misses: the person has to unlock the sensor with the device's own passcode.
     case lockedOut
 }
 
-/// The passcode of the device. The operating system asks for it, judges it and counts wrong ones; no app sees it.
+/// The passcode of the device.
+///
+/// The operating system asks for the passcode, judges it and counts wrong attempts. No app sees the passcode.
 public protocol DevicePasscode: Sendable {
-    /// An opaque name of the time since a passcode is set: it stays when the passcode is changed to another, and is a
-    /// new one when the passcode was removed in between; `nil` when none is set. Throws ``SensorError``.
+    /// Returns an opaque name of the time since a passcode was set; `nil` if none is set.
+    ///
+    /// The name stays when the passcode is changed, and is new if the passcode was removed in between. Throws
+    /// ``SensorError``.
     func enrolment() async throws -> [UInt8]?
 
-    /// Has the operating system ask, as often as it likes, in a dialog that shows `prompt`. Throws ``SensorError``, and
-    /// `CancellationError` when the task is cancelled.
+    /// Makes the operating system ask the person, as often as it likes, in a dialog with `prompt`. Throws
+    /// ``SensorError``, and `CancellationError` if the task is cancelled.
     func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading
 }
 
-/// What the operating system says of the device's passcode.
+/// The operating system's result for the device's passcode.
 public enum DevicePasscodeReading: Hashable, Sendable {
-    /// The person knows it.
+    /// The person knows the passcode.
     case match
     /// The person gave up.
     case cancelled
-    /// Too many wrong ones.
+    /// The person typed too many wrong passcodes.
     case lockedOut
 }

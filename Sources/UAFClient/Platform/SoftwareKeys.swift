@@ -8,10 +8,13 @@ import _Primitives
     import Foundation
 #endif
 
-/// Keys without a chip: each is in its handle, wrapped under a secret of this installation, and for a PIN or a password
-/// under that too (UAF Authenticator Commands 1.1 §5.1, `Wrap.sym`). The person is verified before one is opened.
+/// Keys without a chip.
+///
+/// Each key is in its handle, wrapped under a secret of this installation. A key of a PIN or a password is wrapped
+/// under the typed secret too (UAF Authenticator Commands 1.1 §5.1, `Wrap.sym`). The person is verified before a key is
+/// opened.
 struct SoftwareKeys: DeviceKeys {
-    /// Of this installation.
+    /// The wrapping secret of this installation.
     let wrapSecret: SecretBytes
     let random: RandomSource
 
@@ -42,7 +45,7 @@ struct SoftwareKeys: DeviceKeys {
         try self.open(handle, name, .secret(old)).wrapped(under: self.wrapKey(new, name), name, self.random)
     }
 
-    /// A scalar of P-256 as any other; by its name it is never asked to sign.
+    /// The key is a scalar of P-256 like any other. Its name prevents that the key is ever asked to sign.
     func makeAgreementKey(_ name: DeviceKeyName) throws -> NewDeviceKey {
         try self.make(name, owner: "", lock: .none)
     }
@@ -56,7 +59,7 @@ struct SoftwareKeys: DeviceKeys {
         return SecretBytes(secret.withUnsafeBytes { Array($0) })
     }
 
-    /// The key was in its handle.
+    /// The key was in its handle, so nothing remains to delete.
     func delete(_ handle: [UInt8], of name: DeviceKeyName) {}
 
     private func open(_ handle: [UInt8], _ name: DeviceKeyName, _ unlocking: KeyUnlock) throws -> RawKeyHandle {
@@ -68,7 +71,8 @@ struct SoftwareKeys: DeviceKeys {
         return raw
     }
 
-    /// The wrapping key: of the installation's secret alone, or of that and a typed one, so that neither is enough.
+    /// Returns the wrapping key: from the installation's secret alone, or from this secret and a typed secret, so
+    /// neither secret is enough.
     private func wrapKey(_ typed: SecretBytes?, _ name: DeviceKeyName) -> SymmetricKey {
         let info = typed == nil ? "countersign key handle/1" : "countersign key handle under a typed secret/1"
         let secrets = SecretBytes(
@@ -105,7 +109,7 @@ private struct RawKeyHandle {
         }
     }
 
-    /// `nil` for every reason alike: another key, another name, damage.
+    /// Opens a handle; `nil` for every reason alike: another key, another name, damage.
     init?(wrapped: [UInt8], under key: SymmetricKey, _ name: DeviceKeyName) {
         guard let box = try? AES.GCM.SealedBox(combined: wrapped),
             let data = try? AES.GCM.open(box, using: key, authenticating: name.binding)

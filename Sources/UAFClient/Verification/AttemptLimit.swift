@@ -1,34 +1,39 @@
 import _Primitives
 
-/// Whether a PIN or a password can be tried now, as the app shows it. Tries of a password are counted apart from a PIN's.
+/// The state of a PIN or a password, as the app shows it. Attempts at a password are counted separately from attempts
+/// at a PIN.
 public enum AuthenticatorProtectionStatus: Hashable, Sendable {
-    /// No wrong one since the last right one.
+    /// No wrong attempt since the last right attempt.
     case unlocked
-    /// The last one was wrong. `coolDownTimeInSeconds` is the rest of the waiting time, rounded up; until it is over
-    /// nothing is checked or counted.
+    /// The last attempt was wrong.
+    ///
+    /// `coolDownTimeInSeconds` is the remaining waiting time, rounded up. Nothing is checked or counted before its end.
     case lastAttemptFailed(remainingTries: Int, coolDownTimeInSeconds: Int)
-    /// Too many wrong ones: nothing is checked any more. A registration for the same account replaces the locked key. Nothing is
-    /// deleted before: what the device keeps of the account proves that it is the same device.
+    /// Too many wrong attempts: nothing is checked any more.
+    ///
+    /// A registration for the same account replaces the locked key. Nothing is deleted before, because the device's
+    /// data for the account prove that the device is the same.
     case lockedOut
 }
 
-/// How many PINs or passwords may be tried and how long to wait in between (operations parity 50 to 54).
+/// The number of attempts at a PIN or password, and the waiting times between attempts (operations parity 50 to 54).
 package struct AttemptLimit: Hashable, Sendable {
-    /// The waiting time after the first, second, … wrong try. One more wrong try locks: see
+    /// The waiting time after the first, second, … wrong attempt. One more wrong attempt locks: see
     /// ``AuthenticatorProtectionStatus/lockedOut``.
     package var coolDowns: [Duration]
 
-    /// Five tries; after the third wrong one 60 seconds, after the fourth 180.
+    /// Creates a limit, by default of five attempts with a wait of 60 seconds after the third wrong attempt and 180
+    /// seconds after the fourth.
     package init(coolDowns: [Duration] = [.zero, .zero, .seconds(60), .seconds(180)]) { self.coolDowns = coolDowns }
 
-    /// How many tries there are.
+    /// The number of attempts.
     package var tries: Int { self.coolDowns.count + 1 }
 }
 
-/// The wrong tries of one key, on disk before each check.
+/// The wrong attempts at one key, on disk before each check.
 ///
-/// A cool-down runs on the clock that nobody can set, within one start of the device. Where that clock cannot tell (the
-/// device was started again, or a clock went backwards) the whole cool-down begins again.
+/// A cool-down runs on the clock that no person can set, within one start of the device. If this clock cannot tell,
+/// because the device was started again or a clock went backwards, the whole cool-down begins again.
 struct AttemptLedger {
     private static let maximumFailures: Int64 = 1000
 
@@ -49,7 +54,8 @@ struct AttemptLedger {
     /// Forgets a key's ledger, with the key.
     func remove(_ name: String) throws { try self.storage.remove(Self.name(name)) }
 
-    /// Where the key stands. Where the waiting time has to begin again, that is on disk before the answer.
+    /// Returns the state of the key. If the waiting time has to begin again, the new beginning is on disk before the
+    /// answer.
     func status(_ name: String) throws -> AuthenticatorProtectionStatus {
         guard var entry = try self.read(name) else { return .lockedOut }
         guard entry.failures > 0 else { return .unlocked }
@@ -59,7 +65,7 @@ struct AttemptLedger {
         if coolDown > 0 {
             let now = self.entry(failures: entry.failures)
             if now.boot != entry.boot || now.uptime < entry.uptime || now.wall < entry.wall {
-                // A cool-down that was over is over; only one that may still run begins again.
+                // A finished cool-down stays finished. Only a cool-down that may still run begins again.
                 if !self.isOver(entry) {
                     try self.write(now, name)
                     entry = now
@@ -74,22 +80,23 @@ struct AttemptLedger {
             remainingTries: self.limit.tries - entry.failures, coolDownTimeInSeconds: Int((rest + 999) / 1000))
     }
 
-    /// Takes one try, durably: when this returns, the try is spent whether or not anything is ever checked. Returns how
-    /// many are spent with it.
+    /// Takes one attempt, durably: when the function returns, the attempt is spent even if nothing is ever checked.
+    /// Returns the number of spent attempts, this attempt included.
     func reserve(_ name: String) throws -> Int {
         guard let entry = try self.read(name) else { throw StorageError(.corrupt, "attempts are missing") }
         try self.write(self.entry(failures: entry.failures + 1), name)
         return entry.failures + 1
     }
 
-    /// After a right one, with which so many were spent: these are there again. Those that were taken while it was judged
-    /// stay spent.
+    /// Gives attempts back after a right attempt with `spent` spent attempts. Attempts taken while the right attempt
+    /// was judged stay spent.
     func reset(_ name: String, spent: Int) throws {
         let failures = try self.read(name)?.failures ?? spent
         try self.write(self.entry(failures: max(0, failures - spent)), name)
     }
 
-    /// An entry whose waiting time was seen to be over keeps no moment, so that a later restart does not begin it again.
+    /// Returns an entry for a finished waiting time. The entry has no moment, so a later restart does not begin the
+    /// waiting time again.
     private func over(_ entry: Entry) -> Entry {
         Entry(failures: entry.failures, wall: entry.wall, uptime: -1, boot: "")
     }
@@ -109,7 +116,7 @@ struct AttemptLedger {
         try self.storage.write(JSON.object(object).serialized, to: Self.name(name))
     }
 
-    /// `nil` where there is no entry, or none that can be believed: both count as locked.
+    /// Returns the entry; `nil` if the entry is missing or not credible. In both cases the key counts as locked.
     private func read(_ name: String) throws -> Entry? {
         guard let bytes = try self.storage.read(Self.name(name)) else { return nil }
         guard case .object(let object)? = try? JSON(parsing: bytes),

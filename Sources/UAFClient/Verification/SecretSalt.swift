@@ -7,7 +7,7 @@ import _Primitives
     import Foundation
 #endif
 
-/// How much work one try of a PIN or a password costs (RFC 7914, scrypt).
+/// The cost of one attempt at a PIN or a password (RFC 7914, scrypt).
 public struct PinHardening: Hashable, Sendable {
     /// The cost `N`, a power of two.
     public var rounds: Int
@@ -16,7 +16,7 @@ public struct PinHardening: Hashable, Sendable {
     /// The parallelism `p`.
     public var parallelism: Int
 
-    /// By default 32 MiB of memory and about 60 ms for each try.
+    /// Creates a cost, by default of 32 MiB of memory and about 60 ms for each attempt.
     public init(rounds: Int = 32_768, blockSize: Int = 8, parallelism: Int = 1) {
         self.rounds = rounds
         self.blockSize = blockSize
@@ -25,15 +25,15 @@ public struct PinHardening: Hashable, Sendable {
 }
 
 extension PinHardening {
-    /// Whether scrypt takes the numbers, within memory and time that a phone has.
+    /// `true` if scrypt accepts the numbers, within the memory and time of a phone.
     public var isSupported: Bool {
         (2...1 << 20).contains(self.rounds) && self.rounds & (self.rounds - 1) == 0
             && (1...32).contains(self.blockSize) && (1...16).contains(self.parallelism)
     }
 }
 
-/// What is stored beside a key that a PIN or a password protects: enough to derive the wrapping key again, and nothing
-/// that tells the secret without the store's own.
+/// The data stored beside a key that a PIN or a password protects. The data suffice to derive the wrapping key again,
+/// and do not reveal the secret without the store's own secret.
 struct SecretSalt: Hashable {
     var salt: [UInt8]
     var hardening: PinHardening
@@ -65,7 +65,7 @@ struct SecretSalt: Hashable {
 }
 
 extension SecretSalt {
-    /// What a typed secret becomes before a key sees it: its slow hash.
+    /// Returns the slow hash of a typed secret, which a key gets in place of the secret.
     func stretched(_ typed: SecretBytes) throws -> SecretBytes {
         let hashed = try typed.withBytes { bytes in
             try KDF.Scrypt.deriveKey(

@@ -2,24 +2,24 @@ public import JOSE
 public import UAF
 public import _Primitives
 
-/// `POST /identity/in-app`: an app asks to be signed in itself. The answer is a ``SessionOffer``.
+/// `POST /identity/in-app`: an app asks for its own sign-in. The answer is a ``SessionOffer``.
 public struct InAppRequest: IdentityMessage {
     /// The version of the protocol that the phone speaks.
     public var version: Int
     /// The service, by its `client_id`.
     public var clientID: String
-    /// One of the service's, to the letter (RFC 6749, section 3.1.2).
+    /// One of the service's redirect addresses, to the letter (RFC 6749, section 3.1.2).
     public var redirectURI: String
-    /// What is asked for; contains `openid`.
+    /// The requested scope; contains `openid`.
     public var scope: String
-    /// What comes back with the code.
+    /// The value that comes back with the authorization code.
     public var state: String?
-    /// What comes back in the ID token.
+    /// The value that comes back in the ID token.
     public var nonce: String?
-    /// RFC 7636, by `S256`.
+    /// The PKCE code challenge, by `S256` (RFC 7636).
     public var codeChallenge: String
 
-    /// Describes a request.
+    /// Creates a request.
     public init(
         version: Int = ManagerKeySet.version, clientID: String, redirectURI: String, scope: String, state: String?,
         nonce: String?, codeChallenge: String
@@ -57,22 +57,21 @@ public struct InAppRequest: IdentityMessage {
     }
 }
 
-/// `POST /identity/api-access`: an app wants something done with its own account or activation. The answer is a
-/// ``SessionOffer``.
+/// `POST /identity/api-access`: an app asks to change its own account or activation. The answer is a ``SessionOffer``.
 public struct AccessRequest: IdentityMessage {
     /// The version of the protocol that the phone speaks.
     public var version: Int
-    /// What is to be done: none of the two sign-ins.
+    /// The purpose of the change: any purpose but the two sign-ins.
     public var purpose: SessionDocument.Purpose
-    /// To merge: ``ProvenActivation/token`` of the invitation's activation.
+    /// For a merge: ``ProvenActivation/token`` of the invitation's activation.
     public var token: SecretBytes?
-    /// To merge: the invitation's activation, ``ProvenActivation/activation``.
+    /// For a merge: the invitation's activation, ``ProvenActivation/activation``.
     public var invitation: String?
-    /// To add a factor in the place of one that signs on this device no more: its key, as ``ActivationRecord/biometricKey``
-    /// names it. The document then says that it is replaced.
+    /// For a new factor that replaces a factor on this device: the key of the old factor, as in
+    /// ``ActivationRecord/biometricKey``. The document then names the replacement.
     public var replaces: KeyID?
 
-    /// Describes a request.
+    /// Creates a request.
     public init(
         version: Int = ManagerKeySet.version, purpose: SessionDocument.Purpose, token: SecretBytes? = nil,
         invitation: String? = nil, replaces: KeyID? = nil
@@ -112,12 +111,12 @@ public struct AccessRequest: IdentityMessage {
     }
 }
 
-/// `POST /identity/api-access/{session}/complete`: what was granted is done, once.
+/// `POST /identity/api-access/{session}/complete`: an app uses its grant, once.
 public struct CompleteRequest: IdentityMessage {
     /// ``Completion``, sealed for ``SealedMessage/Place/completion(session:)``.
     public var completion: SealedMessage
 
-    /// Uses a grant.
+    /// Creates a request that uses a grant.
     public init(completion: SealedMessage) { self.completion = completion }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -128,36 +127,38 @@ public struct CompleteRequest: IdentityMessage {
     public var json: JSONObject { ["completion": .object(self.completion.json)] }
 }
 
-/// What uses a grant, by what it was given for.
+/// The content of a request that uses a grant, for each purpose of the grant.
 public enum Completion: IdentityMessage {
-    /// A factor more, by a UAF registration response with one assertion over ``SessionDocument/challenge``; or one in the
-    /// place of another, whose key is named as it was in ``AccessRequest/replaces``.
+    /// A further factor: a UAF registration response with one assertion over ``SessionDocument/challenge``. A factor
+    /// that replaces another names the other factor's key, as in ``AccessRequest/replaces``.
     case addFactor(response: String, replaces: KeyID? = nil)
-    /// Another PIN, by a UAF registration response with one assertion of it over ``SessionDocument/challenge``.
+    /// A new PIN: a UAF registration response with the PIN's assertion over ``SessionDocument/challenge``.
     case changePin(version: UInt32, response: String)
     /// An activation for another device.
     case newActivation(NewActivation)
-    /// The end of the account.
+    /// The deletion of the account.
     case delete
 
-    /// The activation that another device is to be given. The phone makes its secret and the key of its PIN, so that the
-    /// server knows neither.
+    /// The activation for another device. The phone makes the secret and the key of the PIN, so the server knows
+    /// neither.
     public struct NewActivation: IdentityMessage {
         /// ``ProcessCode/digest(ofClaim:)`` of the secret.
         public var claimDigest: [UInt8]
         /// The public key of the activation's PIN, whose device secret is the code's, version 0 (P-256).
         public var pinKey: JWK
-        /// How the PIN became the key.
+        /// The parameters with which the PIN became the key.
         public var pin: PinParameters
-        /// What the key is bound to as the activation (``PinScheme/Context``): the server makes the activation by this name.
+        /// The name of the activation that the key is bound to (``PinScheme/Context``). The server makes the activation
+        /// with this name.
         public var activation: String
-        /// What the other device is to be called.
+        /// The name for the other device.
         public var name: String?
-        /// Whether the server sends the code to the person's address, too: then without the secret's half it would be of
-        /// no use, so the phone gives the secret away for this letter.
+        /// The secret of the code, for the server's letter to the person's address; `nil` if the server sends no
+        /// letter. The code in the letter would be useless without the secret, so the phone gives the secret to the
+        /// server for this letter.
         public var secretForMail: SecretBytes?
 
-        /// Describes an activation.
+        /// Creates an activation.
         public init(
             claimDigest: [UInt8], pinKey: JWK, pin: PinParameters, activation: String, name: String?,
             secretForMail: SecretBytes?
@@ -243,14 +244,15 @@ public enum Completion: IdentityMessage {
     }
 }
 
-/// The answer to a ``CompleteRequest``: what there is now.
+/// The answer to a ``CompleteRequest``: the state after the change.
 public struct CompleteResponse: IdentityMessage, Hashable {
-    /// The activation as it is now; `nil` where it was deleted with its account.
+    /// The activation after the change; `nil` if the activation was deleted with its account.
     public var activation: ActivationRecord?
-    /// For another device: what the server signed of its code (``ProcessCode/signed(kind:server:id:claimDigest:expiresAt:by:)``).
+    /// For another device: the part of the code that the server signed
+    /// (``ProcessCode/signed(kind:server:id:claimDigest:expiresAt:by:)``).
     public var code: String?
 
-    /// Describes what there is.
+    /// Creates an answer.
     public init(activation: ActivationRecord?, code: String? = nil) {
         self.activation = activation
         self.code = code

@@ -2,16 +2,16 @@ public import JOSE
 public import UAF
 public import _Primitives
 
-/// `POST /identity/activations/{id}/open`: a phone has read an activation's code.
+/// `POST /identity/activations/{id}/open`: a phone opens an activation after reading the activation's code.
 public struct OpenRequest: IdentityMessage {
     /// The version of the protocol that the phone speaks.
     public var version: Int
-    /// What the code's secret gives.
+    /// The claim from the code's secret.
     public var claim: SecretBytes
-    /// As in ``StartRequest``.
+    /// The device's report about itself, as in ``StartRequest``.
     public var security: SecurityReport?
 
-    /// Opens an activation.
+    /// Creates a request that opens an activation.
     public init(version: Int = ManagerKeySet.version, claim: SecretBytes, security: SecurityReport?) {
         self.version = version
         self.claim = claim
@@ -30,12 +30,13 @@ public struct OpenRequest: IdentityMessage {
 
 /// The answer to an ``OpenRequest``.
 public struct OpenResponse: IdentityMessage, Hashable {
-    /// What a proof of the activation's PIN is made over, once: the next answer has another one.
+    /// The challenge for one proof of the activation's PIN. The next answer has another challenge.
     public var challenge: String
-    /// How the activation's PIN becomes a key. The device secret is the code's secret, and the version 0.
+    /// The parameters with which the activation's PIN becomes a key. The device secret is the code's secret, and the
+    /// version is 0.
     public var pin: PinParameters
 
-    /// Describes an activation.
+    /// Creates an answer.
     public init(challenge: String, pin: PinParameters) {
         self.challenge = challenge
         self.pin = pin
@@ -52,18 +53,20 @@ public struct OpenResponse: IdentityMessage, Hashable {
     public var json: JSONObject { ["challenge": .string(self.challenge), "pin": .object(self.pin.json)] }
 }
 
-/// `POST /identity/activations/{id}/prove`: somebody typed the activation's PIN.
+/// `POST /identity/activations/{id}/prove`: a phone proves the activation's PIN, which a person typed.
 public struct ProveRequest: IdentityMessage {
-    /// What the code's secret gives.
+    /// The claim from the code's secret.
     public var claim: SecretBytes
-    /// The thumbprint (RFC 7638) of the key that the device signs for itself with: the new one of the device that will
-    /// enrol, or that of the activation which will take the account into its own. Nobody else can use what the proof earns
-    /// (decision 79).
+    /// The thumbprint (RFC 7638) of the key that the device signs with. Only this device can use the token that the
+    /// proof earns (decision 79).
+    ///
+    /// The key is the new key of the device that will enrol, or the key of the activation that will take the account
+    /// into its own account.
     public var device: String
     /// ``Proof``, sealed for ``SealedMessage/Place/activationProof(activation:challenge:)``.
     public var proof: SealedMessage
 
-    /// Proves a PIN.
+    /// Creates a request that proves a PIN.
     public init(claim: SecretBytes, device: String, proof: SealedMessage) {
         self.claim = claim
         self.device = device
@@ -88,13 +91,13 @@ public struct ProveRequest: IdentityMessage {
         ]
     }
 
-    /// What is sealed.
+    /// The sealed content of the request.
     public struct Proof: IdentityMessage {
         /// ECDSA with SHA-256 and the key of the activation's PIN over
         /// ``signedBytes(activation:challenge:device:)``: r ‖ s.
         public var signature: [UInt8]
 
-        /// A proof.
+        /// Creates a proof.
         public init(signature: [UInt8]) { self.signature = signature }
 
         public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -105,7 +108,8 @@ public struct ProveRequest: IdentityMessage {
 
         public var json: JSONObject { ["signature": .bytes(self.signature)] }
 
-        /// What is signed. The device is ``ProveRequest/device``: whoever changes it on its way has no proof.
+        /// Returns the bytes that the proof signs. `device` is ``ProveRequest/device``; a change of the device on the
+        /// way makes the proof invalid.
         public static func signedBytes(activation: String, challenge: String, device: String) -> [UInt8] {
             Array(["countersign activation proof/2", activation, challenge, device].joined(separator: "\0").utf8)
         }
@@ -116,7 +120,7 @@ public struct ProveRequest: IdentityMessage {
 public enum ProveResponse: IdentityMessage {
     /// The PIN was right.
     case proven(ProvenActivation)
-    /// It was not; another try after the rest, with another challenge.
+    /// The PIN was wrong. Another attempt is possible after the lockout, with another challenge.
     case lockout(LockoutNotice, challenge: String)
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -143,15 +147,16 @@ public enum ProveResponse: IdentityMessage {
     }
 }
 
-/// An activation whose PIN was proven.
+/// The data of an activation whose PIN was proven.
 public struct ProvenActivation: IdentityMessage {
-    /// Opens the enrolment or the merge, until ``until``, to the device that the proof has named (``ProveRequest/device``).
+    /// The token that opens the enrolment or the merge until ``until``, for the device in the proof
+    /// (``ProveRequest/device``).
     public var token: SecretBytes
-    /// Until when the token is good.
+    /// The end of the token's validity.
     public var until: Timestamp
-    /// The activation that is made: the server's name for this app from then on.
+    /// The new activation: the server's name for this app from now on.
     public var activation: String
-    /// The account, by a name that only this server and its phones use.
+    /// The account, by a name for this server and its phones only.
     public var account: String
     /// The challenge of the UAF registration of the new factors.
     public var challenge: String
@@ -159,14 +164,14 @@ public struct ProvenActivation: IdentityMessage {
     public var appID: String
     /// The name of the account in the UAF registration.
     public var username: String
-    /// Whether an app that is personalised at this server already can take the activation's account into its own, in the
-    /// place of an enrolment.
+    /// `true` if an app that is already personalised at this server can take the activation's account into its own
+    /// account instead of enrolling.
     public var mayMerge: Bool
-    /// By which key of the PIN service the new activation's PIN is evaluated: then it is of `pin/2`
-    /// (``PinQuestion``). `nil` where there is no such service, and the PIN is of `pin/1`.
+    /// The public key with which the PIN service evaluates the new activation's PIN; `nil` if no PIN service exists.
+    /// With a key the PIN uses `pin/2` (``PinQuestion``), without a key `pin/1`.
     public var pinServiceKey: [UInt8]?
 
-    /// Describes an activation.
+    /// Creates the data of an activation.
     public init(
         token: SecretBytes, until: Timestamp, activation: String, account: String, challenge: String, appID: String,
         username: String, mayMerge: Bool, pinServiceKey: [UInt8]? = nil
@@ -214,7 +219,7 @@ public struct EnrollRequest: IdentityMessage {
     /// ``Enrolment``, sealed for ``SealedMessage/Place/enrolment(activation:token:)``, the token in base64url.
     public var enrolment: SealedMessage
 
-    /// Enrols.
+    /// Creates a request that enrols.
     public init(enrolment: SealedMessage) { self.enrolment = enrolment }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -224,23 +229,24 @@ public struct EnrollRequest: IdentityMessage {
 
     public var json: JSONObject { ["enrolment": .object(self.enrolment.json)] }
 
-    /// What is sealed. The device's signing key proves itself by the ``DeviceProof`` of the request, whose `kid` is the
-    /// new activation.
+    /// The sealed content of the request. The device's signing key proves itself by the ``DeviceProof`` of the request,
+    /// with the new activation as `kid`.
     public struct Enrolment: IdentityMessage {
         /// ``ProvenActivation/token``.
         public var token: SecretBytes
-        /// What the person calls the device.
+        /// The person's name for the device.
         public var name: String
-        /// The key by which the device signs for itself (P-256).
+        /// The device's own signing key (P-256).
         public var signingKey: JWK
-        /// The key that the device opens messages with (P-256).
+        /// The key with which the device opens messages (P-256).
         public var encryptionKey: JWK
         /// The `uafProtocolMessage`: a registration response with one assertion of each factor.
         public var response: String
-        /// How the PIN became the key in there. The server sees no difference, and has the phone's word for it.
+        /// The scheme that made the PIN's key in the response. The server cannot see a difference, and relies on the
+        /// phone's statement.
         public var pinScheme: PinScheme
 
-        /// Puts keys together.
+        /// Creates the content.
         public init(
             token: SecretBytes, name: String, signingKey: JWK, encryptionKey: JWK, response: String,
             pinScheme: PinScheme = .pin1
@@ -283,22 +289,22 @@ public struct EnrollRequest: IdentityMessage {
     }
 }
 
-/// What a server gives for an enrolment, and of an activation whenever it is asked (`GET /identity/activation`).
+/// An activation in the server's answers: after an enrolment, and for every `GET /identity/activation`.
 public struct ActivationRecord: IdentityMessage, Hashable {
-    /// The activation.
+    /// The identifier of the activation.
     public var activation: String
-    /// What the person calls it.
+    /// The person's name for the activation.
     public var name: String
-    /// Its factors, by types.
+    /// The activation's factors, by type.
     public var factors: [String]
-    /// The key of its finger or face; `nil` where it has none, and from a server that does not say.
+    /// The key of the activation's finger or face; `nil` if the activation has none, or if the server does not say.
     public var biometricKey: KeyID?
-    /// Which PIN is in force.
+    /// The number of the PIN that is in force.
     public var pinVersion: UInt32?
-    /// When it was made.
+    /// The moment of creation.
     public var createdAt: Timestamp
 
-    /// Describes an activation.
+    /// Creates a record.
     public init(
         activation: String, name: String, factors: [String], biometricKey: KeyID?, pinVersion: UInt32?,
         createdAt: Timestamp
@@ -335,7 +341,7 @@ public struct ActivationRecord: IdentityMessage, Hashable {
 }
 
 extension PinParameters {
-    /// Reads the parameters that stand in a message.
+    /// Reads the parameters from a message.
     init(message object: JSONObject) throws(IdentityMessageError) {
         do throws(PinSchemeError) { try self.init(json: object) } catch {
             throw IdentityMessageError(error.code == .unsupported ? .unsupported : .malformed, "pin")

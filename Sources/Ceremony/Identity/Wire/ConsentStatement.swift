@@ -1,26 +1,26 @@
 public import JOSE
 public import _Primitives
 
-/// What a server that manages identities says of an agreement: which document was agreed to, when, and with which factors.
-/// A JWT of the type `identity-consent+jwt`, signed with ES256 by one of the server's keys
+/// A statement of an identity server about an agreement: the document, the moment, and the factors. The statement is a
+/// JWT of the type `identity-consent+jwt`, signed with ES256 by one of the server's keys
 /// (``ManagerKeySet/signingKeys``).
 ///
-/// It stands in the place of a PIN's signature, which the server has judged and never keeps.
+/// The statement replaces the signature of a PIN, because the server judges this signature and never stores it.
 public struct ConsentStatement: Hashable, Sendable {
     /// The session.
     public var session: String
-    /// Whose agreement it is, by the server's name for the account.
+    /// The account that agreed, by the server's name for the account.
     public var account: String
-    /// SHA-256 of the document, byte by byte as it was shown and signed (``SessionDocument/bytes``).
+    /// SHA-256 of the document, byte by byte as shown and signed (``SessionDocument/bytes``).
     public var documentHash: [UInt8]
-    /// Every factor that was judged and was right, by its type's name.
+    /// Every factor that was judged right, by the name of its type.
     public var factors: [String]
-    /// When they were accepted.
+    /// The moment at which the server accepted the factors.
     public var agreedAt: Timestamp
 
     private static let type = "identity-consent+jwt"
 
-    /// A statement of these parts.
+    /// Creates a statement.
     public init(session: String, account: String, documentHash: [UInt8], factors: [String], agreedAt: Timestamp) {
         self.session = session
         self.account = account
@@ -29,9 +29,9 @@ public struct ConsentStatement: Hashable, Sendable {
         self.agreedAt = agreedAt
     }
 
-    /// Signs it.
+    /// Signs the statement.
     ///
-    /// - Throws: `JOSEError` where the key cannot sign.
+    /// - Throws: `JOSEError` if the key cannot sign.
     public func signed(server: String, at now: Timestamp, by key: SigningKey) throws(JOSEError) -> String {
         let payload: JSONObject = [
             "iss": .string(server), "iat": .integer(now.seconds), "session": .string(self.session),
@@ -41,9 +41,10 @@ public struct ConsentStatement: Hashable, Sendable {
         return try JWS.sign(JSON.object(payload).serialized, type: Self.type, with: key)
     }
 
-    /// Reads a statement of a server.
+    /// Reads and verifies a statement of a server.
     ///
-    /// Throws ``IdentityMessageError``: `malformed`, `wrongSignature`, `wrongReceiver` for one of another server.
+    /// Throws ``IdentityMessageError``: `malformed`, `wrongSignature`, `wrongReceiver` for a statement of another
+    /// server.
     public init(verifying compact: String, server: String, keys: JWKSet) throws(IdentityMessageError) {
         let payload = try ManagerResponse.payload(of: compact, type: Self.type, keys: keys)
         let (issuer, statement) = try IdentityMessageError.reading { () throws(JSONError) in

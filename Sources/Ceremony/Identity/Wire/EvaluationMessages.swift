@@ -1,20 +1,24 @@
 public import JOSE
 public import _Primitives
 
-/// `POST /identity/sessions/{id}/pin-evaluation` and `POST /identity/activations/{id}/pin-evaluation`: a phone asks what the
-/// PIN service makes of a PIN (``PinQuestion``).
+/// `POST /identity/sessions/{id}/pin-evaluation` and `POST /identity/activations/{id}/pin-evaluation`: a phone asks the
+/// PIN service to evaluate a PIN (``PinQuestion``).
 public struct EvaluationRequest: IdentityMessage {
-    /// What an activation that is not this phone's yet is known by. A session's phone is known by its proof; this one's
-    /// proves the key that is in here, and its `kid` is the new activation.
+    /// The proof of access to an activation that has no phone yet.
+    ///
+    /// In a session, the device proof identifies the phone. At an activation, the device proof belongs to the key in
+    /// this value, and its `kid` is the new activation.
     public struct Opening: Sendable {
-        /// What the code's secret gives.
+        /// The claim from the code's secret.
         public var claim: SecretBytes
-        /// What the proof of the code's PIN has earned (``ProvenActivation/token``): whoever has only seen the code has none.
+        /// The token from the proof of the code's PIN (``ProvenActivation/token``). A person who has only seen the code
+        /// has no token.
         public var token: SecretBytes
-        /// The key that the proof has named (``ProveRequest/device``), P-256: the token is worth nothing without it.
+        /// The key whose thumbprint the proof named (``ProveRequest/device``), P-256. The token is worthless without
+        /// this key.
         public var signingKey: JWK
 
-        /// Names all.
+        /// Creates the proof of access.
         public init(claim: SecretBytes, token: SecretBytes, signingKey: JWK) {
             self.claim = claim
             self.token = token
@@ -24,13 +28,13 @@ public struct EvaluationRequest: IdentityMessage {
 
     /// ``PinQuestion/blinded``.
     public var blinded: [UInt8]
-    /// At an activation.
+    /// The proof of access to an activation; `nil` in a session.
     public var opening: Opening?
-    /// What the device says about itself; `nil` where the app looks at nothing. It is judged before anything is counted: a
-    /// question costs an attempt.
+    /// The device's report about itself; `nil` if the app checks nothing. The server judges the report before it counts
+    /// anything, because a question costs an attempt.
     public var security: SecurityReport?
 
-    /// Asks.
+    /// Creates a request.
     public init(blinded: [UInt8], opening: Opening? = nil, security: SecurityReport?) {
         self.blinded = blinded
         self.opening = opening
@@ -75,7 +79,7 @@ extension EvaluationRequest.Opening {
 }
 
 extension JWK {
-    /// Reads a key of a device, which is on P-256. Throws ``IdentityMessageError`` `malformed` for any other.
+    /// Reads a device's key, which is on P-256. Throws ``IdentityMessageError`` `malformed` for any other key.
     init(ofDevice json: JSONObject, named name: String) throws(IdentityMessageError) {
         do throws(JOSEError) { self = try JWK(publicJSON: json) } catch {
             throw IdentityMessageError(.malformed, name)
@@ -86,10 +90,10 @@ extension JWK {
 
 /// The answer to an ``EvaluationRequest``.
 public struct EvaluationResponse: IdentityMessage, Hashable {
-    /// What ``PinQuestion/key(evaluated:)`` takes.
+    /// The evaluation for ``PinQuestion/key(evaluated:)``.
     public var evaluated: [UInt8]
 
-    /// Answers.
+    /// Creates an answer.
     public init(evaluated: [UInt8]) { self.evaluated = evaluated }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {

@@ -1,13 +1,13 @@
 public import _Primitives
 
-/// `POST /identity/sessions/{id}/finish`: the factors, sealed to the server.
+/// `POST /identity/sessions/{id}/finish`: a phone sends the factors, sealed to the server.
 public struct FinishRequest: IdentityMessage {
     /// ``Factors``, sealed for ``SealedMessage/Place/factors(session:challenge:)``.
     public var factors: SealedMessage
-    /// As in ``StartRequest``.
+    /// The device's report about itself, as in ``StartRequest``.
     public var security: SecurityReport?
 
-    /// Sends factors.
+    /// Creates a request with factors.
     public init(factors: SealedMessage, security: SecurityReport?) {
         self.factors = factors
         self.security = security
@@ -27,20 +27,22 @@ public struct FinishRequest: IdentityMessage {
         return object
     }
 
-    /// What is sealed: a UAF authentication response whose assertions are one alternative.
+    /// The sealed content: a UAF authentication response with the assertions of one alternative.
     public struct Factors: IdentityMessage {
         /// The `uafProtocolMessage`: a JSON array of one response of version 1.1.
         public var response: String
-        /// Fills the message up, so that its length does not tell which factors signed.
+        /// The number of padding letters. The padding hides the length of the message, which would reveal the factors
+        /// that signed.
         private var padding: Int
 
-        /// The bytes that every message of factors has, unless the response alone is longer.
+        /// The number of bytes of every message of factors, unless the response alone is longer.
         private static let fullLength = 4096
 
-        /// Puts factors together.
+        /// Creates the content from a response.
         public init(response: String) {
             self.response = response
-            // As it is written in the message: each quotation mark in it takes two letters, and each factor has some.
+            // The serialized length counts: each quotation mark takes two letters in the message, and each factor has
+            // several quotation marks.
             self.padding = max(0, Self.fullLength - JSON.string(response).serialized.count)
         }
 
@@ -53,7 +55,7 @@ public struct FinishRequest: IdentityMessage {
             }
         }
 
-        /// So many spaces. The library's own way writes them one letter at a time.
+        /// Returns a text of `count` spaces. The standard library would write the spaces one by one.
         private static func spaces(_ count: Int) -> String {
             String(unsafeUninitializedCapacity: count) { buffer in
                 buffer.initialize(repeating: UInt8(ascii: " "))
@@ -74,7 +76,8 @@ public struct FinishRequest: IdentityMessage {
 public enum FinishResponse: IdentityMessage {
     /// All factors of one alternative were right.
     case accepted(AcceptedSession)
-    /// Something was not; what, nobody says. The session goes on after the rest, with another document.
+    /// An attempt that was wrong, without a hint at the wrong factor. The session goes on after the lockout, with
+    /// another document.
     case lockout(RefusedAttempt)
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -96,23 +99,23 @@ public enum FinishResponse: IdentityMessage {
     }
 }
 
-/// A session whose factors were accepted. What comes next its purpose says.
+/// A session whose factors were accepted. The purpose decides the next step.
 public struct AcceptedSession: IdentityMessage, Hashable {
-    /// What it was for.
+    /// The purpose of the session.
     public var purpose: SessionDocument.Purpose
-    /// Who asked.
+    /// The service that asked.
     public var service: SessionDocument.Service
-    /// As what the person came.
+    /// The name of the role in which the person uses the service.
     public var roleName: String
-    /// When the server accepted the factors.
+    /// The moment at which the server accepted the factors.
     public var finishedAt: Timestamp
-    /// Until when what comes next can be done; `nil` where nothing does.
+    /// The end of the time for the next step; `nil` if no step follows.
     public var continuesUntil: Timestamp?
-    /// Where the device's browser has to be led: for a login that was begun by a link, in the browser that has shown it. A
-    /// link that somebody else has sent leads to nothing, because that browser is another one.
+    /// The address to open in the device's browser, for a login that began with a link in this browser. A link from
+    /// another person leads to nothing, because the other person's browser is another browser.
     public var location: String?
 
-    /// Describes a session.
+    /// Creates a session.
     public init(
         purpose: SessionDocument.Purpose, service: SessionDocument.Service, roleName: String, finishedAt: Timestamp,
         continuesUntil: Timestamp?, location: String? = nil
@@ -158,15 +161,15 @@ public struct AcceptedSession: IdentityMessage, Hashable {
     }
 }
 
-/// An attempt that was refused.
+/// An attempt that the server refused.
 public struct RefusedAttempt: IdentityMessage {
-    /// How long the activation rests.
+    /// The lockout of the activation.
     public var lockout: LockoutNotice
-    /// What to sign after the rest: the same document with another nonce. `nil` where the session cannot go on: the rest
-    /// is for ever, or longer than the session lives.
+    /// The next document to sign, after the lockout: the same document with another nonce. `nil` if the session cannot
+    /// go on, because the lockout is permanent or longer than the session lives.
     public var next: PreparedSession?
 
-    /// Describes a refusal.
+    /// Creates a refusal.
     public init(lockout: LockoutNotice, next: PreparedSession?) {
         self.lockout = lockout
         self.next = next
@@ -191,12 +194,12 @@ public struct RefusedAttempt: IdentityMessage {
 public struct CodeResponse: IdentityMessage, Hashable {
     /// The authorization code (RFC 6749, section 4.1.2), for the app's back end. It works once.
     public var code: SecretBytes
-    /// What the app gave with the request.
+    /// The `state` of the app's request.
     public var state: String?
-    /// The provider (RFC 9207).
+    /// The provider's identifier (RFC 9207).
     public var issuer: String
 
-    /// Describes a code.
+    /// Creates an answer.
     public init(code: SecretBytes, state: String?, issuer: String) {
         self.code = code
         self.state = state

@@ -3,12 +3,12 @@ public import _Primitives
 
 /// A message between a phone and its server about a personalised identity: a JSON object.
 ///
-/// Members that are not known are ignored, so that either side can be the newer one within a protocol version
-/// (``ManagerKeySet/versions``). What is known has to have its type and its bounds.
+/// A reader ignores unknown members, so either side can be newer within a protocol version
+/// (``ManagerKeySet/versions``). A known member must have its type and keep to its bounds.
 public protocol IdentityMessage: Sendable {
     /// Reads a message. Throws ``IdentityMessageError``.
     init(json: JSONObject) throws(IdentityMessageError)
-    /// The object as it is sent.
+    /// The JSON object of the message.
     var json: JSONObject { get }
 }
 
@@ -30,23 +30,23 @@ extension IdentityMessage {
     public var serialized: [UInt8] { JSON.object(self.json).serialized }
 }
 
-/// Why a message cannot be read. Two are equal when their codes are.
+/// The reason why a message cannot be read. Two errors are equal if their codes are equal.
 public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, unsupported, wrongSignature, wrongReceiver, expired, notSealed }
         private let base: Base
-        /// Not JSON, or a member is missing, of another type or outside its bounds.
+        /// The bytes are not JSON, or a member is missing, of another type or outside its bounds.
         public static let malformed = Self(base: .malformed)
-        /// A form of a later version.
+        /// The message has the form of a later version.
         public static let unsupported = Self(base: .unsupported)
-        /// No key that is trusted has signed it.
+        /// No trusted key has signed the message.
         public static let wrongSignature = Self(base: .wrongSignature)
-        /// It is an answer to another request, or another server's.
+        /// The message answers another request, or comes from another server.
         public static let wrongReceiver = Self(base: .wrongReceiver)
-        /// Its time is over.
+        /// The message has expired.
         public static let expired = Self(base: .expired)
-        /// It was not sealed to this server, or for another place.
+        /// The message was not sealed to this server, or was sealed for another place.
         public static let notSealed = Self(base: .notSealed)
         public var description: String { self.base.rawValue }
     }
@@ -55,18 +55,18 @@ public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConve
     public static let maximumBytes = 65_536
     static let limits = JSONLimits(bytes: maximumBytes, depth: 8, values: 4096)
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// For the log: a member's name, never a value.
+    /// A text for the log: a member's name, never a value.
     public let reason: String
 
-    /// An error with that code; `reason` must hold no value of the message.
+    /// Creates an error with the code; `reason` must hold no value of the message.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
     }
 
-    /// Reads members, and says of what is wrong with them that the message is malformed.
+    /// Reads members, and turns every JSON error into `malformed`.
     static func reading<Value>(_ read: () throws(JSONError) -> Value) throws(IdentityMessageError) -> Value {
         do throws(JSONError) { return try read() } catch { throw Self(.malformed, error.description) }
     }
@@ -79,7 +79,7 @@ public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConve
 }
 
 extension JSONObject {
-    /// Bytes in base64url, within bounds of their number.
+    /// Returns the bytes of a base64url member; the number of bytes must be within the bounds.
     func requiredBytes(_ name: String, _ bounds: ClosedRange<Int>) throws(JSONError) -> [UInt8] {
         guard let bytes = Base64URL.decode(try self.requiredString(name)), bounds.contains(bytes.count) else {
             throw JSONError(.wrongType, name)
@@ -87,34 +87,34 @@ extension JSONObject {
         return bytes
     }
 
-    /// The name of a key in base64url, or nothing.
+    /// Returns a key's name from a base64url member; `nil` if the member is missing.
     func keyID(_ name: String) throws(JSONError) -> KeyID? {
         guard let text = try self.string(name) else { return nil }
         do throws(UAFError) { return try KeyID(base64URL: text) } catch { throw JSONError(.wrongType, name) }
     }
 
-    /// A text within bounds of its bytes.
+    /// Returns a text; the number of its bytes must be within the bounds.
     func requiredText(_ name: String, _ bounds: ClosedRange<Int> = 1...512) throws(JSONError) -> String {
         let text = try self.requiredString(name)
         guard bounds.contains(text.utf8.count) else { throw JSONError(.wrongType, name) }
         return text
     }
 
-    /// A text within bounds of its bytes, or nothing.
+    /// Returns a text whose number of bytes is within the bounds; `nil` if the member is missing.
     func text(_ name: String, _ bounds: ClosedRange<Int> = 1...512) throws(JSONError) -> String? {
         guard let text = try self.string(name) else { return nil }
         guard bounds.contains(text.utf8.count) else { throw JSONError(.wrongType, name) }
         return text
     }
 
-    /// A moment in milliseconds since 1970.
+    /// Returns a moment from a number of milliseconds since 1970.
     func requiredMoment(_ name: String) throws(JSONError) -> Timestamp {
         let milliseconds = try self.requiredInteger(name, as: Int64.self)
         guard (0..<253_402_300_800_000).contains(milliseconds) else { throw JSONError(.wrongType, name) }
         return Timestamp(milliseconds: milliseconds)
     }
 
-    /// Objects, at most `limit`; none where the member is missing.
+    /// Returns at most `limit` objects; an empty array if the member is missing.
     func objects(_ name: String, limit: Int = 64) throws(JSONError) -> [JSONObject] {
         let values = try self.array(name) ?? []
         guard values.count <= limit else { throw JSONError(.wrongType, name) }
@@ -126,7 +126,7 @@ extension JSONObject {
         return objects
     }
 
-    /// Lists of texts, at most `limit` of at most as many; none where the member is missing.
+    /// Returns at most `limit` lists of at most `limit` texts each; an empty array if the member is missing.
     func textLists(_ name: String, limit: Int = 16) throws(JSONError) -> [[String]] {
         let values = try self.array(name) ?? []
         guard values.count <= limit else { throw JSONError(.wrongType, name) }

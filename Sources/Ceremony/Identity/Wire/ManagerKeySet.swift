@@ -1,21 +1,21 @@
 public import JOSE
 public import _Primitives
 
-/// The keys of a server that manages identities, signed by its root key, which apps are configured with.
+/// The keys of an identity server, signed by the server's root key. Apps are configured with the root key.
 ///
-/// It is a JWT of the type `identity-keys+jwt`, signed with ES256 by the root. Phones take nothing from the server but
-/// what one of ``signingKeys`` has signed, and send no factor but sealed to one of ``sealingKeys``.
+/// The key set is a JWT of the type `identity-keys+jwt`, signed with ES256 by the root. Phones accept only messages of
+/// the server that one of ``signingKeys`` has signed, and send factors only sealed to one of ``sealingKeys``.
 public struct ManagerKeySet: Hashable, Sendable {
-    /// A key that factors and other secrets are sealed to (RFC 9180, DHKEM(P-256, HKDF-SHA256)).
+    /// A key to which phones seal factors and other secrets (RFC 9180, DHKEM(P-256, HKDF-SHA256)).
     public struct SealingKey: Hashable, Sendable {
-        /// Its name.
+        /// The identifier of the key.
         public let id: String
         /// The public key in its compressed form, 33 bytes.
         public let publicKey: [UInt8]
-        /// Until when a phone may seal to it.
+        /// The end of the time in which a phone may seal to the key.
         public let until: Timestamp
 
-        /// Describes a key.
+        /// Creates a key.
         public init(id: String, publicKey: [UInt8], until: Timestamp) {
             self.id = id
             self.publicKey = publicKey
@@ -25,24 +25,24 @@ public struct ManagerKeySet: Hashable, Sendable {
 
     /// The server's identifier: its base address.
     public let server: String
-    /// The keys that the server signs codes and answers with (ES256), by their names.
+    /// The keys with which the server signs codes and answers (ES256), by their names.
     public let signingKeys: JWKSet
-    /// The keys to seal to, the newest first; at least one.
+    /// The keys to seal to, the newest first; at least one key.
     public let sealingKeys: [SealingKey]
     /// The versions of this protocol that the server speaks.
     public let versions: ClosedRange<Int>
-    /// How long the server's PINs are, in characters.
+    /// The allowed length of the server's PINs, in characters.
     public let pinLength: ClosedRange<Int>
-    /// When it was signed.
+    /// The moment of the signature.
     public let issuedAt: Timestamp
-    /// Until when it is good.
+    /// The end of the key set's validity.
     public let expiresAt: Timestamp
 
-    /// The version that this product speaks.
+    /// The protocol version that this product speaks.
     public static let version = 1
     private static let type = "identity-keys+jwt"
 
-    /// Describes a server's keys.
+    /// Creates a key set.
     public init(
         server: String, signingKeys: JWKSet, sealingKeys: [SealingKey], versions: ClosedRange<Int> = 1...1,
         pinLength: ClosedRange<Int> = 5...32, issuedAt: Timestamp, expiresAt: Timestamp
@@ -56,9 +56,9 @@ public struct ManagerKeySet: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// Signs the set.
+    /// Signs the key set.
     ///
-    /// - Throws: `JOSEError` where the key cannot sign.
+    /// - Throws: `JOSEError` if the key cannot sign.
     public func signed(by root: SigningKey) throws(JOSEError) -> String {
         let payload: JSONObject = [
             "iss": .string(self.server),
@@ -76,10 +76,10 @@ public struct ManagerKeySet: Hashable, Sendable {
         return try JWS.sign(JSON.object(payload).serialized, type: Self.type, with: root)
     }
 
-    /// Reads a set that one of the root keys has signed for this server.
+    /// Reads a key set that one of the root keys has signed for this server.
     ///
-    /// Throws ``IdentityMessageError``: `malformed`, `wrongSignature`, `wrongReceiver` for another server's, `expired`,
-    /// `unsupported` where the server speaks no version that is spoken here.
+    /// Throws ``IdentityMessageError``: `malformed`, `wrongSignature`, `wrongReceiver` for another server's key set,
+    /// `expired`, `unsupported` if server and phone have no protocol version in common.
     public init(verifying compact: String, server: String, roots: JWKSet, at now: Timestamp)
         throws(IdentityMessageError)
     {

@@ -2,37 +2,39 @@ import Crypto
 public import JOSE
 public import _Primitives
 
-/// An answer of a server that manages identities, as it is sent: a JWT of the type `identity-response+jwt`, signed with
-/// ES256 by one of the server's keys (``ManagerKeySet/signingKeys``).
+/// An answer of an identity server in its signed form: a JWT of the type `identity-response+jwt`, signed with ES256 by
+/// one of the server's keys (``ManagerKeySet/signingKeys``).
 ///
-/// It names the request that it answers (`rto`), so that no answer can stand in the place of another's, and the server's
-/// time (`now`), by which the phone knows how wrong its own clock is. The message is the member `body`, or `error` for a
-/// refusal.
+/// The answer names its request (`rto`), so no answer can replace the answer to another request. The answer also has
+/// the server's time (`now`), from which the phone learns the error of its own clock. The message is the member `body`,
+/// or `error` for a refusal.
 public struct ManagerResponse: Sendable {
-    /// What the server says: a message, or why there is none.
+    /// The content of an answer: a message, or a refusal.
     public enum Content: Sendable {
-        /// The message, to be read by its type.
+        /// The message, as the JSON object for the message's type.
         case message(JSONObject)
         /// A refusal.
         case refusal(IdentityProblem)
     }
 
-    /// What the server says.
+    /// The content of the answer.
     public let content: Content
     /// The server's time.
     public let now: Timestamp
 
     private static let type = "identity-response+jwt"
 
-    /// What an answer names its request by: the SHA-256 of the request's ``DeviceProof`` or, where no device is known yet,
-    /// of its body.
+    /// Returns the name by which an answer refers to its request.
+    ///
+    /// The name is the SHA-256 of the request's ``DeviceProof``, or of the request's body if the server knows no device
+    /// yet.
     public static func name(ofRequest request: some Collection<UInt8>) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(request))))
     }
 
     /// Signs an answer.
     ///
-    /// - Throws: `JOSEError` where the key cannot sign.
+    /// - Throws: `JOSEError` if the key cannot sign.
     public static func signed(
         _ content: Content, server: String, request: String, at now: Timestamp, by key: SigningKey
     ) throws(JOSEError) -> String {
@@ -44,10 +46,10 @@ public struct ManagerResponse: Sendable {
         return try JWS.sign(JSON.object(payload).serialized, type: Self.type, with: key)
     }
 
-    /// Reads the answer to a request.
+    /// Reads and verifies the answer to a request.
     ///
-    /// Throws ``IdentityMessageError``: `malformed`, `wrongSignature`, `wrongReceiver` for the answer to another request
-    /// or of another server.
+    /// Throws ``IdentityMessageError``: `malformed`, `wrongSignature`, `wrongReceiver` for the answer to another
+    /// request or of another server.
     public init(verifying compact: String, server: String, request: String, keys: JWKSet) throws(IdentityMessageError) {
         let payload = try Self.payload(of: compact, type: Self.type, keys: keys)
         let read = try IdentityMessageError.reading { () throws(JSONError) in
@@ -71,7 +73,7 @@ public struct ManagerResponse: Sendable {
         self.now = read.now
     }
 
-    /// The payload of a JWT of a type that one of the keys has signed.
+    /// Returns the payload of a JWT of the given type that one of the keys has signed.
     static func payload(of compact: String, type: String, keys: JWKSet) throws(IdentityMessageError) -> [UInt8] {
         let token: UnverifiedJWS
         do throws(JOSEError) {
@@ -92,14 +94,16 @@ public struct ManagerResponse: Sendable {
     }
 }
 
-/// Why a server that manages identities refuses. It never says which factor was wrong: that is no refusal but the result
-/// of an attempt (``FinishResponse/lockout(_:)``).
+/// The reason why an identity server refuses a request.
+///
+/// A refusal never names a wrong factor. A wrong factor is the result of an attempt, not a refusal
+/// (``FinishResponse/lockout(_:)``).
 public struct IdentityProblem: IdentityMessage, Hashable, Error {
-    /// What is wrong, for code that has to choose.
+    /// The kind of refusal, for code that has to choose.
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// What was sent is not acceptable.
+        /// The content of the request is not acceptable.
         case invalidRequest
-        /// The request's proof is not the activation's, or there is none.
+        /// The request's proof is missing or does not belong to the activation.
         case notProven
         case serviceInactive
         case originRefused
@@ -112,9 +116,9 @@ public struct IdentityProblem: IdentityMessage, Hashable, Error {
         case sessionConsumed
         case sessionAborted
         case sessionSuperseded
-        /// A lockout runs; ``IdentityProblem/lockout`` says until when.
+        /// A lockout is in force; ``IdentityProblem/lockout`` has its end.
         case lockedOut
-        /// The device is not as sound as the server wants it; ``IdentityProblem/reasons`` says in what.
+        /// The device is less sound than the server requires; ``IdentityProblem/reasons`` has the reasons.
         case securityInsufficient
         case membershipRequired
         case invitationRequired
@@ -122,46 +126,46 @@ public struct IdentityProblem: IdentityMessage, Hashable, Error {
         case roleNotSelected
         case correctionLimitExceeded
         case grantExpired
-        /// The new PIN is not taken. The grant is still good for another one, a few times.
+        /// The new PIN is refused. The grant stays valid for another PIN, a few times.
         case pinRefused
         case factorAlreadyEnrolled
         case mergeConflict
-        /// The person has to agree to something first, in a browser: the server's terms, or what the service is to get.
+        /// The person first has to agree to something in a browser: the server's terms, or the data for the service.
         case consentRequired
-        /// What the person confirmed cannot be handed over any more: a value is gone, or there is no room for another. The
-        /// factors were not wrong.
+        /// The server cannot deliver the attributes that the person confirmed any more: a value is gone, or a new value
+        /// has no room. The factors were not wrong.
         case answersOutdated
-        /// The operator has not listed the app that has signed (FIDO AppID and Facets, §3.1). Nothing is said of the factors,
-        /// and nothing was counted.
+        /// The operator has not listed the app that signed (FIDO AppID and Facets, §3.1). The refusal says nothing
+        /// about the factors, and the server counted no attempt.
         case untrustedFacetId
-        /// The identifier of a request that was answered, with other bytes.
+        /// The identifier of this request was already used for a request with other bytes.
         case replayRefused
-        /// It belongs to another state of the session.
+        /// The request belongs to another state of the session.
         case outOfOrder
-        /// The PIN service was asked about another PIN for what is to be signed, and is asked about no further one: whoever
-        /// has corrected it begins anew.
+        /// The PIN service already answered a question about another PIN for this document, and answers no further
+        /// question. A person who corrects the PIN has to begin again.
         case pinAlreadyAsked
-        /// The clocks are too far apart. The answer has the server's time: correct it and send the request again.
+        /// The clocks differ too much. The answer has the server's time: correct the clock and send the request again.
         case clockSkew
         case protocolVersionUnsupported
-        /// Too many requests; ``IdentityProblem/retryAfter`` says when to come back.
+        /// The client sent too many requests; ``IdentityProblem/retryAfter`` has the time to wait.
         case tooManyRequests
-        /// Nothing that the caller did.
+        /// The server failed, through no fault of the caller.
         case serverError
-        /// A code of a later version of the server. No server sends it.
+        /// The code belongs to a later version of the server. No server sends this code itself.
         case unknown
     }
 
-    /// What is wrong.
+    /// The kind of refusal.
     public var code: Code
-    /// With ``Code/lockedOut``.
+    /// With ``Code/lockedOut``: the lockout.
     public var lockout: LockoutNotice?
-    /// With ``Code/securityInsufficient``: in what, by names.
+    /// With ``Code/securityInsufficient``: the names of the reasons.
     public var reasons: [String]
-    /// With ``Code/tooManyRequests``: seconds.
+    /// With ``Code/tooManyRequests``: the time to wait, in seconds.
     public var retryAfter: Int?
 
-    /// Describes a refusal.
+    /// Creates a refusal.
     public init(_ code: Code, lockout: LockoutNotice? = nil, reasons: [String] = [], retryAfter: Int? = nil) {
         self.code = code
         self.lockout = lockout
@@ -191,14 +195,14 @@ public struct IdentityProblem: IdentityMessage, Hashable, Error {
     }
 }
 
-/// How long an activation rests.
+/// The lockout of an activation: a time in which the server judges no attempt.
 public struct LockoutNotice: IdentityMessage, Hashable {
-    /// Until when nothing is judged, by the server's clock; `nil` where it never ends and the activation is disabled.
+    /// The end of the lockout, by the server's clock; `nil` if the lockout never ends and the activation is disabled.
     public var lockedUntil: Timestamp?
-    /// Whether the activation is disabled for good.
+    /// `true` if the activation is disabled permanently.
     public var isPermanent: Bool { self.lockedUntil == nil }
 
-    /// Describes a rest.
+    /// Creates a lockout.
     public init(lockedUntil: Timestamp?) { self.lockedUntil = lockedUntil }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -215,7 +219,7 @@ public struct LockoutNotice: IdentityMessage, Hashable {
 }
 
 extension JSONObject {
-    /// A truth value that has to be there.
+    /// Returns a truth value. Throws if the member is missing.
     func requiredBool(_ name: String) throws(JSONError) -> Bool {
         guard let value = try self.bool(name) else { throw JSONError(.missing, name) }
         return value

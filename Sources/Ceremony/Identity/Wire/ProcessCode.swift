@@ -2,40 +2,40 @@ import Crypto
 public import JOSE
 public import _Primitives
 
-/// What a QR code or a link tells a phone of a personalised identity: at which server something waits for it, and the
-/// secret that it is claimed with. The seed of every process that begins outside the app.
+/// The content of a QR code or a link for a personalised identity: the server, the waiting process, and the secret that
+/// claims the process. Every process that begins outside the app starts with such a code.
 ///
 ///     CODE    = JWS "~" base64url(secret, 32 bytes)
 ///     JWS     = {"typ":"identity-code+jwt","alg":"ES256","kid":…} . {"kind":…,"iss":…,"id":…,"cd":…,"exp":…}
 ///     claim   = HKDF-SHA256(secret, salt: none, info: "countersign identity claim/1", 32 bytes)
 ///     cd      = base64url(SHA-256(claim))
 ///
-/// The server signs what it says and has only the claim's hash; the secret may have been made by a phone, which adds it.
-/// Nothing in it was made with a PIN. Whoever changes a letter has either broken the signature or a secret that does
-/// not fit `cd`, so that a phone finds it out without asking anybody.
+/// The server signs the JWS and has only the claim's hash. A phone may have made the secret, and then adds the secret
+/// itself. No part of the code depends on a PIN. A changed letter either breaks the signature, or gives a secret that
+/// does not fit `cd`. A phone therefore detects a change without asking a server.
 public struct ProcessCode: Hashable, Sendable {
-    /// What waits.
+    /// The kind of the waiting process.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A person is to authenticate.
+        /// The authentication of a person.
         case authentication
-        /// An app is to be personalised.
+        /// The personalisation of an app.
         case activation
     }
 
-    /// What waits.
+    /// The kind of the waiting process.
     public let kind: Kind
     /// The server's identifier: its base address.
     public let server: String
-    /// The server's name for what waits: a session or an activation.
+    /// The server's name for the waiting process: a session or an activation.
     public let id: String
-    /// Until when it can be claimed.
+    /// The end of the time in which a phone can claim the process.
     public let expiresAt: Timestamp
-    /// What the claim and, for an activation, the key of the activation's PIN are made of.
+    /// The secret from which the phone makes the claim and, for an activation, the key of the activation's PIN.
     public let secret: SecretBytes
     /// The text of the code.
     public let text: String
 
-    /// The bytes of a secret.
+    /// The number of bytes of a secret.
     public static let secretBytes = 32
     /// The most letters of a code.
     public static let maximumLength = 1536
@@ -43,7 +43,7 @@ public struct ProcessCode: Hashable, Sendable {
 
     // MARK: Claims
 
-    /// What a phone shows to the server for a secret.
+    /// Returns the claim for a secret, which a phone shows to the server.
     public static func claim(of secret: SecretBytes) -> SecretBytes {
         secret.withBytes { secret in
             HKDF<SHA256>.deriveKey(
@@ -53,20 +53,20 @@ public struct ProcessCode: Hashable, Sendable {
         }
     }
 
-    /// What a server keeps of a claim, and finds it by.
+    /// Returns the digest of a claim, which a server stores and finds the process by.
     public static func digest(ofClaim claim: SecretBytes) -> [UInt8] {
         claim.withBytes { Array(SHA256.hash(data: $0)) }
     }
 
-    /// What the phone shows to the server.
+    /// The claim that the phone shows to the server.
     public var claim: SecretBytes { Self.claim(of: self.secret) }
 
     // MARK: Making
 
-    /// The part that the server signs.
+    /// Returns the part of a code that the server signs.
     ///
     /// - Parameter claimDigest: ``digest(ofClaim:)``.
-    /// - Throws: `JOSEError` where the key cannot sign.
+    /// - Throws: `JOSEError` if the key cannot sign.
     public static func signed(
         kind: Kind, server: String, id: String, claimDigest: [UInt8], expiresAt: Timestamp, by key: SigningKey
     ) throws(JOSEError) -> String {
@@ -77,13 +77,13 @@ public struct ProcessCode: Hashable, Sendable {
         return try JWS.sign(JSON.object(payload).serialized, type: Self.type, with: key)
     }
 
-    /// The code of what a server has signed and the secret that belongs to it.
+    /// Returns the code that combines the server's signed part with the secret.
     public static func text(signed: String, secret: SecretBytes) -> String {
         signed + "~" + secret.withBytes { Base64URL.encode($0) }
     }
 
-    /// The link that opens an app with the text of a code. What stands behind its `#` reaches no server by a browser that
-    /// opens it.
+    /// Returns the link that opens an app with the text of a code. A browser that opens the link sends the text after
+    /// `#` to no server.
     ///
     /// - Parameter server: The server's base address, without a slash at its end.
     public static func link(with text: String, at server: String) -> String {
@@ -92,8 +92,8 @@ public struct ProcessCode: Hashable, Sendable {
 
     // MARK: Reading
 
-    /// The server that a code says it is of, before anything is verified: to find out whose keys to verify with, and for
-    /// nothing else.
+    /// Returns the server that a code names, before any verification. Use the server only to find the keys for the
+    /// verification.
     ///
     /// Throws ``IdentityMessageError`` `malformed`.
     public static func uncheckedServer(of text: String) throws(IdentityMessageError) -> String {
@@ -102,12 +102,12 @@ public struct ProcessCode: Hashable, Sendable {
         return server
     }
 
-    /// Reads a code. Whether it has expired is for the caller to ask: the answer depends on whose clock.
+    /// Reads and verifies a code. The caller checks the expiry, because the result depends on the clock.
     ///
-    /// - Parameter keys: The signing keys of the server that it says it is of.
+    /// - Parameter keys: The signing keys of the server that the code names.
     ///
-    /// Throws ``IdentityMessageError``: `malformed`; `unsupported` for a kind that is not known; `wrongSignature` also
-    /// where the secret is not the one that was signed for.
+    /// Throws ``IdentityMessageError``: `malformed`; `unsupported` for an unknown kind; `wrongSignature`, also if the
+    /// secret does not belong to the signed part.
     public init(parsing text: String, keys: JWKSet) throws(IdentityMessageError) {
         let parts = try Self.parts(text)
         guard parts.token.header.hasType(Self.type), parts.token.header.keyID != nil else {
@@ -164,7 +164,7 @@ public struct ProcessCode: Hashable, Sendable {
 }
 
 extension ProcessCode: CustomStringConvertible, CustomReflectable {
-    /// What waits, without the secret.
+    /// The kind and the server, without the secret.
     public var description: String { "ProcessCode(\(self.kind), \(self.server))" }
     public var customMirror: Mirror { Mirror(self, children: ["kind": self.kind, "server": self.server]) }
 }

@@ -7,24 +7,25 @@ public import _Primitives
     import Foundation
 #endif
 
-/// A message that only the server opens, whoever reads the traffic: factors, the keys of an enrolment, a new PIN's key.
+/// A message that only the server can open, even if others read the traffic: factors, the keys of an enrolment, or a
+/// new PIN's key.
 ///
-/// HPKE in its base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (RFC 9180); `data` is the
-/// encapsulated key, 65 bytes, and the ciphertext. What it is for and where it belongs are authenticated with it, so that
-/// it opens nowhere else.
+/// The encryption is HPKE in its base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (RFC 9180).
+/// `data` is the encapsulated key, 65 bytes, and the ciphertext. The encryption authenticates the purpose and the place
+/// of the message, so the message opens in no other place.
 public struct SealedMessage: IdentityMessage, Hashable {
-    /// What is sealed, with what it belongs to.
+    /// The purpose of a sealed message, with the session or activation of the message.
     public enum Place: Hashable, Sendable {
-        /// The proof that somebody knows the PIN of an activation, for one challenge of it.
+        /// The proof of an activation's PIN, for one challenge of the activation.
         case activationProof(activation: String, challenge: String)
         /// The keys of a new activation.
         case enrolment(activation: String, token: String)
-        /// The factors of a session, which sign the document of this challenge.
+        /// The factors of a session, which sign the document with this challenge.
         case factors(session: String, challenge: String)
-        /// What uses a grant.
+        /// A request that uses a grant.
         case completion(session: String)
 
-        /// What it is for.
+        /// The purpose of the message.
         fileprivate var purpose: Purpose {
             switch self {
             case .activationProof: .activationProof
@@ -34,7 +35,7 @@ public struct SealedMessage: IdentityMessage, Hashable {
             }
         }
 
-        /// Where it belongs.
+        /// The fields that identify the place of the message.
         fileprivate var fields: [String] {
             switch self {
             case .activationProof(let activation, let challenge): [activation, challenge]
@@ -44,7 +45,7 @@ public struct SealedMessage: IdentityMessage, Hashable {
             }
         }
 
-        /// Each field with its length before it, so that no two places have the same bytes.
+        /// The bytes to authenticate: each field after its length, so different places have different bytes.
         fileprivate var authenticated: Data {
             Data(
                 self.fields.flatMap { field in
@@ -54,30 +55,30 @@ public struct SealedMessage: IdentityMessage, Hashable {
         }
     }
 
-    /// What a message is sealed for, wherever it belongs.
+    /// The purpose of a sealed message, without its place.
     public enum Purpose: String, Sendable {
-        /// The proof that somebody knows the PIN of an activation.
+        /// The proof of an activation's PIN.
         case activationProof = "activation proof"
         /// The keys of a new activation.
         case enrolment
         /// The factors of a session.
         case factors
-        /// What uses a grant.
+        /// A request that uses a grant.
         case completion
 
         fileprivate var info: Data { Data("countersign identity \(self.rawValue)/1".utf8) }
     }
 
-    /// What sealing costs most, done before there is a message: a key of its own, and the secret that it shares with the
-    /// server's (RFC 9180, section 5.1). It seals one message.
+    /// The costly part of sealing, which can run before the message exists: a new key pair, and the secret that the new
+    /// key shares with the server's key (RFC 9180, section 5.1). An encapsulation seals one message.
     public struct Encapsulation: Sendable {
         fileprivate let keyID: String
         fileprivate let purpose: Purpose
         fileprivate var sender: HPKE.Sender
 
-        /// Prepares to seal a message of that purpose to a key of the server.
+        /// Prepares to seal a message with this purpose to a key of the server.
         ///
-        /// Throws ``IdentityMessageError``: `notSealed` where the key is none.
+        /// Throws ``IdentityMessageError``: `notSealed` if the key is invalid.
         public init(to key: ManagerKeySet.SealingKey, for purpose: Purpose) throws(IdentityMessageError) {
             do {
                 self.sender = try HPKE.Sender(
@@ -91,27 +92,28 @@ public struct SealedMessage: IdentityMessage, Hashable {
         }
     }
 
-    /// Which key it is sealed to.
+    /// The identifier of the key that the message is sealed to.
     public let keyID: String
     private let data: [UInt8]
 
     private static let suite = HPKE.Ciphersuite(kem: .P256_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_256)
     private static let encapsulatedBytes = 65
-    /// The most bytes of what is sealed.
+    /// The most bytes of the message before sealing.
     public static let maximumBytes = 32 * 1024
 
     /// Seals a message to a key of the server.
     ///
-    /// Throws ``IdentityMessageError``: `notSealed` where the key is none, `malformed` for too long a message.
+    /// Throws ``IdentityMessageError``: `notSealed` if the key is invalid, `malformed` if the message is too long.
     public init(
         sealing message: some IdentityMessage, to key: ManagerKeySet.SealingKey, for place: Place
     ) throws(IdentityMessageError) {
         try self.init(sealing: message, by: Encapsulation(to: key, for: place.purpose), for: place)
     }
 
-    /// As ``init(sealing:to:for:)``, by what was prepared before.
+    /// Seals a message with a prepared encapsulation, otherwise as ``init(sealing:to:for:)``.
     ///
-    /// Throws ``IdentityMessageError``: `notSealed` where that was for another purpose, `malformed` for too long a message.
+    /// Throws ``IdentityMessageError``: `notSealed` if the encapsulation is for another purpose, `malformed` if the
+    /// message is too long.
     public init(
         sealing message: some IdentityMessage, by encapsulation: consuming Encapsulation, for place: Place
     ) throws(IdentityMessageError) {
@@ -129,10 +131,10 @@ public struct SealedMessage: IdentityMessage, Hashable {
         self.keyID = encapsulation.keyID
     }
 
-    /// Opens it, and reads the message.
+    /// Opens the sealed message, and reads the content.
     ///
-    /// Throws ``IdentityMessageError``: `notSealed` for what was sealed to another key or for another place, and those of
-    /// the message.
+    /// Throws ``IdentityMessageError``: `notSealed` if the message was sealed to another key or for another place, and
+    /// the errors of the content.
     public func open<Message: IdentityMessage>(
         _ type: Message.Type = Message.self, with key: P256.KeyAgreement.PrivateKey, for place: Place
     ) throws(IdentityMessageError) -> Message {

@@ -1,20 +1,21 @@
 public import PersonalInformation
 public import _Primitives
 
-/// What a device says about its own soundness. A server decides by it, and never trusts it alone.
+/// A device's report about its own soundness. A server uses the report for a decision, and never trusts the report
+/// alone.
 public struct SecurityReport: IdentityMessage, Hashable {
-    /// When the device looked, by its own clock.
+    /// The moment of the device's check, by its own clock.
     public var date: Timestamp
-    /// Which version of the check it was.
+    /// The version of the check.
     public var checkVersion: Int
     /// The operating system and its version.
     public var osVersion: String
-    /// Whether the system's protection was taken away.
+    /// `true` if the protection of the operating system was removed.
     public var isRooted: Bool
-    /// Whether something has reached into the app.
+    /// `true` if other code has entered the app.
     public var isHooked: Bool
 
-    /// Describes a device.
+    /// Creates a report.
     public init(date: Timestamp, checkVersion: Int, osVersion: String, isRooted: Bool, isHooked: Bool) {
         self.date = date
         self.checkVersion = checkVersion
@@ -42,14 +43,14 @@ public struct SecurityReport: IdentityMessage, Hashable {
     }
 }
 
-/// Until when a session waits, by the server's clock.
+/// The deadlines of a session, by the server's clock.
 public struct SessionDeadlines: IdentityMessage, Hashable {
-    /// Until when the next request, or a prolongation, has to be there.
+    /// The latest moment for the next request or a prolongation.
     public var nextRequestUntil: Timestamp
-    /// After which nothing prolongs it.
+    /// The moment after which no prolongation is possible.
     public var lastRequestBefore: Timestamp
 
-    /// Describes deadlines.
+    /// Creates deadlines.
     public init(nextRequestUntil: Timestamp, lastRequestBefore: Timestamp) {
         self.nextRequestUntil = nextRequestUntil
         self.lastRequestBefore = lastRequestBefore
@@ -66,16 +67,16 @@ public struct SessionDeadlines: IdentityMessage, Hashable {
     }
 }
 
-/// A session that an app has begun itself, as it has it from the server: in the place of a code.
+/// A session that an app has begun itself. The server's offer replaces a code.
 public struct SessionOffer: IdentityMessage, Hashable {
     /// The session.
     public var session: String
-    /// What it is claimed with (``ProcessCode/claim``).
+    /// The claim of the session (``ProcessCode/claim``).
     public var claim: SecretBytes
-    /// Until when it can be claimed.
+    /// The end of the time in which the app can claim the session.
     public var expiresAt: Timestamp
 
-    /// Describes an offer.
+    /// Creates an offer.
     public init(session: String, claim: SecretBytes, expiresAt: Timestamp) {
         self.session = session
         self.claim = claim
@@ -106,12 +107,12 @@ public struct SessionOffer: IdentityMessage, Hashable {
 public struct StartRequest: IdentityMessage {
     /// The version of the protocol that the phone speaks.
     public var version: Int
-    /// What the code's secret gives.
+    /// The claim from the code's secret.
     public var claim: SecretBytes
-    /// What the device says about itself; `nil` where the app looks at nothing.
+    /// The device's report about itself; `nil` if the app checks nothing.
     public var security: SecurityReport?
 
-    /// Claims a session.
+    /// Creates a request that claims a session.
     public init(version: Int = ManagerKeySet.version, claim: SecretBytes, security: SecurityReport?) {
         self.version = version
         self.claim = claim
@@ -138,22 +139,24 @@ public struct StartRequest: IdentityMessage {
     }
 }
 
-/// The answer to a ``StartRequest``: who asks, as what the person can come, and what is asked for. No value of an account
-/// is in it.
+/// The answer to a ``StartRequest``: the service, the possible roles, and the requested attributes. The answer contains
+/// no value of an account.
 public struct RequestDocument: IdentityMessage, Hashable {
-    /// As what the person can come.
+    /// A role in which the person can use the service.
     public struct Role: Hashable, Sendable {
-        /// The server's name for it.
+        /// The server's identifier of the role.
         public var id: String
-        /// The name, to be shown.
+        /// The name, for display.
         public var name: String
-        /// What is to be signed with: alternatives of types of authenticators, by their names. What the activation can
-        /// meet or, where it can meet none, all of them. Never empty.
+        /// The alternatives of factors to sign with, each a list of authenticator types by name.
+        ///
+        /// The list has the alternatives that the activation can meet, or all alternatives if it can meet none. Never
+        /// empty.
         public var alternatives: [[String]]
-        /// What the activation lacks, by names; empty where it can meet an alternative.
+        /// The names of the types that the activation lacks; empty if the activation can meet an alternative.
         public var missing: [String]
 
-        /// Describes a role.
+        /// Creates a role.
         public init(id: String, name: String, alternatives: [[String]], missing: [String]) {
             self.id = id
             self.name = name
@@ -162,23 +165,23 @@ public struct RequestDocument: IdentityMessage, Hashable {
         }
     }
 
-    /// What it is for.
+    /// The purpose of the session.
     public var purpose: SessionDocument.Purpose
-    /// Who asks.
+    /// The service that asks.
     public var service: SessionDocument.Service
-    /// As what the person can come; at least one.
+    /// The roles in which the person can use the service; at least one.
     public var roles: [Role]
-    /// What is asked for.
+    /// The requested attributes.
     public var attributes: RequestedInformation
-    /// The bounds of the values that can be supplied.
+    /// The bounds of the values that a person can type.
     public var bounds: ValidatorBounds
-    /// Until when the session waits.
+    /// The deadlines of the session.
     public var deadlines: SessionDeadlines
-    /// Whether the code that was claimed was made for a link, which a browser of this device is bound to. One that was made
-    /// to be scanned and came by a link all the same was sent by somebody whose browser waits.
+    /// `true` if the claimed code was made for a link, which is bound to a browser of this device. If a code was made
+    /// for scanning but arrived in a link, another person sent the link, and the other person's browser waits.
     public var isForLinks: Bool
 
-    /// Describes a request.
+    /// Creates a document.
     public init(
         purpose: SessionDocument.Purpose, service: SessionDocument.Service, roles: [Role],
         attributes: RequestedInformation, bounds: ValidatorBounds, deadlines: SessionDeadlines, isForLinks: Bool
@@ -252,7 +255,7 @@ extension RequestedAttribute {
             )
         }
         guard let attribute = PersonalAttribute(exactly: read.name) else {
-            // A later server's attribute could neither be shown nor confirmed.
+            // The phone could neither show nor confirm an attribute of a later server.
             throw IdentityMessageError(.unsupported, "attributes")
         }
         self.init(
@@ -273,16 +276,16 @@ extension RequestedAttribute {
     }
 }
 
-/// `POST /identity/sessions/{id}/prepare`: the person's role, and what they said to the attributes.
+/// `POST /identity/sessions/{id}/prepare`: the person's role, and the answers to the attributes.
 public struct PrepareRequest: IdentityMessage {
-    /// The role, by the server's name for it; `nil` where none was chosen.
+    /// The role, by the server's identifier; `nil` if the person chose none.
     public var role: String?
-    /// What was said.
+    /// The person's answers.
     public var answers: [PersonalAttribute: AttributeAnswer]
-    /// As in ``StartRequest``.
+    /// The device's report about itself, as in ``StartRequest``.
     public var security: SecurityReport?
 
-    /// Says what a person said.
+    /// Creates a request with a person's answers.
     public init(role: String?, answers: [PersonalAttribute: AttributeAnswer], security: SecurityReport?) {
         self.role = role
         self.answers = answers
@@ -336,9 +339,9 @@ public struct PrepareRequest: IdentityMessage {
 
 /// The answer to a ``PrepareRequest``.
 public enum PrepareResponse: IdentityMessage {
-    /// What is wrong, all of it at once. The same request can be made again, a few times.
+    /// All errors of the answers at once. The phone can send the same request again, a few times.
     case errors([PersonalAttribute: AuthenticationInformationErrorCode], deadlines: SessionDeadlines)
-    /// What is to be signed.
+    /// The document to sign.
     case prepared(PreparedSession)
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
@@ -376,24 +379,24 @@ public enum PrepareResponse: IdentityMessage {
     }
 }
 
-/// What is to be signed, for one try.
+/// A document to sign, for one attempt.
 public struct PreparedSession: IdentityMessage {
     /// The bytes of the ``SessionDocument``.
     public var document: [UInt8]
-    /// The keys of the digests of what was typed, by attributes.
+    /// The salts of the typed values' digests, by attribute.
     public var salts: [PersonalAttribute: SuppliedValueSalt]
-    /// What to sign with, as ``RequestDocument/Role/alternatives``.
+    /// The factors to sign with, as in ``RequestDocument/Role/alternatives``.
     public var alternatives: [[String]]
-    /// What the activation lacks for every alternative.
+    /// The names of the types that the activation lacks for every alternative.
     public var missing: [String]
     /// The AppID of the UAF assertions.
     public var appID: String
-    /// Which PIN of the activation is in force; `nil` where it has none.
+    /// The number of the activation's PIN that is in force; `nil` if the activation has no PIN.
     public var pinVersion: UInt32?
-    /// Until when the session waits.
+    /// The deadlines of the session.
     public var deadlines: SessionDeadlines
 
-    /// Describes what is to be signed.
+    /// Creates a document to sign.
     public init(
         document: [UInt8], salts: [PersonalAttribute: SuppliedValueSalt], alternatives: [[String]], missing: [String],
         appID: String, pinVersion: UInt32?, deadlines: SessionDeadlines

@@ -1,13 +1,13 @@
 public import PersonalInformation
 public import _Primitives
 
-/// The bounds that a server's validators have, as it tells them to phones: lengths in characters, for the attributes that
-/// have lengths. What it does not name has this version's own.
+/// The bounds of a server's validators for phones: lengths in characters, for the attributes with a length. An
+/// attribute without an entry has the bounds of this version.
 public struct ValidatorBounds: IdentityMessage, Hashable {
-    /// Lengths by attributes.
+    /// The lengths, by attribute.
     public var lengths: [PersonalAttribute: ClosedRange<Int>]
 
-    /// The bounds of a server's rules.
+    /// Creates the bounds of a server's rules.
     public init(_ rules: PersonalInformationRules) {
         self.lengths = [
             .username: rules.username.minLength...rules.username.maxLength,
@@ -21,13 +21,13 @@ public struct ValidatorBounds: IdentityMessage, Hashable {
         ]
     }
 
-    /// The bounds of a server's rules for what a session asks for: a screen shows no other attribute.
+    /// Creates the bounds of a server's rules for the attributes of a session. A screen shows no other attributes.
     public init(_ rules: PersonalInformationRules, of attributes: Set<PersonalAttribute>) {
         self.init(rules)
         self.lengths = self.lengths.filter { attributes.contains($0.key) }
     }
 
-    /// The rules of a phone: the server's lengths, and what this version knows beside.
+    /// Returns the rules of a phone: the server's lengths, and the other rules of this version.
     public func rules(birthdate: BirthdateValidator) -> PersonalInformationRules {
         var rules = PersonalInformationRules(birthdate: birthdate)
         func name(_ attribute: PersonalAttribute, _ validator: inout NameValidator) {
