@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The load generator of `make bench` and the tests by kills of `make test`: clients of a running server, with keys of
-/// their own. Beside them, what verification costs without a server. A package of its own, so that neither an app nor
-/// the server resolves it.
+/// The load generator of `make bench` and the kill tests of `make test`: clients of a running server, with separate
+/// keys. The package also measures the cost of verification without a server. The package is separate, so that neither
+/// an app nor the server resolves it.
 
 let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -35,7 +35,7 @@ let package = Package(
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
         .executableTarget(
             name: "RenewalTest", dependencies: ["ServerClients", sdk, linux, testKit, protocols]),
-        // The fuzz targets' code once more, for a counter of instructions.
+        // This target compiles the fuzz targets' code again, for a counter of instructions.
         .executableTarget(
             name: "CountWork",
             dependencies: [relyingParty, ceremonyEngine, passwords, testKit, protocols, crypto, nioHTTP1]),

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What an app developer writes first. The listings of the SDK's documentation are taken from here, so they compile; and
-/// the package resolves what an app would, and nothing else.
+/// The code that an app developer writes first. The listings of the SDK's documentation are taken from this package, so
+/// they compile. The package resolves only the dependencies of an app.
 
 let package = Package(
     name: "countersign-examples",
@@ -10,7 +10,7 @@ let package = Package(
     products: [
         .executable(name: "health-app", targets: ["HealthApp"]),
         .executable(name: "town-hall-app", targets: ["TownHallApp"]),
-        // For the tests of `BackEnd`, a package of its own.
+        // This product is for the tests of `BackEnd`, a separate package.
         .library(name: "FirstApp", targets: ["FirstApp"]),
     ],
     dependencies: [.package(name: "countersign", path: "..")],
@@ -21,7 +21,8 @@ let package = Package(
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignLinux", package: "countersign"),
             ]),
-        // A whole app in a terminal: signs a person in, keeps them signed in behind a finger, shows pages of its site.
+        // A complete app in a terminal. The app signs a person in, keeps the person signed in behind a finger, and
+        // shows pages of its site.
         .executableTarget(
             name: "HealthApp",
             dependencies: [
@@ -36,7 +37,8 @@ let package = Package(
                 .product(name: "CountersignTestKit", package: "countersign"),
                 .product(name: "CountersignProtocols", package: "countersign"),
             ]),
-        // A whole app in a terminal: makes a person's identity its own, and signs them in with it, elsewhere and to itself.
+        // A complete app in a terminal. The app takes over a person's identity, and signs the person in with the
+        // identity, elsewhere and in the app itself.
         .executableTarget(
             name: "TownHallApp",
             dependencies: [
@@ -52,7 +54,7 @@ let package = Package(
                 .product(name: "CountersignTestKit", package: "countersign"),
                 .product(name: "CountersignProtocols", package: "countersign"),
             ]),
-        // What a guide says of testing an app.
+        // The listings of the guide about testing an app.
         .testTarget(
             name: "TestAnAppTests",
             dependencies: [
@@ -60,7 +62,7 @@ let package = Package(
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignTestKit", package: "countersign"),
             ]),
-        // Runs what the listings are, against a server in memory.
+        // This target runs the listings against a server in memory.
         .testTarget(
             name: "FirstAppTests",
             dependencies: [
@@ -73,7 +75,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The same sources once more, as apps are built whose code is the main actor's unless it says otherwise.
+// The same sources again, built as for apps with the main actor as their default isolation.
 for target in package.targets where target.type != .test {
     package.targets.append(
         .target(

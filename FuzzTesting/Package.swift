@@ -1,10 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Fuzzing of every parser that reads from outside. `scripts/fuzz` builds and runs it and gives the linker's flags.
+/// Fuzzing of every parser that reads input from outside. `scripts/fuzz` builds and runs the package and gives the
+/// linker's flags.
 ///
-/// The parsers are the product's own sources, compiled once more with the instrumentation that the fuzzer steers by:
-/// the folders beside `FuzzTargets` are links to them.
+/// The parsers are the product's own sources, compiled again with the instrumentation that guides the fuzzer: the
+/// folders beside `FuzzTargets` are links to the sources.
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")

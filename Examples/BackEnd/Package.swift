@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The back end of an app that signs people in by their identities. A package of its own: an app resolves no HTTP server.
+/// The back end of an app that signs people in by their identities. The package is separate, so that an app resolves no
+/// HTTP server.
 
 let package = Package(
     name: "countersign-back-end",
@@ -10,9 +11,9 @@ let package = Package(
     dependencies: [
         .package(name: "countersign", path: "../.."),
         .package(name: "countersign-examples", path: ".."),
-        // The traits are those of Server/Package.swift, which has the same build folder: with other traits HTTP server and
-        // client would be compiled anew at each change from one package to the other. A copy of this package needs neither
-        // the traits nor the line of the configuration.
+        // The traits are the traits of Server/Package.swift, which shares the build folder. With other traits, HTTP
+        // server and client would be compiled again at each change from one package to the other. A copy of this
+        // package needs neither the traits nor the line of the configuration.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
     ],
@@ -33,7 +34,7 @@ let package = Package(
                 .product(name: "CountersignProtocols", package: "countersign"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ]),
-        // Runs it for the app of the guides, against a double of the server in memory.
+        // This target runs the back end for the app of the guides, against a double of the server in memory.
         .testTarget(
             name: "BackEndTests",
             dependencies: [

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Reads inputs for `scripts/work-tests`, each by its fuzz target, so that a counter of instructions outside can tell what
-/// each one costs.
+/// Reads inputs for `scripts/work-tests`, each by its fuzz target, so that an outside counter of instructions measures
+/// the cost of each input.
 ///
-/// The argument is a file of lines, a target's name and an input's path with a tab between them. Where the program runs in
-/// valgrind, the counter counts ``count(_:_:)`` alone, and writes down what each call of it took.
+/// The argument is a file of lines: a target's name and an input's path with a tab between them. In valgrind, the
+/// counter counts only ``countedReading(_:_:)`` and records the cost of each call.
 private enum Reader {
     case shared(FuzzTarget)
     case server(ServerFuzzTarget)
@@ -27,7 +27,7 @@ private enum Reader {
     }
 }
 
-/// What is counted: one reader, one input. The counter knows it by this name.
+/// Runs one reader on one input. The counter finds this function by name, and measures the function.
 @inline(never)
 private func countedReading(_ reader: Reader, _ bytes: [UInt8]) -> Bool { reader.holds(bytes) }
 
@@ -45,7 +45,7 @@ for line in String(decoding: list, as: UTF8.self).split(separator: "\n") {
         FileHandle.standardError.write(Data("CountWork: not a target and an input: \(line)\n".utf8))
         exit(2)
     }
-    // Keys and tables that are made once are no cost of an input.
+    // The first reading makes keys and tables, which are no cost of an input.
     if warm.insert(parts[0]).inserted { _ = reader.holds(Array(input)) }
     if !countedReading(reader, Array(input)) {
         FileHandle.standardError.write(Data("CountWork: a property does not hold: \(line)\n".utf8))

@@ -1,8 +1,8 @@
 import Foundation
 import ServerClients
 
-/// Kills the server at random points of sign-ins, most of them between a request's first byte and its answer, and looks
-/// for what must not be: something acknowledged that is missing, something that works twice.
+/// Kills the server at random points of sign-ins, most of them between a request's first byte and its answer. Then
+/// looks for two faults: something acknowledged is missing, or something works twice.
 ///
 /// Arguments: SERVER-PROGRAM PHONE-PROGRAM REPORT [POINTS [SEED]]
 @main
@@ -49,7 +49,7 @@ struct CrashTest {
         for text in findings.texts { print("  " + text) }
         if !findings.texts.isEmpty {
             print("crash test failed: the server's folder is \(folder)")
-            // The process ends without what is deferred.
+            // The process ends without running deferred code.
             process.killAtOnce()
             exit(1)
         }

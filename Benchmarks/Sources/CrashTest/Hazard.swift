@@ -1,24 +1,24 @@
 import Foundation
 import ServerClients
 
-/// Sends requests, and kills the server at one of them.
+/// Sends requests, and kills the server at some of them.
 final class Hazard {
-    /// What came of a request.
+    /// The result of a request.
     enum Outcome {
         case answered(HTTPConnection.Response)
-        /// The server died before its answer was there.
+        /// The server died before its answer arrived.
         case lost
     }
 
     private let process: ServerProcess
     private var state: UInt64
-    /// How long a kind of request takes, in nanoseconds: a moving mean.
+    /// The duration of each kind of request, in nanoseconds: a moving mean.
     private var durations: [String: Double] = [:]
     private var stepsUntilKill: Int?
 
-    /// How often the server was killed.
+    /// The number of kills.
     private(set) var points = 0
-    /// How often between a request's first byte and its answer.
+    /// The number of kills between a request's first byte and its answer.
     private(set) var inFlight = 0
 
     init(process: ServerProcess, seed: UInt64) {
@@ -37,14 +37,14 @@ final class Hazard {
     func arm(atStep step: Int) { self.stepsUntilKill = step }
     func disarm() { self.stepsUntilKill = nil }
 
-    /// Sends a request on a connection of its own. `kind` names it for the expected duration.
+    /// Sends a request on a separate connection. `kind` names the request for the expected duration.
     func send(_ request: Request, _ kind: String) throws -> Outcome {
         guard let left = self.stepsUntilKill else { return .answered(try self.exchange(request, kind)) }
         self.stepsUntilKill = left > 0 ? left - 1 : nil
         guard left == 0 else { return .answered(try self.exchange(request, kind)) }
         self.points += 1
         if self.random(8) == 0 {
-            // Between two requests: what was acknowledged so far must be there.
+            // Between two requests: everything acknowledged so far must exist.
             try self.restart()
             return .answered(try self.exchange(request, kind))
         }
@@ -60,7 +60,7 @@ final class Hazard {
         return .lost
     }
 
-    /// As ``send(_:_:)``, where a lost request is simply sent again.
+    /// Does the same as ``send(_:_:)``, and simply sends a lost request again.
     func sendUntilAnswered(_ request: Request, _ kind: String) throws -> HTTPConnection.Response {
         switch try self.send(request, kind) {
         case .answered(let response): return response
@@ -68,7 +68,7 @@ final class Hazard {
         }
     }
 
-    /// Sends a request to a server that nobody kills meanwhile.
+    /// Sends a request to a server that is not killed meanwhile.
     func exchange(_ request: Request, _ kind: String) throws -> HTTPConnection.Response {
         let clock = ContinuousClock()
         var connection = try self.connect()
@@ -84,7 +84,7 @@ final class Hazard {
         try self.process.start()
     }
 
-    /// Kills the server after a random time of at most `microseconds`, while somebody else talks to it.
+    /// Kills the server after a random time of at most `microseconds`, while another client talks to the server.
     func killWhile(microseconds: Int) throws {
         Self.spin(nanoseconds: self.random(microseconds * 1000))
         self.points += 1
@@ -101,7 +101,7 @@ final class Hazard {
     }
 }
 
-/// What must hold.
+/// The rules that must hold.
 enum Rule: String, CaseIterable {
     case nothingAcknowledgedIsMissing
     case noTokenIsRedeemedTwice

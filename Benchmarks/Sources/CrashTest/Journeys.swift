@@ -2,15 +2,15 @@ import ServerClients
 import UAF
 import _Primitives
 
-/// Sign-ins of three kinds, each of which meets a kill at one of its requests, and then is led to its end: whatever was
-/// acknowledged must be there, whatever was lost may be asked again, nothing may work twice.
+/// Sign-ins of three kinds. Each sign-in meets a kill at one of its requests, and is then completed. Everything
+/// acknowledged must exist, everything lost may be requested again, and nothing may work twice.
 final class Journeys {
     private let server: Server
     let relyingParty: RelyingParty
     private let hazard: Hazard
     private var devices: [SoftwareDevice] = []
     private let subject: String
-    /// Tokens that were acknowledged and must go on to work, for the five minutes that they live.
+    /// Acknowledged tokens that must keep working, for their lifetime of five minutes.
     private var accessTokens: [(token: String, end: ContinuousClock.Instant)] = []
     /// Confirmed transactions whose result must stay.
     private var sessions: [String] = []
@@ -25,7 +25,7 @@ final class Journeys {
             self.devices.append(
                 try server.enrol("crash-\(number)", operator: &operatorConnection, phone: &phone))
         }
-        // Transactions are dispatched to a person whom the relying party knows.
+        // Transactions are dispatched to a person known to the relying party.
         var browser = try server.connect()
         let signIn = try self.relyingParty.beginSignIn(on: &browser)
         guard let message = try server.redeem(signIn.typedCode, on: &phone).uafRequest else {
@@ -54,7 +54,7 @@ final class Journeys {
 
     // MARK: - Steps that several kinds share
 
-    /// Redeems a token. `nil` where the answer that a phone should have got was lost for good.
+    /// Redeems a token. `nil` if the phone's answer was lost for good.
     private func redeem(_ token: String, _ findings: inout Findings<Rule>) throws -> AuthenticationRequest? {
         let redemption = self.server.redemption(of: token)
         var wins = 0
@@ -77,8 +77,8 @@ final class Journeys {
         return try message.map { try AuthenticationRequest(parsing: $0.utf8) }
     }
 
-    /// Answers a request, again where the server died, and then tries to answer it once more.
-    /// `nil` where the server refuses the repeated answer: it must then have kept the first.
+    /// Answers a request, repeats the answer if the server died, and then tries to answer the request once more. `nil`
+    /// if the server refuses the repeated answer: the server must then have kept the first answer.
     private func answer(_ request: AuthenticationRequest, device index: Int, _ findings: inout Findings<Rule>) throws
         -> Bool?
     {
@@ -94,7 +94,7 @@ final class Journeys {
             let status = try ServerResponse(parsing: try self.hazard.exchange(answer, "answer").body).statusCode
             accepted = status == .ok ? true : nil
         }
-        // Another signature of the same key over the same challenge. The device forgets that it made it.
+        // This is another signature of the same key over the same challenge. The device forgets this signature.
         var copy = self.devices[index]
         let second = try self.hazard.exchange(
             self.server.authenticationAnswer(try copy.authentication(for: request)), "second answer")
@@ -129,14 +129,14 @@ final class Journeys {
             if let code { codes.append(code) }
         case .lost: completionLost = true
         }
-        // Read before it is asked again: what the kill left of the completion.
+        // This is read before the repeated request, to see the effect of the kill on the completion.
         let isPending =
             try completionLost && hasAuthorizationRequest(identifier, inDatabase: self.hazard.databasePath)
         let again = self.relyingParty.code(in: try self.hazard.exchange(signIn.completion, "complete"))
         if let again { codes.append(again) }
         findings.check(
             .noSignInIsCompletedTwice, codes.count <= 1, "two codes of one sign-in (lost: \(completionLost))")
-        // One code, exactly; but for a completion that is on disk and whose answer was lost on its way.
+        // A sign-in has exactly one code, except if the completion is on disk and its answer was lost.
         findings.check(
             .nothingAcknowledgedIsMissing, codes.count == 1 || (completionLost && !isPending),
             "no code of an approved sign-in (lost: \(completionLost), request still open: \(isPending))")
@@ -168,7 +168,8 @@ final class Journeys {
             findings.check(.nothingAcknowledgedIsMissing, status == 200, "a fresh access token: \(status)")
         }
         if let accessToken, self.hazard.random(3) == 0 {
-            // Left alone, so that it can be asked for after later kills: a code that is used again ends what it gave.
+            // This code is not used again, so that the token can be checked after later kills: a reused code ends the
+            // token.
             self.accessTokens.append((accessToken, .now + .seconds(240)))
             if self.accessTokens.count > 5 { self.accessTokens.removeFirst() }
             return
@@ -222,7 +223,8 @@ final class Journeys {
         }
     }
 
-    /// Every signature that was made was accepted once: the sum in the database is the sum of the devices.
+    /// Checks that every signature was accepted once: the sum of counters in the database is the sum of the devices'
+    /// counters.
     func checkCounters(_ findings: inout Findings<Rule>) throws {
         let stored = try sumOfCounters(inDatabase: self.hazard.databasePath)
         let signed = self.devices.reduce(UInt64(0)) { $0 + UInt64($1.counter) }

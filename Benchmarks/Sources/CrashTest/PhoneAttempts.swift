@@ -2,7 +2,8 @@ import Foundation
 import ServerClients
 import _Primitives
 
-/// Wrong PINs on the real terminal phone, while the server or the phone itself dies: the tries that are left never grow.
+/// Enters wrong PINs on the real terminal phone, while the server or the phone itself dies. The number of remaining
+/// tries must never grow.
 struct PhoneAttempts {
     let program: String
     let folder: String
@@ -11,14 +12,15 @@ struct PhoneAttempts {
     let hazard: Hazard
 
     private static let pin = "258036"
-    /// A third wrong PIN makes the phone wait for a minute: more are tried on another phone.
+    /// A third wrong PIN makes the phone wait for a minute, so further tries use another phone.
     private static let triesOfAPhone = 3
 
     func run(_ findings: inout Findings<Rule>) throws {
         for number in 0..<6 {
             let home = self.folder + "/phone-\(number)"
             try self.enrol("phone-\(number)", home: home)
-            // The first is disturbed by nobody: it says how long a phone takes, on a machine as busy as this one is.
+            // The first try runs without a kill, and measures the phone's duration on a machine as busy as this
+            // machine.
             let clock = ContinuousClock()
             let start = clock.now
             let whole = try self.guess(home: home).finish()
@@ -45,7 +47,7 @@ struct PhoneAttempts {
         }
     }
 
-    /// A phone that is given a wrong PIN for a sign-in.
+    /// Starts a phone with a wrong PIN for a sign-in.
     private func guess(home: String) throws -> PhoneRun {
         var browser = try self.server.connect()
         let code = try self.relyingParty.beginSignIn(on: &browser).typedCode
@@ -103,7 +105,7 @@ struct PhoneRun {
         try standardInput.fileHandleForWriting.close()
     }
 
-    /// What it said, once it has ended.
+    /// Waits for the end of the run, and returns the output.
     func finish() -> String {
         let data = self.output.fileHandleForReading.readDataToEndOfFile()
         self.process.waitUntilExit()

@@ -3,8 +3,8 @@ import ServerClients
 import UAF
 import _Primitives
 
-/// Several terminal phones sign with one key at once, and some of them die at it: no counter comes twice, and none after
-/// a higher one.
+/// Several terminal phones sign with one key at once, and some phones die while signing. No counter may come twice, and
+/// none after a higher counter.
 struct PhoneCounters {
     let program: String
     let folder: String
@@ -31,7 +31,7 @@ struct PhoneCounters {
             let phones = try (0..<Self.phonesOfARound).map { number in
                 try self.start(self.request(policy), "round-\(round)-\(number)")
             }
-            // All but one die, most of them between their start and the end of a signature.
+            // All phones but one die, most of them between their start and the end of a signature.
             for phone in phones.dropFirst() {
                 usleep(UInt32(self.hazard.random(max(1, Int(typical.seconds * 1e6 / 2)))))
                 kill(phone.process.processIdentifier, SIGKILL)
@@ -45,7 +45,7 @@ struct PhoneCounters {
             findings.check(
                 .noCounterGoesBack, phones[0].process.terminationReason == .exit, "a phone that nobody killed crashed")
         }
-        // Whatever happened to the others, the key still signs, and higher than all of them.
+        // Whatever happened to the other phones, the key still signs, with the highest counter.
         highest = try self.sign(policy, "last", &findings, after: highest).counter
         findings.check(.noCounterGoesBack, highest > UInt32(Self.rounds / 2), "\(highest) after \(Self.rounds) rounds")
         print("  \(killed) phones killed at signing, the counter is at \(highest)")
@@ -57,7 +57,7 @@ struct PhoneCounters {
         ).serialized
     }
 
-    /// One signature that nobody disturbs, and how long it took.
+    /// Makes one undisturbed signature. Returns the counter and the duration.
     private func sign(_ policy: Policy, _ name: String, _ findings: inout Findings<Rule>, after highest: UInt32) throws
         -> (counter: UInt32, seconds: Double)
     {
@@ -69,7 +69,7 @@ struct PhoneCounters {
         return (counter, seconds(of: start.duration(to: clock.now)))
     }
 
-    /// The counter of a response that left the phone; `nil` where none did.
+    /// Returns the counter of a response that left the phone; `nil` if no response left the phone.
     private static func counter(in said: String) -> UInt32? {
         for line in said.split(separator: "\n") {
             guard let response = try? AuthenticationResponse(parsing: line.utf8),

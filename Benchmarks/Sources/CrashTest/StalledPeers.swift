@@ -2,8 +2,8 @@ import ServerClients
 import UAF
 import _Primitives
 
-/// More peers than the server has connections ask, and read nothing of their answers: people sign in as before, and the
-/// server stops in its time with everything that it has acknowledged on disk.
+/// More peers than the server's connections send requests and do not read their answers. People must still sign in, and
+/// the server must stop in time with everything acknowledged on disk.
 struct StalledPeers {
     private static let connections = 200
     private static let peers = 220
@@ -23,15 +23,15 @@ struct StalledPeers {
         var phone = try server.connect()
         var operatorConnection = try server.connectOperator()
         var device = try server.enrol("stalled", operator: &operatorConnection, phone: &phone)
-        // From one address, and from one each.
+        // All peers use the same address first, and then an address each.
         for source in [{ _ in "127.3.0.1" }, { "127.2.\($0).1" }] as [(Int) -> String] {
             try Self.withStalledPeers(server, from: source) {
                 for _ in 0..<5 { try Self.signIn(server, relyingParty, &device, &findings) }
             }
         }
         try Self.withStalledPeers(server, from: { "127.2.\($0).2" }) {
-            // The server's own account decides, and no clock of this machine: every connection ended by itself, or was
-            // cut as one whose peer reads nothing. Nothing was left for the end of the drain, nor for the deadline.
+            // The server's own account decides, not a clock of this machine. Every connection ended by itself, or was
+            // cut because its peer read nothing. No connection was left for the end of the drain or for the deadline.
             let account = try self.process.stopWithAccount()
             findings.check(
                 .noPeerHoldsTheServer, account?["requestsCut"] == "0",
@@ -43,13 +43,13 @@ struct StalledPeers {
             "\(stored) in the database, \(device.counter) accepted")
     }
 
-    /// Peers that ask for far more than anybody keeps for them.
+    /// Runs `body` with peers that request far more than anybody keeps for them.
     private static func withStalledPeers(
         _ server: Server, from source: (Int) -> String, _ body: () throws -> Void
     ) throws {
         var peers: [Peer] = []
         for number in 0..<Self.peers {
-            // One that is cut at once is not there to stall.
+            // A connection that is cut at once cannot stall.
             guard var connection = try? server.connect(from: source(number)) else { continue }
             for _ in 0..<200 {
                 guard (try? connection.send("GET", "/open", headers: [], body: [])) != nil else { break }
@@ -63,7 +63,7 @@ struct StalledPeers {
         _ server: Server, _ relyingParty: RelyingParty, _ device: inout SoftwareDevice, _ findings: inout Findings<Rule>
     ) throws {
         do {
-            // Each step over a connection of its own: one that waits gives way at the bound, and clients ask again.
+            // Each step uses a separate connection: a waiting connection gives way at the bound, and clients ask again.
             var browser = try server.connect()
             let signIn = try relyingParty.beginSignIn(on: &browser)
             var phone = try server.connect()

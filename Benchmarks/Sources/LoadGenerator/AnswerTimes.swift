@@ -3,17 +3,17 @@ import Foundation
 import ServerClients
 import _Primitives
 
-/// How long a server takes for whole answers to right factors, and to wrong ones by what is wrong with them: 500 wrong ones
-/// of each kind, one after the other, the kinds in turns.
+/// Measures the server's time for complete answers to right factors and to wrong factors. Wrong factors have several
+/// kinds: 500 answers of each kind, one after the other, the kinds in turns.
 ///
-/// A wrong answer costs its phone a rest, and a right one ends the row of wrong ones. So there are many phones, each of which
-/// answers rightly and then wrongly whenever its turn comes, and no rest is longer than the first.
+/// A wrong answer costs its phone a waiting time, and a right answer ends the row of wrong answers. So many phones take
+/// part. Each phone answers rightly and then wrongly at its turn, and no waiting time is longer than the first.
 struct AnswerTimes {
     private static let people = 250
     /// Each phone is wrong twice in each of three ways.
     private static let rounds = 6
     private static let wrong: [SentFactors] = [.wrongPin, .otherFinger, .otherDevice]
-    /// How long a phone rests after one wrong answer, and a little.
+    /// The waiting time of a phone after one wrong answer, with a small margin.
     private static let rest: Duration = .milliseconds(5100)
 
     private static let profile: JSONObject = [
@@ -27,15 +27,15 @@ struct AnswerTimes {
         ])
     ]
 
-    /// What many answers of one kind took, in microseconds.
+    /// The durations of many answers of one kind, in microseconds.
     struct Sample {
         fileprivate var times: [Double] = []
 
         private var sorted: [Double] { self.times.sorted() }
         var median: Double { self.sorted[self.times.count / 2] }
-        /// From the first quarter to the third.
+        /// The distance from the first quarter to the third.
         var spread: Double { self.sorted[self.times.count * 3 / 4] - self.sorted[self.times.count / 4] }
-        /// How far the median may be from what it would be of endless answers, in either direction, 19 times of 20.
+        /// The half-width of the median's 95 % confidence interval.
         var doubt: Double {
             let sorted = self.sorted
             let ranks = Int(0.98 * Double(sorted.count).squareRoot())
@@ -48,36 +48,37 @@ struct AnswerTimes {
         fileprivate(set) var right = Sample()
         fileprivate(set) var wrong: [Sample] = AnswerTimes.wrong.map { _ in Sample() }
 
-        /// How far the medians of wrong ones lie apart.
+        /// The largest distance between the medians of wrong answers.
         var distance: Double {
             let medians = self.wrong.map(\.median)
             return (medians.max() ?? 0) - (medians.min() ?? 0)
         }
-        /// The spread of those wrong answers that spread least.
+        /// The smallest spread among the kinds of wrong answers.
         var spread: Double { self.wrong.map(\.spread).min() ?? 0 }
         var doubt: Double { self.wrong.map(\.doubt).max() ?? 0 }
-        /// How far the median of right ones lies from that of wrong ones which is farthest.
+        /// The distance between the median of right answers and the farthest median of wrong answers.
         var distanceOfRight: Double { self.wrong.map { abs($0.median - self.right.median) }.max() ?? 0 }
         var hidesWhatIsWrong: Bool { self.distance < self.spread }
     }
 
-    /// From the first byte of the request to the last of its answer, by the clock.
+    /// The time from the first byte of the request to the last byte of its answer, by the clock.
     private(set) var roundTrip = Measure()
-    /// The server's time on processors meanwhile.
+    /// The server's processor time during the same interval.
     private(set) var server = Measure()
-    /// The round trip, and what a verifier takes beside that ends at the first wrong factor. The server's own looks at all of
-    /// them whatever they are, so this differs as that of a server would which ends early.
+    /// The round trip plus the time of a verifier that stops at the first wrong factor. The server's own verifier looks
+    /// at all factors in every case. So this measure differs between kinds as the measure of a server would that stops
+    /// early.
     private(set) var stopping = Measure()
 
-    /// What one answer took, in microseconds.
+    /// The times of one answer, in microseconds.
     private struct Taken {
         var roundTrip: Double
         var server: Double
-        /// Of a verifier that ends at the first wrong factor, to look at these.
+        /// The time of a verifier that stops at the first wrong factor.
         var stopping: Double
     }
 
-    /// The server that is measured, and what measures it.
+    /// The measured server, and the measuring tools.
     private struct Scene {
         let server: Server
         let party: RelyingParty
@@ -125,7 +126,7 @@ struct AnswerTimes {
         }
     }
 
-    /// Measures with a server of its own, in a folder that exists.
+    /// Measures with a separate server, in an existing folder.
     init(program: String, folder: String) throws {
         let process = try ServerProcess(program: program, folder: folder)
         try process.start()
@@ -137,7 +138,7 @@ struct AnswerTimes {
         var wrongAt = [ContinuousClock.Instant?](repeating: nil, count: phones.count)
         for round in 0..<Self.rounds {
             for index in phones.indices {
-                // At the beginning of a round at most: the others have had their rest meanwhile.
+                // This waits at most at the beginning of a round: the other phones have waited meanwhile.
                 while let last = wrongAt[index], last.duration(to: scene.clock.now) < Self.rest { usleep(10_000) }
                 for sent in [SentFactors.right, Self.wrong[(index + round) % Self.wrong.count]] {
                     let taken = try scene.answer(
@@ -167,7 +168,7 @@ struct AnswerTimes {
         return phones.withLock { $0 }
     }
 
-    /// The rows of the table.
+    /// Adds the rows of the table.
     func add(to report: inout Report) {
         func medians(_ measure: Measure) -> String {
             measure.wrong.map { String(format: "%.0f", $0.median) }.joined(separator: ", ")
@@ -177,7 +178,7 @@ struct AnswerTimes {
                 "whole answers to 500 with a wrong PIN, another finger, another device each: medians of the \(what)",
                 String(format: "%@ µs; %.0f µs apart", medians(measure), measure.distance),
                 String(format: "< their spread between the quartiles, %.0f µs", measure.spread))
-            // What is accepted says so, and is written in more rows: its time tells nothing more, and has no goal.
+            // An accepted answer says so, and is written in more rows. Its time reveals nothing more, and has no goal.
             report.add(
                 "the same of right ones between them",
                 String(
@@ -191,7 +192,7 @@ struct AnswerTimes {
                 self.roundTrip.doubt, self.stopping.distance, self.roundTrip.distance))
     }
 
-    /// Throws where what is wrong can be told.
+    /// Throws if the times reveal which factor is wrong.
     func check() throws {
         guard self.roundTrip.hidesWhatIsWrong, self.server.hidesWhatIsWrong else {
             throw LoadError("what is wrong with factors can be told by the time of the answer")

@@ -8,13 +8,14 @@ import ServerClients
 import UAFClient
 import _Primitives
 
-/// What the app sign-in service gives in a second, and what a person waits for.
+/// The rates of the app sign-in service, and a person's waiting times.
 struct AppSignInRates {
-    /// Renewed sessions of apps, durably.
+    /// Renewals of apps' sessions, each durable.
     let renewed: Measurement
-    /// Sessions of the web that apps have opened, with their cookies, durably.
+    /// Web sessions that apps have opened, with their cookies, each durable.
     let opened: Measurement
-    /// From a finger's match to an access token, in milliseconds, sorted: with the app's own work, the SDK's.
+    /// The times from a finger's match to an access token, in milliseconds, sorted. The app's own work in the SDK is
+    /// included.
     let unlocked: [Double]
 
     func unlock(percentile percent: Int) -> Double {
@@ -22,12 +23,12 @@ struct AppSignInRates {
     }
 }
 
-/// The app sign-in service on a server of its own.
+/// The app sign-in service on a separate server.
 struct AppSignInServer {
     let load: AppSignInLoad
     private let process: ServerProcess
 
-    /// - Parameter algorithm: What the access tokens are signed with.
+    /// - Parameter algorithm: The signature algorithm of the access tokens.
     init(program: String, folder: String, connections: Int, algorithm: String) async throws {
         self.process = try await People.serve(
             program: program, folder: folder, count: connections,
@@ -53,11 +54,11 @@ struct AppSignInServer {
     func stop() { self.process.stop() }
 }
 
-/// Apps that renew their sessions, open sessions of the web, and come back by a finger.
+/// Apps that renew their sessions, open web sessions, and return by a finger.
 struct AppSignInLoad: Sendable {
     static let appAddress = "https://app.example/signed-in"
     static let webAddress = "https://www.example/signed-in"
-    /// What begins a cookie that holds a session's access token.
+    /// The beginning of a cookie with a session's access token.
     private static let accessCookie = "countersign_access_token="
     private static let state = "a-state-of-22-letters-"
 
@@ -68,8 +69,8 @@ struct AppSignInLoad: Sendable {
     let web: String
 
     /// - Parameters:
-    ///   - count: How often a session is renewed, and one of the web is opened.
-    ///   - unlocks: How often a person comes back; none for 0.
+    ///   - count: The number of renewals, and of opened web sessions.
+    ///   - unlocks: The number of returns of a person; 0 for none.
     func rates(count: Int, unlocks: Int) async throws -> AppSignInRates {
         let sessions = try (0..<self.connections).map(self.session)
         let renewed = try measured(self.process) {
@@ -102,8 +103,8 @@ struct AppSignInLoad: Sendable {
         return AppSignInRates(renewed: renewed, opened: opened, unlocked: try await self.unlock(unlocks))
     }
 
-    /// A person comes back to the app that many times, one after the other: each time the app is another process, as far as
-    /// it can tell.
+    /// Measures the returns of a person to the app, one after the other. Each return looks like a new process to the
+    /// app.
     private func unlock(_ count: Int) async throws -> [Double] {
         guard count > 0, let address = URL(string: "http://localhost:\(self.server.port)") else { return [] }
         let device = VirtualSignInDevice(baseURL: address)
@@ -133,7 +134,7 @@ struct AppSignInLoad: Sendable {
 
     // MARK: - What apps and browsers send
 
-    /// What an app is given.
+    /// The tokens that an app receives.
     private struct Session: Sendable {
         let access: String
         let refresh: String
@@ -162,7 +163,7 @@ struct AppSignInLoad: Sendable {
                 self.post("token", "grant_type=authorization_code&code=\(code)&code_verifier=\(verifier)")))
     }
 
-    /// Signs a person in: where the browser is sent then.
+    /// Signs a person in. Returns the address to which the browser is sent.
     private func signedIn(_ person: Int, challenge: String, state: String) throws -> String {
         var browser = try self.server.connect()
         let begun = try browser.exchange(

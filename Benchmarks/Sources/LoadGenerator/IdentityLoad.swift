@@ -2,8 +2,8 @@ import Foundation
 import ServerClients
 import _Primitives
 
-/// Sign-ins by personalised identities, on a server of their own: a service that asks for the device and the PIN, and phones
-/// that were personalised before.
+/// Sign-ins by personalised identities, on a separate server: a service that requires the device and the PIN, and
+/// phones that were personalised before.
 struct IdentityLoad {
     private let server: Server
     private let process: ServerProcess
@@ -21,7 +21,7 @@ struct IdentityLoad {
         ])
     ]
 
-    /// - Parameter people: How many phones sign in, one for each person.
+    /// - Parameter people: The number of phones that sign in, one for each person.
     init(program: String, folder: String, connections: Int, people: Int) throws {
         self.process = try ServerProcess(program: program, folder: folder)
         try self.process.start()
@@ -33,7 +33,7 @@ struct IdentityLoad {
         let identities = try IdentityServer(server)
         self.identities = identities
         let phones = Shared<[Int: SoftwareIdentity]>([:])
-        // Two at a time: each takes 32 MiB for the server's half of its PIN and as much here.
+        // Two phones at a time: each takes 32 MiB for the server's half of its PIN, and as much here.
         let makers = 2
         try onThreads(makers) { index in
             var administration = try server.connectOperator()
@@ -49,22 +49,22 @@ struct IdentityLoad {
 
     func stop() { self.process.stop() }
 
-    /// The median time that a phone makes a key of its PIN for, in milliseconds, two of them at once.
+    /// The median time for deriving a key from a PIN on a phone, in milliseconds, with two derivations at once.
     var derivationMilliseconds: Double {
         let times = self.phones.withLock { $0.values.map(\.derivationMilliseconds).sorted() }
         return times.isEmpty ? 0 : times[times.count / 2]
     }
 
-    /// How long a phone takes to prepare the sealing of its factors, which needs nothing that the person answers, in
-    /// microseconds of processor time.
+    /// Returns the time for a phone to prepare the sealing of its factors, in microseconds of processor time. The
+    /// preparation needs no answer of the person.
     func encapsulationMicroseconds(_ count: Int = 500) throws -> Double {
         let start = processorSeconds(of: getpid())
         for _ in 0..<count { _ = try PreparedFactors(to: self.identities) }
         return (processorSeconds(of: getpid()) - start) / Double(count) * 1e6
     }
 
-    /// Whole sign-ins by device and PIN: started, prepared and finished, each on disk. The pages' codes are made before, and
-    /// what phones do before their person has answered.
+    /// Measures complete sign-ins by device and PIN: started, prepared and finished, each step on disk. The pages'
+    /// codes, and the work of phones before the person's answer, are prepared earlier.
     func signIns(_ count: Int) throws -> Measurement {
         let made = Shared<[(code: IdentityCode, factors: PreparedFactors)]>([])
         let (server, party, identities) = (self.server, self.party, self.identities)

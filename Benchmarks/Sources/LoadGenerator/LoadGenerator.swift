@@ -3,7 +3,8 @@ import Passwords
 import ServerClients
 import _Primitives
 
-/// `make bench`: starts an optimised server on a database of its own, loads it, and prints a table of what it measured.
+/// `make bench`: starts an optimised server on a fresh database, loads the server, and prints a table of the
+/// measurements.
 ///
 /// Arguments: SERVER-PROGRAM [--only apps|identities|worst] [--peer SCRIPT] [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]
 @main
@@ -36,7 +37,7 @@ struct LoadGenerator {
         if let only {
             return try await Self.measure(only, arguments[1], folder: folder, connections: connections)
         }
-        // Pages wait by the thousand, and this process has the other ends.
+        // Thousands of pages wait, and this process holds their other ends.
         let pages = min(10_000, WaitingPages.raiseLimit() - 1000)
         let process = try ServerProcess(
             program: arguments[1], folder: folder,
@@ -96,7 +97,7 @@ struct LoadGenerator {
         }
         let stored = try sumOfCounters(inDatabase: process.databasePath)
         report.add("counters in the database / signatures accepted", "\(stored) / \(counted)", "equal")
-        // What fails next ends the program at once: `print` would keep what it has not written yet.
+        // A later failure ends the program at once, and `print` would lose its buffered output.
         FileHandle.standardOutput.write(Data((report.markdown + "\n").utf8))
         try worst.check()
         guard growth <= 32 else { throw LoadError("a waiting page costs more than 32 KB") }
@@ -104,7 +105,7 @@ struct LoadGenerator {
         try answers.check()
     }
 
-    /// One part alone.
+    /// Measures one part alone.
     private static func measure(_ part: String, _ program: String, folder: String, connections: Int) async throws {
         var report = Report()
         var check: () throws -> Void = {}
@@ -125,13 +126,13 @@ struct LoadGenerator {
             worst.add(to: &report)
             check = worst.check
         }
-        // What fails next ends the program at once: `print` would keep what it has not written yet.
+        // A later failure ends the program at once, and `print` would lose its buffered output.
         FileHandle.standardOutput.write(Data((report.markdown + "\n").utf8))
         try check()
     }
 
-    /// Sign-ins by a password, on servers of their own: one whose hashes cost next to nothing, so that what is left is
-    /// everything else, and one with the usual cost.
+    /// Measures sign-ins by a password, on separate servers. The hashes of one server cost next to nothing, so that
+    /// only the other work remains. The other server has the usual cost.
     private static func measurePasswords(_ program: String, folder: String, _ report: inout Report) async throws {
         func load(_ name: String, people: Int, _ hashing: Argon2Parameters) async throws -> PasswordLoad {
             let own = folder + "/" + name
@@ -167,7 +168,7 @@ struct LoadGenerator {
             String(format: "%.0f MiB", crowd.mebibytes - arena), "≤ 100 MB")
     }
 
-    /// The app sign-in service, with tokens of both algorithms.
+    /// Measures the app sign-in service, with tokens of both algorithms.
     private static func measureApps(
         _ program: String, folder: String, connections: Int, _ report: inout Report
     ) async throws {
@@ -197,7 +198,7 @@ struct LoadGenerator {
             "p95 ≤ 20 ms")
     }
 
-    /// Personalised identities.
+    /// Measures personalised identities.
     private static func measureIdentities(
         _ program: String, folder: String, connections: Int, _ report: inout Report
     ) throws {
@@ -216,7 +217,8 @@ struct LoadGenerator {
                     load.derivationMilliseconds, try load.encapsulationMicroseconds()))
     }
 
-    /// Whole answers to right and wrong factors, of which it is checked at the very end that they cannot be told apart.
+    /// Measures complete answers to right and wrong factors. The check that they cannot be distinguished comes at the
+    /// very end.
     private static func measureAnswers(
         _ program: String, folder: String, _ report: inout Report
     ) throws -> AnswerTimes {
@@ -227,7 +229,7 @@ struct LoadGenerator {
         return answers
     }
 
-    /// The endpoints of programs, and the same of a provider of another maker where there is one.
+    /// Measures the endpoints of programs, and the same endpoints of another maker's provider, if a provider is given.
     private static func measureTokens(
         _ run: Run, session: [String], peer script: String?, folder: String, _ report: inout Report
     ) throws {

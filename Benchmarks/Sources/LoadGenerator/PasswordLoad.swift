@@ -3,17 +3,17 @@ import Passwords
 import ServerClients
 import _Primitives
 
-/// Sign-ins by a password on a server of their own: what one costs beside its hash, and what a crowd of them does to
+/// Sign-ins by a password on a separate server: the cost of a sign-in without its hash, and the effect of a crowd on
 /// everybody else.
 struct PasswordLoad {
-    /// Refreshes a second beside the crowd, and the connections that they come on.
+    /// The number of refreshes in a second beside the crowd, and the number of their connections.
     private static let refreshes = (perSecond: 500, connections: 20)
 
     private let process: ServerProcess
     private let server: Server
     private let client: RelyingParty
 
-    /// Starts a server whose people have passwords that were hashed at this cost.
+    /// Starts a server for people with passwords that were hashed at this cost.
     init(program: String, folder: String, people: Int, hashing: Argon2Parameters) async throws {
         self.process = try await People.serve(program: program, folder: folder, count: people, hashing: hashing)
         self.server = Server(self.process)
@@ -23,8 +23,8 @@ struct PasswordLoad {
 
     func stop() { self.process.stop() }
 
-    /// What the server does for a right password, and for everything of a sign-in beside it: the authorization, the
-    /// completion, the code for tokens.
+    /// Measures the server's work for a right password, and for the rest of a sign-in: the authorization, the
+    /// completion, the exchange of the code for tokens.
     func cost(signIns: Int) throws -> (verdict: Measurement, rest: Measurement) {
         var connection = try self.server.connect()
         let verifier = RandomSource.system.token()
@@ -46,13 +46,13 @@ struct PasswordLoad {
         return (verdict, began + ended)
     }
 
-    /// What a crowd met.
+    /// The measurements of a crowd.
     struct Crowd {
-        /// How long it took until everybody had a verdict.
+        /// The time until everybody had a verdict.
         let seconds: Double
-        /// How long refreshes took meanwhile, from when they were due.
+        /// The durations of refreshes meanwhile, from the moments at which they were due.
         let refreshes: [Double]
-        /// The most memory that the server had meanwhile.
+        /// The server's peak of memory meanwhile.
         let mebibytes: Double
 
         func percentile(_ percent: Int) -> Double {
@@ -60,8 +60,8 @@ struct PasswordLoad {
         }
     }
 
-    /// Everybody signs in at the same moment, while others refresh their tokens at a steady pace. Throws where anybody
-    /// of the crowd is not signed in.
+    /// Signs everybody in at the same moment, while others refresh their tokens at a steady pace. Throws if anybody of
+    /// the crowd is not signed in.
     func crowd(of count: Int) throws -> Crowd {
         let verifier = RandomSource.system.token()
         var browser = try self.server.connect()
@@ -94,7 +94,7 @@ struct PasswordLoad {
             mebibytes: self.process.peakMebibytes())
     }
 
-    /// Everybody asks on a connection of their own before anybody's answer is read.
+    /// Everybody sends a request on a separate connection before any answer is read.
     private static func signIn(_ attempts: [Request], _ server: Server) throws {
         var connections: [Held] = []
         for attempt in attempts {
@@ -105,7 +105,8 @@ struct PasswordLoad {
         for held in connections { try Self.check(try held.connection.receive()) }
     }
 
-    /// Refreshes one family at its share of the pace. What was due while an answer was waited for is late, and counts so.
+    /// Refreshes one family at its share of the pace. A refresh that became due during another answer is late, and its
+    /// lateness counts.
     private static func refresh(
         _ first: String, _ client: RelyingParty, _ server: Server, every connections: Int, offset: Int,
         from start: ContinuousClock.Instant, until isOver: () -> Bool, _ waits: Shared<[Double]>
@@ -152,7 +153,7 @@ struct PasswordLoad {
         }
     }
 
-    /// The refresh token of a sign-in whose password was right.
+    /// Returns the refresh token of a sign-in with a right password.
     private func tokens(_ signIn: Begun, _ verifier: String, _ connection: inout HTTPConnection) throws -> String {
         let completed = try connection.exchange(
             Request("GET", "/sign-in/complete?request=\(signIn.request)", headers: signIn.cookies))

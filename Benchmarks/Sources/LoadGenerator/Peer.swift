@@ -1,7 +1,7 @@
 import Foundation
 import ServerClients
 
-/// An OpenID provider of another maker that runs on the same machine (`scripts/glewlwyd`), for a comparison in one run.
+/// Another maker's OpenID provider on the same machine (`scripts/glewlwyd`), for a comparison in one run.
 final class Peer {
     private struct Description: Decodable {
         let name: String
@@ -23,9 +23,10 @@ final class Peer {
 
     var name: String { self.description.name }
 
-    /// Starts it with what it needs: codes, and a refresh token for each connection.
+    /// Starts the provider with its data: codes, and a refresh token for each connection.
     ///
-    /// - Parameter script: The program that sets it up, prints what it is as JSON, and ends it when its input ends.
+    /// - Parameter script: The program that sets the provider up, prints its description as JSON, and ends the provider
+    ///   when the input ends.
     init(script: String, folder: String, codes: Int, families: Int) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let output = Pipe()

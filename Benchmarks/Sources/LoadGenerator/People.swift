@@ -2,13 +2,13 @@ import Passwords
 import ServerClients
 import _Primitives
 
-/// People with one password, on a server of their own.
+/// People with a single password, on a separate server.
 enum People {
     static let password = "not-a-secret-2"
 
     static func name(_ number: Int) -> String { "person-\(number)" }
 
-    /// Starts a server whose people's password was hashed at this cost.
+    /// Starts a server for people with a password that was hashed at this cost.
     static func serve(
         program: String, folder: String, count: Int, hashing: Argon2Parameters, limits more: [String] = []
     ) async throws -> ServerProcess {

@@ -1,7 +1,7 @@
 import Foundation
 import ServerClients
 
-/// A Markdown table of measured numbers, with where and how they were measured.
+/// A Markdown table of measured numbers, with the place and the way of the measurements.
 struct Report {
     private var rows: [String] = []
     private var notes: [String] = []

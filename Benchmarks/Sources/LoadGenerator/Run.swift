@@ -4,13 +4,13 @@ import ServerClients
 import UAF
 import _Primitives
 
-/// How often something was done, and what it cost each time.
+/// The number of repetitions of an operation, and the cost of each.
 struct Measurement: Sendable {
     let count: Int
     let seconds: Double
-    /// Processor time of the server for each, in microseconds.
+    /// Processor time of the server for each repetition, in microseconds.
     let serverMicroseconds: Double
-    /// Processor time of the load generator for each, in microseconds.
+    /// Processor time of the load generator for each repetition, in microseconds.
     let generatorMicroseconds: Double
 
     var perSecond: Double { Double(self.count) / self.seconds }
@@ -23,7 +23,7 @@ struct Measurement: Sendable {
 }
 
 extension Measurement {
-    /// Two things of which each was done as often, as one.
+    /// Combines two operations with the same number of repetitions into one.
     static func + (first: Measurement, second: Measurement) -> Measurement {
         Measurement(
             count: first.count, seconds: first.seconds + second.seconds,
@@ -32,7 +32,7 @@ extension Measurement {
     }
 }
 
-/// Has something done, which says how often it was, and takes the time of a server's process beside that of this one.
+/// Runs `body`, which returns the number of repetitions. Measures the time of a server's process and of this process.
 func measured(_ process: Int32, _ body: () throws -> Int) rethrows -> Measurement {
     let clock = ContinuousClock()
     let (server, generator) = (processorSeconds(of: process), processorSeconds(of: getpid()))
@@ -45,14 +45,14 @@ func measured(_ process: Int32, _ body: () throws -> Int) rethrows -> Measuremen
         generatorMicroseconds: (processorSeconds(of: getpid()) - generator) / Double(max(1, count)) * 1e6)
 }
 
-/// Times of whole sign-ins.
+/// The times of complete sign-ins.
 struct Latency {
     let sortedMilliseconds: [Double]
     /// The person's name at the relying party.
     let subject: String
     /// The cookies of the browser that was signed in.
     let session: [String]
-    /// The device, with its counter as it is now.
+    /// The device, with its present counter.
     let device: SoftwareDevice
 
     func percentile(_ percent: Int) -> Double {
@@ -60,7 +60,7 @@ struct Latency {
     }
 }
 
-/// The phases, each of which starts with everything that it needs prepared.
+/// The phases of the measurement. Each phase starts after its data is prepared.
 struct Run: Sendable {
     let server: Server
     let process: Int32
@@ -81,7 +81,7 @@ struct Run: Sendable {
 
     func measure(_ body: () throws -> Int) rethrows -> Measurement { try measured(self.process, body) }
 
-    /// Each thread draws its keys in turn, so that no key has two answers under way.
+    /// Each thread uses its keys in turn, so that no key has two answers under way.
     func authenticate(_ devices: [SoftwareDevice], for span: Duration) throws -> (
         measured: Measurement, devices: [SoftwareDevice]
     ) {
@@ -107,7 +107,7 @@ struct Run: Sendable {
         return (measured, done.withLock { $0 })
     }
 
-    /// Tokens are dispatched first and only their redeeming is timed.
+    /// Tokens are dispatched first. Only their redeeming is timed.
     func redeem(_ relyingParty: RelyingParty, subject: String, count: Int) throws -> Measurement {
         let tokens = Shared<[String]>([])
         try onThreads(self.connections) { index in
@@ -130,8 +130,8 @@ struct Run: Sendable {
         }
     }
 
-    /// Whole sign-ins, one after the other: from the moment that the phone's answer leaves to the moment that the
-    /// waiting page's event is there.
+    /// Measures complete sign-ins, one after the other: from the start of the phone's answer to the arrival of the
+    /// waiting page's event.
     func latency(_ relyingParty: RelyingParty, _ device: SoftwareDevice, rounds: Int) throws -> Latency {
         let clock = ContinuousClock()
         var device = device
@@ -163,7 +163,7 @@ struct Run: Sendable {
             device: device)
     }
 
-    /// What the unavoidable parts cost.
+    /// Returns the costs of the unavoidable parts.
     func buildingBlocks() -> String {
         let key = P256.Signing.PrivateKey()
         let data = RandomSource.system.bytes(180)

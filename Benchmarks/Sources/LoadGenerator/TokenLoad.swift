@@ -1,7 +1,7 @@
 import ServerClients
 import _Primitives
 
-/// How a client asks a provider for tokens: ours, or another maker's beside it.
+/// A client's requests for tokens to a provider: our provider, or another maker's provider beside it.
 struct TokenProvider: Sendable {
     let port: UInt16
     let process: Int32
@@ -13,16 +13,16 @@ struct TokenProvider: Sendable {
     func connect() throws -> HTTPConnection { try HTTPConnection(port: self.port) }
 }
 
-/// What the endpoints of programs give in a second.
+/// The rates of the endpoints of programs.
 struct TokenRates {
-    /// Codes for tokens, an ID token among them. The codes are made before.
+    /// Exchanges of codes for tokens, with an ID token. The codes are made before.
     let exchanged: Measurement
-    /// Refresh tokens for the next ones, durably. Our families are renewed twice each: a third token within a minute would be
-    /// the second one again.
+    /// Exchanges of refresh tokens for the next tokens, each durable. Our families are renewed twice each: a third
+    /// token within a minute would be the second token again.
     let renewed: Measurement
-    /// Access tokens that are looked at, each another one.
+    /// Introspections of access tokens, each of another token.
     let introspected: Measurement
-    /// Access tokens that a client asks for in its own name.
+    /// Access tokens that a client requests in its own name.
     let credited: Measurement
 }
 
@@ -32,9 +32,9 @@ struct TokenLoad {
     let connections: Int
 
     /// - Parameters:
-    ///   - codes: Codes that are exchanged. Making them takes time, and ours live for a minute.
-    ///   - families: A refresh token for each connection; `nil` where the codes give them.
-    ///   - tokens: How often tokens are renewed, looked at, and asked for by a client.
+    ///   - codes: The codes to exchange. Making codes takes time, and our codes live for a minute.
+    ///   - families: A refresh token for each connection; `nil` if the codes give refresh tokens.
+    ///   - tokens: The number of renewals, of introspections, and of tokens in a client's own name.
     func rates(codes: [String], families: [String]?, tokens: Int) throws -> TokenRates {
         let (exchanged, given) = try self.exchange(codes, begin: families == nil)
         let (renewed, access) = try self.renew(
@@ -53,7 +53,7 @@ struct TokenLoad {
             })
     }
 
-    /// - Parameter begin: Whether each code begins a family.
+    /// - Parameter begin: `true` if each code begins a family.
     private func exchange(_ codes: [String], begin: Bool) throws -> (Measurement, families: [String]) {
         let families = Shared<[String]>([])
         let measured = try self.each(codes.count) { number, connection in
@@ -79,7 +79,7 @@ struct TokenLoad {
                     let place = number / self.connections % mine.count
                     let given = try RelyingParty.renewed(
                         in: try connection.exchange(self.provider.refresh(mine[place])))
-                    // The other maker's provider gives no next one: its refresh token stays what it was.
+                    // The other maker's provider gives no next token: its refresh token stays the same.
                     mine[place] = given.refresh ?? mine[place]
                     own.append(given.access)
                 }
@@ -91,7 +91,7 @@ struct TokenLoad {
         return (measured, access.withLock { $0 })
     }
 
-    /// Does something that often, on all connections at once.
+    /// Runs an operation `count` times, on all connections at once.
     private func each(_ count: Int, _ body: @escaping @Sendable (Int, inout HTTPConnection) throws -> Void) throws
         -> Measurement
     {
@@ -106,7 +106,7 @@ struct TokenLoad {
 }
 
 extension Run {
-    /// Our own server, as this client asks it.
+    /// Returns our own server, with the requests of this client.
     func provider(_ client: RelyingParty, verifier: String) -> TokenProvider {
         TokenProvider(
             port: self.server.port, process: self.process,
@@ -114,7 +114,7 @@ extension Run {
             introspection: client.introspection, clientCredentials: client.clientCredentials)
     }
 
-    /// Codes of a browser that is signed in.
+    /// Makes codes for a browser that is signed in.
     ///
     /// - Parameter session: The browser's cookies.
     func codes(_ client: RelyingParty, verifier: String, session: [String], count: Int) throws -> [String] {

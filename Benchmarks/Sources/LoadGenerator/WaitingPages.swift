@@ -2,9 +2,9 @@ import Glibc
 import ServerClients
 import _Primitives
 
-/// Pages that wait for their phones, and what the server keeps in memory for each.
+/// Pages that wait for their phones, and the server's memory for each page.
 struct WaitingPages {
-    /// Channels of one sign-in.
+    /// The number of channels of one sign-in.
     private static let channels = 8
 
     private let server: Server
@@ -19,7 +19,7 @@ struct WaitingPages {
         self.relyingParty = relyingParty
     }
 
-    /// Lets this process, and those that it starts, open as many files as the system lets it.
+    /// Raises the limit of open files for this process and its children to the system's maximum.
     static func raiseLimit() -> Int {
         var limits = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
@@ -28,9 +28,10 @@ struct WaitingPages {
         return Int(clamping: limits.rlim_cur)
     }
 
-    /// Resident growth for each page from `first` pages to `last`, in KiB; each of them then still gets its events.
+    /// Returns the resident growth for each page from `first` pages to `last`, in KiB. Afterwards checks that pages
+    /// still receive their events.
     mutating func growth(from first: Int, to last: Int) throws -> Double {
-        // What a sign-in costs before anybody waits is not counted.
+        // The cost of a sign-in without waiting pages does not count.
         var browser = try self.server.connect()
         while self.signIns.count * Self.channels < last {
             self.signIns.append(try self.relyingParty.beginSignIn(on: &browser))
@@ -40,7 +41,7 @@ struct WaitingPages {
         try self.open(last)
         let growth = (self.process.residentMebibytes() - before) * 1024 / Double(last - first)
         var phone = try self.server.connect()
-        // One page of each sign-in would do; all of some are told.
+        // One page of each sign-in would be enough. All pages of some sign-ins receive events.
         for index in stride(from: 0, to: self.signIns.count, by: 50) {
             _ = try self.server.redeem(self.signIns[index].typedCode, on: &phone)
             for page in self.pages[(index * Self.channels)..<min((index + 1) * Self.channels, last)] {
@@ -63,7 +64,7 @@ struct WaitingPages {
     }
 }
 
-/// A connection that an array can hold.
+/// A connection in a class, so that an array can hold the connection.
 final class Held {
     var connection: HTTPConnection
     init(_ connection: consuming HTTPConnection) { self.connection = connection }

@@ -4,15 +4,15 @@ import ServerClients
 import UAF
 import _Primitives
 
-/// A request of an allowed size that costs its reader the most that is known of.
+/// A request of an allowed size with the highest known cost for its reader.
 struct WorstRequest: Sendable {
     let name: String
-    /// What is sent in turn: the same each time, or answers of which each is taken once.
+    /// The requests to send in turn: the same request each time, or answers that count once each.
     let requests: [Request]
-    /// What the server is to answer, the HTTP status and that of FIDO UAF where there is one: another one says that the
-    /// request ended elsewhere than it should.
+    /// The expected answer: the HTTP status, and the status of FIDO UAF if the answer has one. Another answer means
+    /// that the request ended at a wrong place.
     let outcome: String
-    /// Sent to the administrators' socket.
+    /// `true` if the request goes to the administrators' socket.
     let isAdministrators: Bool
 
     init(_ name: String, _ outcome: String, _ request: Request, isAdministrators: Bool = false) {
@@ -26,12 +26,13 @@ struct WorstRequest: Sendable {
         self.isAdministrators = isAdministrators
     }
 
-    /// What each reader of the server gets: texts that would be normalised, names that would be compared, nesting, many
-    /// values, many parameters, and messages whose parts are many.
+    /// Returns requests for each reader of the server: texts that would be normalised, names that would be compared,
+    /// nesting, many values, many parameters, and messages with many parts.
     static func all(relyingParty: RelyingParty) -> [WorstRequest] {
         let (json, answer) = (64 * 1024, 16 * 1024)
         var requests: [WorstRequest] = []
-        // What is read to its end, so that more than reading comes of it: a look for a token, a challenge, a client's secret.
+        // Each request is read to its end, so that more work follows the reading: a look-up of a token, a challenge or
+        // a client's secret.
         let tokens = ["escapes", "one long text", "a text of marks, 28 a letter"]
         let objects = tokens + ["many members", "the most members", "many values", "many objects"]
         let credentials = ["64 parameters of one length", "a value of marks, 30 a letter", "percent signs", "scopes"]
@@ -84,7 +85,7 @@ struct WorstRequest: Sendable {
         return requests
     }
 
-    /// Header fields that something compares, folds or splits on a request's way.
+    /// Returns header fields that the server compares, folds or splits on a request's way.
     private static func fields(_ bytes: Int) -> [WorstRequest] {
         let marks = "e" + Self.repeated("\u{301}\u{323}", bytes)
         let page = "/sign-in?request=x"
@@ -119,7 +120,7 @@ struct WorstRequest: Sendable {
         return requests
     }
 
-    /// As long as a text may be that a person is to agree to, in letters that fall apart when they are normalised.
+    /// A text of the maximum length for a person's confirmation, in letters that fall apart when they are normalised.
     static let longText = String(repeating: "e\u{323}\u{302} ", count: 50)
     /// The fields that make the longest text.
     static let longPayment: JSONObject = [
@@ -128,7 +129,7 @@ struct WorstRequest: Sendable {
         "iban": .string("DE89370400440532013000"), "reference": .string(String(repeating: "r", count: 60)),
     ]
 
-    /// The largest requests of administrators.
+    /// Returns the largest requests of administrators.
     static func administrators() -> [WorstRequest] {
         let bytes = 64 * 1024 - 256
         let addresses = (0..<(bytes / 48)).map { JSON.string("https://relying-party.example/signed-in/\(10_000 + $0)") }
@@ -160,8 +161,8 @@ struct WorstRequest: Sendable {
         ]
     }
 
-    /// A client that registers itself with as many keys as a set may have, of the kind that costs the most to check, and
-    /// does with them all that a client can.
+    /// Returns the registration of a client with the maximum number of keys. The keys are of the kind with the
+    /// costliest check, and the client uses them for everything possible.
     static func registration(token: String) -> WorstRequest {
         let metadata: JSONObject = [
             "redirect_uris": .array([.string("https://relying-party.example/signed-in")]),
@@ -209,7 +210,7 @@ struct WorstRequest: Sendable {
         String(decoding: Self.documents(bytes).first { $0.name == name }?.body ?? [], as: UTF8.self)
     }
 
-    /// JSON of just under that many bytes.
+    /// Returns JSON of just under that many bytes.
     private static func documents(_ limit: Int) -> [(name: String, body: [UInt8])] {
         let bytes = limit - 256
         let marks = "e" + Self.repeated("\u{301}\u{323}", 120)
@@ -268,12 +269,12 @@ struct WorstRequest: Sendable {
     }
 }
 
-/// What each of the worst requests costs the server.
+/// The server's cost for each of the worst requests.
 struct WorstCosts {
     /// Processor time in milliseconds, the costliest first.
     let means: [(name: String, milliseconds: Double)]
 
-    /// The most that one may cost, in milliseconds.
+    /// The maximum cost of a request, in milliseconds.
     private static let bound = 3.0
 
     func add(to report: inout Report) {
@@ -296,11 +297,11 @@ struct WorstCosts {
 }
 
 extension Run {
-    /// Of so many requests at least so many have to be answered; a mean over others would be of nothing.
+    /// The number of requests to send, and the minimum number of answers. A mean over fewer answers would mean nothing.
     private static let (sent, leastAnswered) = (100, 90)
 
-    /// Processor time of the server for each of these requests, in milliseconds: the mean of 100, the costliest first. An
-    /// answer of another status than expected, or too few answers, is an error.
+    /// Returns the server's processor time for each of these requests, in milliseconds: the mean of 100, the costliest
+    /// first. An answer of another status than expected, or too few answers, is an error.
     func worst(_ relyingParty: RelyingParty, _ device: inout SoftwareDevice, subject: String) throws
         -> WorstCosts
     {
@@ -321,7 +322,7 @@ extension Run {
                     let answer = try? connection.exchange(
                         worst.requests[number % worst.requests.count].ofAnotherSource)
                 else {
-                    // Refused before it was sent to its end: the server closes then.
+                    // The server refused the request before its end, and then closes the connection.
                     connection = try connect()
                     continue
                 }
@@ -340,7 +341,7 @@ extension Run {
         return WorstCosts(means: means.sorted { $0.milliseconds > $1.milliseconds })
     }
 
-    /// Right answers of a registered key, which are read to their end: bare, and to the longest texts.
+    /// Returns right answers of a registered key, which are read to their end: bare, and to the longest texts.
     private func answers(of device: inout SoftwareDevice, _ relyingParty: RelyingParty, subject: String) throws
         -> [WorstRequest]
     {

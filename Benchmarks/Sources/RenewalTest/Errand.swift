@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something that a process keeps in a file, which it replaces whole.
+/// Data that a process keeps in a file. The process always replaces the whole file.
 protocol KeptInFile: Codable {}
 
 extension KeptInFile {
@@ -13,27 +13,27 @@ extension KeptInFile {
     }
 }
 
-/// What a client is to do: beside what it keeps itself, which it would have without a test as well.
+/// The task of a client, separate from the data that the client would also keep without a test.
 struct Errand: KeptInFile {
-    /// With what a client ends that was signed out.
+    /// The exit code of a client that was signed out.
     static let signedOut: Int32 = 3
-    /// How often one asks that hears nothing.
+    /// The maximum number of requests without an answer.
     static let tries = 100
 
-    /// The server's own port, and that of the proxy in front of it.
+    /// The server's own port, and the port of the proxy in front of the server.
     let serverPort: UInt16
     let proxyPort: UInt16
-    /// How often it is still to renew.
+    /// The number of remaining renewals.
     var left: Int
-    /// At what numbers of `left` it dies between the receipt of a token and its storage.
+    /// The numbers of `left` at which the client dies between the receipt of a token and its storage.
     var deaths: Set<Int>
-    /// How far the server's clock is ahead.
+    /// The number of seconds by which the server's clock is ahead.
     var secondsAhead: Int
 
-    /// The file beside the one in which the client keeps what it has.
+    /// Returns the path of the errand, beside the file with the client's data.
     static func file(of client: String) -> String { client + ".errand" }
 
-    /// Whether the client is to die this time. It is noted before, so that it dies once there and not each time.
+    /// Returns `true` if the client is to die now. The death is noted before, so that the client dies here only once.
     mutating func isToDie(at file: String) throws -> Bool {
         guard self.deaths.remove(self.left) != nil else { return false }
         try self.write(to: file)

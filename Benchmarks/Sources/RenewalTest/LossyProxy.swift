@@ -2,8 +2,8 @@ import Foundation
 import ServerClients
 import Synchronization
 
-/// Passes requests on to a server, and loses one answer in twenty: the server has done what was asked, and whoever asked
-/// never hears of it.
+/// Passes requests on to a server, and loses one answer in twenty: the server has done the work, and the client never
+/// receives the answer.
 final class LossyProxy: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -31,7 +31,7 @@ final class LossyProxy: Sendable {
         Thread { [self] in
             while case let peer = accept(self.listener, nil, nil), peer >= 0 {
                 Thread { [self] in
-                    // Either end may be gone at any time: that is what the proxy is for.
+                    // Either end may be gone at any time: the proxy exists for this case.
                     try? self.serve(peer)
                     close(peer)
                 }.start()
@@ -39,7 +39,7 @@ final class LossyProxy: Sendable {
         }.start()
     }
 
-    /// No connection is taken any more.
+    /// Stops taking connections.
     func stop() { shutdown(self.listener, Int32(SHUT_RDWR)) }
 
     private func serve(_ peer: Int32) throws {
@@ -65,7 +65,7 @@ final class LossyProxy: Sendable {
         }
     }
 
-    /// The next request of a connection, with a length; `nil` at its end.
+    /// Returns the next request of a connection, with a length; `nil` at the connection's end.
     private static func request(of peer: Int32, _ buffer: inout [UInt8]) -> Request? {
         while true {
             if let mark = buffer.firstRange(of: Array("\r\n\r\n".utf8)) {

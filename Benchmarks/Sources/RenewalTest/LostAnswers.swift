@@ -1,9 +1,9 @@
 import Foundation
 import ServerClients
 
-/// Clients in processes of their own, behind the proxy that loses answers.
+/// Clients in separate processes, behind the proxy that loses answers.
 struct LostAnswers {
-    /// How many there are.
+    /// The number of clients.
     static let clients = 8
     private static let day = 86_400
     private static let minutes = 120
@@ -12,21 +12,21 @@ struct LostAnswers {
     let members: [Member]
     let rules: Rules
 
-    /// What has to hold of them.
+    /// The rules for the clients.
     struct Rules {
         let lost: Rule
         let killed: Rule
         let late: Rule
     }
 
-    /// One client, and how its tokens are bound.
+    /// One client, and the binding of its tokens.
     struct Member: Sendable {
-        /// What the program is called with.
+        /// The kind of client, which is the program's first argument.
         let kind: String
-        /// Where it keeps what it has.
+        /// The file with the client's data.
         let file: String
         let isBound: Bool
-        /// How often it renews, and dies.
+        /// The numbers of renewals and of deaths.
         let left: Int
         let deaths: Int
     }
@@ -52,7 +52,7 @@ struct LostAnswers {
         try self.comeBackAfterADay(&findings)
     }
 
-    /// Starts a client again and again until it has done what it was to do.
+    /// Starts a client again and again until its task is done.
     private static func follow(_ member: Member, _ rules: Rules, _ findings: Shared<Findings<Rule>>) throws {
         var rule = rules.lost
         while true {
@@ -64,15 +64,16 @@ struct LostAnswers {
                 }
                 return
             }
-            // Whoever starts now has the token of before the death.
+            // A client that starts now has the token from before its death.
             rule = rules.killed
         }
     }
 
-    /// Everybody dies with a token that is not stored. A day later those come back whose tokens are bound; of the others
-    /// nobody knows whether they are the owners.
+    /// All clients die with an unstored token. A day later the clients with bound tokens come back. For the other
+    /// clients, the server cannot tell owners from thieves.
     private func comeBackAfterADay(_ findings: inout Findings<Rule>) throws {
-        // Of many renewals within a minute the later ones give the same token again: the one after a minute gives the next.
+        // Of many renewals within a minute, the later renewals give the same token again. A renewal after a minute
+        // gives the next token.
         try self.restart(later: Self.minutes)
         for member in self.members {
             var errand = try Errand(file: Errand.file(of: member.file))
@@ -93,7 +94,7 @@ struct LostAnswers {
         }
     }
 
-    /// Has the server start again, so many seconds later by its clock.
+    /// Restarts the server, with its clock so many seconds later.
     private func restart(later seconds: Int) throws {
         self.process.killAtOnce()
         self.process.secondsAhead += seconds

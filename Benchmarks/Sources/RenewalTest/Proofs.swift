@@ -5,9 +5,9 @@ import ServerClients
 import Synchronization
 import _Primitives
 
-/// A key that a client shows (DPoP, RFC 9449).
+/// A key by which a client proves possession (DPoP, RFC 9449).
 struct ProofKey: Sendable {
-    /// As it is kept.
+    /// The key in its stored form.
     let bytes: [UInt8]
     fileprivate let key: SigningKey
 
@@ -18,21 +18,21 @@ struct ProofKey: Sendable {
     }
 }
 
-/// Shows keys to a server, with the nonce that it asks for.
+/// Makes proofs of keys for a server, with the nonce that the server requests.
 final class Proofs: Sendable {
     private let port: UInt16
     private let secondsAhead: Int
     private let nonce = Mutex<String?>(nil)
 
     /// - Parameters:
-    ///   - port: The server's own: what a proof is for.
-    ///   - secondsAhead: How far the server's clock is ahead.
+    ///   - port: The server's own port, which the proof names.
+    ///   - secondsAhead: The number of seconds by which the server's clock is ahead.
     init(port: UInt16, secondsAhead: Int = 0) {
         self.port = port
         self.secondsAhead = secondsAhead
     }
 
-    /// Sends a request with a proof of a key; once more where the server wants another nonce.
+    /// Sends a request with a proof of a key, and sends the request once more if the server wants another nonce.
     func exchange(on connection: inout HTTPConnection, key: ProofKey?, _ request: ([String]) -> Request) throws
         -> HTTPConnection.Response
     {

@@ -3,7 +3,7 @@ import ServerClients
 import UAF
 import _Primitives
 
-/// What must hold.
+/// The rules that must hold.
 enum Rule: String, CaseIterable {
     case aLostAnswerSignsNobodyOut
     case aKilledClientComesBack
@@ -15,14 +15,15 @@ enum Rule: String, CaseIterable {
     case anAppComesBackAfterADay
 }
 
-/// Clients renew their tokens through a proxy that loses one answer in twenty, and are killed between the receipt of a
-/// token and its storage: nobody is signed out by it. Tokens are stolen before: a thief and an owner who both go on, a day
-/// apart, both lose, and whoever lacks a bound token's key has nothing.
+/// Tests the renewal of tokens. Clients renew their tokens through a proxy that loses one answer in twenty, and are
+/// killed between the receipt and the storage of a token: no client may be signed out. Before, tokens are stolen. If
+/// thief and owner both go on, a day apart, both must lose. A thief without the key of a bound token must get nothing.
 ///
-/// The same with apps of the sign-in service, each a process with the whole SDK and its storage on the disk.
+/// The test repeats this with apps of the sign-in service, each a process with the whole SDK and its storage on the
+/// disk.
 ///
-/// Arguments: SERVER-PROGRAM REPORT [RENEWALS [KILLS [STOLEN [RENEWALS-OF-APPS]]]], or `client FILE` and `app FILE` for one of
-/// the clients.
+/// Arguments: SERVER-PROGRAM REPORT [RENEWALS [KILLS [STOLEN [RENEWALS-OF-APPS]]]], or `client FILE` and `app FILE` for
+/// one of the clients.
 @main
 struct RenewalTest {
     static func main() async throws {
@@ -55,11 +56,11 @@ struct RenewalTest {
         )
         let thieves = StolenTokens(house: house, count: stolen)
         var families = try thieves.run(&findings)
-        // All are signed in now: each of the two runs ends a day later, as the server's clock says.
+        // All clients are signed in now. Each of the two runs ends a day later by the server's clock.
         let apps = try await AppsOfService(house: house, process: process, folder: folder)
             .members(count: ofApps, kills: kills)
         let clients = try Clients(house: house, folder: folder).members(count: renewals, kills: kills)
-        // What follows ends a day later, each time.
+        // Each of the following runs ends a day later.
         try LostAnswers(
             process: process, members: apps,
             rules: LostAnswers.Rules(
@@ -79,7 +80,7 @@ struct RenewalTest {
         for text in findings.texts.prefix(20) { print("  " + text) }
         if !findings.texts.isEmpty {
             print("renewal test failed: the server's folder is \(folder)")
-            // The process ends without what is deferred.
+            // The process ends without running deferred code.
             process.killAtOnce()
             exit(1)
         }
@@ -88,14 +89,14 @@ struct RenewalTest {
     }
 }
 
-/// A person who is signed in, and the three kinds of clients that renew their tokens.
+/// A signed-in person, and the three kinds of clients that renew their tokens.
 struct Household: Sendable {
     let server: Server
-    /// A web application with a secret: its tokens are bound to that.
+    /// A web application with a secret. Its tokens are bound to the secret.
     let web: RelyingParty
-    /// An app, whose tokens are whoever's has them, unless it shows a key.
+    /// An app. Without a key, a thief can use stolen tokens of the app.
     let app: RelyingParty
-    /// Another app, which knows nothing.
+    /// Another app, which has no tokens.
     let stranger: RelyingParty
     private let session: [String]
     private let proofs: Proofs
@@ -130,7 +131,7 @@ struct Household: Sendable {
         _ = try connection.exchange(server.authenticationAnswer(body))
     }
 
-    /// Signs alice in to an app of the sign-in service by her phone: the address that the browser is sent to then.
+    /// Signs alice in to an app of the sign-in service by her phone. Returns the address to which the browser is sent.
     func signedIn(to app: String, challenge: String, state: String) throws -> String {
         var browser = try self.server.connect()
         let begun = try browser.exchange(
@@ -147,9 +148,9 @@ struct Household: Sendable {
         return location
     }
 
-    /// The first refresh token of a family.
+    /// Begins a family, and returns its first refresh token.
     ///
-    /// - Parameter key: The key that the client shows with its code.
+    /// - Parameter key: The key that the client presents with its code.
     func family(of client: RelyingParty, key: ProofKey? = nil, on connection: inout HTTPConnection) throws -> String {
         let verifier = RandomSource.system.token()
         let answer = try connection.exchange(
@@ -161,7 +162,7 @@ struct Household: Sendable {
         return try RelyingParty.renewable(in: tokens).refresh
     }
 
-    /// What a renewal gives; `nil` where it is refused.
+    /// Renews a token, and returns the new refresh token; `nil` if the server refuses the renewal.
     func renew(
         _ token: String, of client: RelyingParty, key: ProofKey? = nil, on connection: inout HTTPConnection
     ) throws -> String? {

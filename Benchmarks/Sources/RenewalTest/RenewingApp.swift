@@ -6,13 +6,13 @@ import ServerClients
 import Synchronization
 import _Primitives
 
-/// What a process of an app has to know, beside what the SDK keeps.
+/// The data of an app's process beside the data of the SDK.
 private struct AppState: KeptInFile {
-    /// What the app is called at the server, and where the SDK keeps what it has.
+    /// The app's name at the server, and the folder of the SDK's data.
     let application: String
     let folder: String
 
-    /// The app, as it starts.
+    /// Starts the app.
     func start(
         at port: UInt16, over transport: any Transport, browser: VirtualBrowser? = nil, secondsAhead: Int = 0
     ) async throws -> SignIn {
@@ -29,7 +29,7 @@ private struct AppState: KeptInFile {
     }
 }
 
-/// One app of the sign-in service, in a process of its own: the SDK with its storage on the disk. It ends as a
+/// One app of the sign-in service, in a separate process: the SDK with its storage on the disk. The process ends as a
 /// ``RenewingClient`` does.
 struct RenewingApp {
     static let kind = "app"
@@ -49,7 +49,7 @@ struct RenewingApp {
         }
     }
 
-    /// Renews until there is an answer; what an app just started has is a session that was kept.
+    /// Renews until an answer comes. A newly started app restores its stored session first.
     private func renewed(_ app: SignIn, insteadOf former: String?, _ errand: Errand) async throws -> String {
         guard let address = URL(string: "https://api.example/records") else { throw LoadError("no address") }
         for _ in 0..<Errand.tries {
@@ -71,7 +71,8 @@ struct RenewingApp {
     }
 }
 
-/// The network of such an app: by way of the proxy, and no further than to the receipt of a token where the app is to die.
+/// The network of such an app. All requests pass the proxy. If the app is to die, the process ends at the receipt of a
+/// token.
 private final class ProxiedTransport: Transport {
     private let port: UInt16
     private let dies = Mutex(false)
@@ -103,7 +104,7 @@ private final class ProxiedTransport: Transport {
     }
 }
 
-/// Apps of the sign-in service, each signed in, on a device of its own.
+/// Apps of the sign-in service, each signed in on a separate device.
 struct AppsOfService {
     static let redirectURI = "https://app.example/signed-in"
 
@@ -138,8 +139,8 @@ struct AppsOfService {
     }
 
     /// - Parameters:
-    ///   - count: How often all of them renew together.
-    ///   - kills: How often all of them die together.
+    ///   - count: The number of renewals of all apps together.
+    ///   - kills: The number of deaths of all apps together.
     func members(count: Int, kills: Int) -> [LostAnswers.Member] {
         self.files.map { file in
             LostAnswers.Member(

@@ -1,17 +1,17 @@
 import Foundation
 import ServerClients
 
-/// What a client keeps between two starts. It is replaced whole, as an app would do it.
+/// The data that a client keeps between two starts. The client always replaces the whole file, as an app would.
 struct ClientState: KeptInFile {
     let client: RelyingParty
     /// The refresh token that the client has stored.
     var token: String
-    /// The key that it shows, as it is kept.
+    /// The key that the client presents, in its stored form.
     let key: [UInt8]?
 }
 
-/// One client, in a process of its own. It ends with 0 when it has renewed as often as it was to, with
-/// ``Errand/signedOut`` when it was signed out, and by `SIGKILL` where it was to die.
+/// One client, in a separate process. The exit code is 0 after all renewals, and ``Errand/signedOut`` if the client was
+/// signed out. A client that is to die ends by `SIGKILL`.
 struct RenewingClient {
     static let kind = "client"
 
@@ -37,7 +37,7 @@ struct RenewingClient {
         }
     }
 
-    /// Asks until there is an answer, each time with the token that is stored.
+    /// Asks until an answer comes, each time with the stored token.
     private static func answer(to state: ClientState, behind proxyPort: UInt16, _ key: ProofKey?, _ proofs: Proofs)
         throws
         -> HTTPConnection.Response
@@ -53,15 +53,15 @@ struct RenewingClient {
     }
 }
 
-/// Clients of the standard endpoints, with a family each: half of them apps without a key, a quarter apps with one, a quarter
-/// with a secret.
+/// Clients of the standard endpoints, with a family each: half of them are apps without a key, a quarter are apps with
+/// a key, and a quarter have a secret.
 struct Clients {
     let house: Household
     let folder: String
 
     /// - Parameters:
-    ///   - count: How often all of them renew together.
-    ///   - kills: How often all of them die together.
+    ///   - count: The number of renewals of all clients together.
+    ///   - kills: The number of deaths of all clients together.
     func members(count: Int, kills: Int) throws -> [LostAnswers.Member] {
         try (0..<LostAnswers.clients).map { index in
             var connection = try self.house.server.connect()

@@ -2,7 +2,7 @@ import ServerClients
 
 /// Refresh tokens in the hands of a thief.
 struct StolenTokens {
-    /// An owner and a thief who have the tokens of one family.
+    /// An owner and a thief with the tokens of one family.
     struct Family: Sendable {
         let order: String
         var owners: String
@@ -10,10 +10,10 @@ struct StolenTokens {
     }
 
     let house: Household
-    /// How many of each kind.
+    /// The number of families of each kind.
     let count: Int
 
-    /// Steals tokens. Returns the families that nothing binds, in which both go on.
+    /// Steals tokens. Returns the unbound families, in which both owner and thief go on.
     func run(_ findings: inout Findings<Rule>) throws -> [Family] {
         let found = Shared(findings)
         let families = Shared<[Family]>([])
@@ -32,7 +32,7 @@ struct StolenTokens {
         return families.withLock { $0 }
     }
 
-    /// A day later each owner renews.
+    /// Renews each owner's token, a day later.
     func ownersGoOn(_ families: inout [Family]) throws {
         var connection = try self.house.server.connect()
         for index in families.indices {
@@ -42,8 +42,8 @@ struct StolenTokens {
         }
     }
 
-    /// Another day later each thief renews. Then neither has a token that is taken: one of the two came with a token that was
-    /// used before.
+    /// Renews each thief's token, another day later. Afterwards neither has a valid token, because one of the two
+    /// presented a used token.
     func thievesGoOn(_ families: [Family], _ findings: inout Findings<Rule>) throws {
         var connection = try self.house.server.connect()
         for family in families {
@@ -56,14 +56,14 @@ struct StolenTokens {
         }
     }
 
-    /// Thief and owner renew the same token in some order, twice each.
+    /// Lets thief and owner renew the same token in some order, twice each.
     private func stealUnbound(_ number: Int, on connection: inout HTTPConnection) throws -> Family {
         var own: String? = try self.house.family(of: self.house.app, on: &connection)
         for _ in 0..<(number % 3) {
             own = try own.flatMap { try self.house.renew($0, of: self.house.app, on: &connection) }
         }
         guard let stolen = own else { throw LoadError("an owner alone was refused") }
-        // Every order of two steps of each, one after the other: T of the thief, O of the owner.
+        // All orders of two steps of each: T of the thief, O of the owner.
         let orders = ["TTOO", "TOTO", "TOOT", "OTTO", "OTOT", "OOTT"]
         var (owners, thiefs) = (stolen, stolen)
         for step in orders[number % orders.count] {
@@ -76,7 +76,7 @@ struct StolenTokens {
         return Family(order: orders[number % orders.count], owners: owners, thiefs: thiefs)
     }
 
-    /// Whoever has a bound token alone gets nothing, and its owner notices nothing.
+    /// Steals a bound token. A thief with the token alone gets nothing, and its owner notices nothing.
     private func stealBound(
         _ number: Int, key: ProofKey, another: ProofKey, _ findings: Shared<Findings<Rule>>,
         on connection: inout HTTPConnection

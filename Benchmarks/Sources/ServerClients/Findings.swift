@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where rules were looked at, and where they did not hold.
+/// The checks of rules, and the violations.
 package struct Findings<Rule: RawRepresentable & CaseIterable & Hashable & Sendable>: Sendable
 where Rule.RawValue == String {
     private var violations: [Rule: [String]] = [:]
@@ -14,7 +14,7 @@ where Rule.RawValue == String {
         if !holds { self.violations[rule, default: []].append("\(rule.rawValue): \(text())") }
     }
 
-    /// What is wrong: a rule that was never checked, too.
+    /// The violations. A rule that was never checked counts as a violation.
     package var texts: [String] {
         Rule.allCases.flatMap { rule in
             self.checks[rule] == nil ? ["\(rule.rawValue): never checked"] : self.violations[rule] ?? []
@@ -25,7 +25,7 @@ where Rule.RawValue == String {
         Rule.allCases.map { "\($0.rawValue): \(self.checks[$0] ?? 0) checks" }.joined(separator: "\n  ")
     }
 
-    /// A report in the form of the other runners'. A rule that was never checked counts as failed.
+    /// Writes a report in the form of the other runners. A rule that was never checked counts as failed.
     package func writeReport(of suite: String, to path: String) throws {
         var lines = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites><testsuite name=\"\(suite)\">"]
         for rule in Rule.allCases {

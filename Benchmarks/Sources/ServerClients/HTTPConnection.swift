@@ -1,14 +1,14 @@
 import Glibc
 
-/// One keep-alive connection over a blocking socket: the least work a client can do, because it shares the cores with
-/// the server that it measures.
+/// One keep-alive connection over a blocking socket. The client does as little work as possible, because it shares the
+/// cores with the measured server.
 package struct HTTPConnection: ~Copyable {
     private let descriptor: Int32
     private let host: String
     private var buffer: [UInt8] = []
 
-    /// Connects to a port of this machine, from one of its addresses where one is given. With a small window it takes little
-    /// that it does not read.
+    /// Connects to a port of this machine, from one of its addresses if an address is given. With a small window, the
+    /// connection accepts few bytes that are not read.
     package init(port: UInt16, from source: String? = nil, hasSmallWindow: Bool = false) throws {
         self.host = "localhost:\(port)"
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -70,10 +70,10 @@ package struct HTTPConnection: ~Copyable {
         package let head: String
         package let body: [UInt8]
 
-        /// The value of a header, by its name in any case.
+        /// Returns the value of a header, by its name in any case.
         package func header(_ name: StaticString) -> String? { self.headers(name).first }
 
-        /// The values of a header that may come more than once.
+        /// Returns the values of a header that may come more than once.
         package func headers(_ name: StaticString) -> [String] {
             self.head.utf8.withContiguousStorageIfAvailable { HTTPConnection.values(of: name, in: $0) } ?? []
         }
@@ -121,7 +121,8 @@ package struct HTTPConnection: ~Copyable {
         return Response(status: status, head: head, body: body)
     }
 
-    /// The values of a header. Over bytes: a text's letters would cost more than the call.
+    /// Returns the values of a header. The function reads bytes, because the letters of a text would cost more than the
+    /// call.
     private static func values(of name: StaticString, in head: UnsafeBufferPointer<UInt8>) -> [String] {
         let count = name.utf8CodeUnitCount
         var values: [String] = []
@@ -141,7 +142,7 @@ package struct HTTPConnection: ~Copyable {
         return values
     }
 
-    /// Reads on until `text` has come, whatever stands before it.
+    /// Reads on until `text` has come, whatever stands before the text.
     package mutating func wait(for text: String) throws {
         let pattern = Array(text.utf8)
         while true {
@@ -153,7 +154,7 @@ package struct HTTPConnection: ~Copyable {
         }
     }
 
-    /// Reads on until a head is there. Returns its length without the empty line that ends it.
+    /// Reads on until a head is complete. Returns its length without the empty line that ends the head.
     private mutating func readHead() throws -> Int {
         var searched = 0
         while true {
@@ -208,7 +209,7 @@ package struct HTTPConnection: ~Copyable {
     }
 }
 
-/// Why a run is worth nothing.
+/// The reason that a run is worthless.
 package struct LoadError: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }

@@ -1,8 +1,9 @@
 import Glibc
 
-/// A port of this machine that the system chose, and gives to nobody else as long as this is there.
+/// A port of this machine that the system chose. The system gives the port to nobody else as long as this object
+/// exists.
 ///
-/// A socket stays bound to it without listening, which leaves the port to the one program that is told of it.
+/// A socket stays bound to the port without listening, so that only the informed program uses the port.
 package final class LoopbackPort {
     package let number: UInt16
     private let descriptor: Int32

@@ -1,22 +1,22 @@
 import Crypto
 package import _Primitives
 
-/// A web application with its browsers, as far as the server sees them: the requests, and what is read from answers.
+/// A web application with its browsers, as the server sees them: the requests, and the values from answers.
 package struct RelyingParty: Sendable, Codable {
     private let clientID: String
-    /// What the server calls it.
+    /// The client's identifier at the server.
     package var identifier: String { self.clientID }
-    /// Its identifier and secret for HTTP Basic; `nil` for an app, which has no secret.
+    /// The client's identifier and secret for HTTP Basic; `nil` for an app, which has no secret.
     private let basic: String?
     private let redirectURI: String
 
     /// - Parameters:
-    ///   - grantTypes: The ways to tokens that it may go.
-    ///   - isPublic: Whether it is an app, which proves nothing. Its answers go to an https address of its site, so that a
-    ///     browser that is signed in gives it a code unasked.
-    ///   - idTokenAlgorithm: What its ID tokens are signed with.
-    ///   - signInMethods: How people may sign in to it.
-    ///   - idTokenAtRefresh: Whether the answers to its refreshes have ID tokens.
+    ///   - grantTypes: The client's permitted grant types.
+    ///   - isPublic: `true` for an app, which proves nothing. Its answers go to an https address of its site, so that a
+    ///     signed-in browser gives the app a code without a question.
+    ///   - idTokenAlgorithm: The signature algorithm of its ID tokens.
+    ///   - signInMethods: The permitted sign-in methods.
+    ///   - idTokenAtRefresh: `true` if the answers to its refreshes have ID tokens.
     package init(
         server: Server, grantTypes: [String] = ["authorization_code"], isPublic: Bool = false,
         idTokenAlgorithm: String = "ES256", signInMethods: [String] = ["phone"], idTokenAtRefresh: Bool = true
@@ -27,7 +27,7 @@ package struct RelyingParty: Sendable, Codable {
             idTokenAlgorithm: idTokenAlgorithm, signInMethods: signInMethods, idTokenAtRefresh: idTokenAtRefresh)
     }
 
-    /// A sign-in whose page is open.
+    /// A sign-in with an open page.
     package struct SignIn: Sendable {
         package let request: String
         package let cookies: [String]
@@ -44,7 +44,7 @@ package struct RelyingParty: Sendable, Codable {
 
     /// - Parameters:
     ///   - scope: Names, with a plus sign between two.
-    ///   - session: The cookies of a browser that is signed in: it is sent back with a code at once.
+    ///   - session: The cookies of a signed-in browser, which is sent back with a code at once.
     package func authorization(verifier: String, scope: String = "openid", session: [String] = []) -> Request {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
         return Request(
@@ -54,7 +54,7 @@ package struct RelyingParty: Sendable, Codable {
             headers: session + [forwardedHeader()])
     }
 
-    /// The page that an authorization's answer leads to.
+    /// Returns the page to which an authorization's answer leads.
     package func page(after answer: HTTPConnection.Response) throws -> (request: String, page: Request) {
         guard let location = answer.header("location"), let mark = location.firstRange(of: "request=") else {
             throw LoadError("authorize: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
@@ -87,7 +87,7 @@ package struct RelyingParty: Sendable, Codable {
             request, authorization: authorization, page: try browser.exchange(page), verifier: verifier)
     }
 
-    /// Begins a sign-in, and gives the code for a personalised identity that its page links to.
+    /// Begins a sign-in, and returns the code for a personalised identity from the link on its page.
     package func identityCode(on browser: inout HTTPConnection) throws -> String {
         let authorization = try browser.exchange(self.authorization(verifier: RandomSource.system.token()))
         let text = String(
@@ -98,7 +98,7 @@ package struct RelyingParty: Sendable, Codable {
         return String(text[mark.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// The code that a completion's redirect carries; `nil` where it carries none.
+    /// Returns the code in a completion's redirect; `nil` if the redirect has no code.
     package func code(in answer: HTTPConnection.Response) -> String? {
         guard let location = answer.header("location"), location.hasPrefix(self.redirectURI),
             let mark = location.firstRange(of: "code=")
@@ -114,7 +114,7 @@ package struct RelyingParty: Sendable, Codable {
         self.exchange(code: code, verifier: signIn.verifier)
     }
 
-    /// - Parameter headers: What comes with it, such as a proof of a key.
+    /// - Parameter headers: Further headers, such as a proof of a key.
     package func exchange(code: String, verifier: String, headers: [String] = []) -> Request {
         self.post(
             "/oauth2/token",
@@ -122,12 +122,12 @@ package struct RelyingParty: Sendable, Codable {
             headers)
     }
 
-    /// - Parameter headers: What comes with it, such as a proof of a key.
+    /// - Parameter headers: Further headers, such as a proof of a key.
     package func refresh(_ token: String, headers: [String] = []) -> Request {
         self.post("/oauth2/token", "grant_type=refresh_token&refresh_token=\(token)", headers)
     }
 
-    /// A token in the client's own name.
+    /// A request for a token in the client's own name.
     package var clientCredentials: Request { self.post("/oauth2/token", "grant_type=client_credentials") }
 
     package func introspection(_ token: String) -> Request { self.post("/oauth2/introspect", "token=\(token)") }
@@ -138,14 +138,14 @@ package struct RelyingParty: Sendable, Codable {
             body: Array((self.basic == nil ? form + "&client_id=\(self.clientID)" : form).utf8))
     }
 
-    /// The access token, and the refresh token that came with it.
+    /// Returns the access token, and the refresh token that came with it.
     package static func renewable(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String) {
         let given = try self.renewed(in: answer)
         guard let refresh = given.refresh else { throw LoadError("token: no refresh token") }
         return (given.access, refresh)
     }
 
-    /// The access token, and the refresh token if one came with it.
+    /// Returns the access token, and the refresh token if one came with it.
     package static func renewed(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String?) {
         guard answer.status == 200, case .object(let tokens) = try JSON(parsing: answer.body) else {
             throw LoadError("token: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
@@ -153,7 +153,7 @@ package struct RelyingParty: Sendable, Codable {
         return (try tokens.requiredString("access_token"), try tokens.string("refresh_token"))
     }
 
-    /// The access token, and the person's name for this relying party.
+    /// Returns the access token, and the person's name for this relying party.
     package func tokens(in answer: HTTPConnection.Response) throws -> (accessToken: String, subject: String) {
         guard answer.status == 200, case .object(let tokens) = try JSON(parsing: answer.body) else {
             throw LoadError("token: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
@@ -179,7 +179,7 @@ package struct RelyingParty: Sendable, Codable {
         return (try self.tokens(in: answer).subject, completed.cookieHeaders)
     }
 
-    /// A dispatch of an authentication of `subject` as a link, with a text to confirm where one is given.
+    /// Returns a dispatch of an authentication of `subject` as a link, with a text to confirm if a text is given.
     package func dispatch(_ subject: String, text: String? = nil) -> Request {
         var context: JSONObject = ["subject": .string(subject)]
         if let text {
@@ -195,7 +195,7 @@ package struct RelyingParty: Sendable, Codable {
         return self.dispatch(body: JSON.object(body).serialized)
     }
 
-    /// A dispatch of an authentication of `subject` who is to confirm typed fields, as a picture of a QR code.
+    /// Returns a dispatch of an authentication of `subject`, with typed fields to confirm, as a picture of a QR code.
     package func dispatch(_ subject: String, payment: JSONObject) -> Request {
         let context: JSONObject = ["subject": .string(subject), "payment": .object(payment)]
         return self.dispatch(
@@ -205,7 +205,7 @@ package struct RelyingParty: Sendable, Codable {
             ]).serialized)
     }
 
-    /// A dispatch of whatever the body says.
+    /// Returns a dispatch with any body.
     package func dispatch(body: [UInt8]) -> Request {
         Request("POST", "/token/dispatch/authentication", headers: self.authorizationHeaders, body: body)
     }
@@ -242,7 +242,7 @@ package struct Request: Sendable {
 }
 
 extension Request {
-    /// The same of somebody who has not come before: what one source may do is limited.
+    /// The same request from a new source address, because the server limits each source.
     package var ofAnotherSource: Request {
         guard !self.headers.contains(where: { $0.hasPrefix("X-Forwarded-For:") }) else { return self }
         return Request(self.method, self.path, allHeaders: self.headers + [forwardedHeader()], body: self.body)
@@ -264,7 +264,7 @@ extension HTTPConnection {
 }
 
 extension HTTPConnection.Response {
-    /// The cookies that it sets, as a header of the next request.
+    /// The cookies that the answer sets, as a header of the next request.
     package var cookieHeaders: [String] {
         let cookies = self.headers("set-cookie").map { value in String(value.prefix { $0 != ";" }) }
         return cookies.isEmpty ? [] : ["Cookie: " + cookies.joined(separator: "; ")]

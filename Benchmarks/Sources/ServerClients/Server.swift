@@ -1,7 +1,7 @@
 package import UAF
 package import _Primitives
 
-/// The server under load, called as its own clients call it.
+/// The server under load, with the calls of its usual clients.
 package struct Server: Sendable {
     package static let uafType = "application/fido+uaf;charset=UTF-8"
 
@@ -13,13 +13,13 @@ package struct Server: Sendable {
         self.socketPath = process.socketPath
     }
 
-    /// A phone, a browser or a back end.
+    /// Connects as a phone, a browser or a back end.
     package func connect() throws -> HTTPConnection { try HTTPConnection(port: self.port) }
-    /// Somebody who comes from an address of this machine, and reads little.
+    /// Connects from an address of this machine as a peer that reads little.
     package func connect(from source: String) throws -> HTTPConnection {
         try HTTPConnection(port: self.port, from: source, hasSmallWindow: true)
     }
-    /// The operator on the server's own machine.
+    /// Connects as the operator on the server's own machine.
     package func connectOperator() throws -> HTTPConnection { try HTTPConnection(socketPath: self.socketPath) }
 
     // MARK: - Administration
@@ -36,7 +36,7 @@ package struct Server: Sendable {
         return object
     }
 
-    /// Makes an account, and enrols a device for it with link, answer and number, as a person would.
+    /// Makes an account, and enrols a device for the account with link, answer and number, as a person would.
     package func enrol(
         _ username: String, operator: inout HTTPConnection, phone: inout HTTPConnection
     ) throws -> SoftwareDevice {
@@ -55,14 +55,14 @@ package struct Server: Sendable {
         return device
     }
 
-    /// Makes an account and a link that enrols a device for it.
+    /// Makes an account and a link that enrols a device for the account.
     package func activation(_ username: String, operator: inout HTTPConnection) throws -> (id: String, link: String) {
         _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
         let activation = try self.admin("/activations", ["username": .string(username)], on: &`operator`)
         return (try activation.requiredString("id"), try activation.requiredString("link"))
     }
 
-    /// Makes an account whose person has a password that was hashed elsewhere.
+    /// Makes an account with a password that was hashed elsewhere.
     package func addAccount(_ username: String, passwordHash: String, operator: inout HTTPConnection) throws {
         _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
         _ = try self.admin(
@@ -74,7 +74,7 @@ package struct Server: Sendable {
         _ = try self.admin("/activations/\(activation)/confirm", ["number": .string(number)], on: &`operator`)
     }
 
-    /// Makes a relying party. Returns its id, and its credentials for HTTP Basic where it is no app.
+    /// Makes a relying party. Returns its id, and its credentials for HTTP Basic unless the client is an app.
     package func addClient(
         redirectURI: String, grantTypes: [String], isPublic: Bool, idTokenAlgorithm: String, signInMethods: [String],
         idTokenAtRefresh: Bool = true
@@ -88,7 +88,7 @@ package struct Server: Sendable {
                 "idTokenAtRefresh": .bool(idTokenAtRefresh),
                 "grantTypes": .array(grantTypes.map(JSON.string)),
                 "signInMethods": .array(signInMethods.map(JSON.string)),
-                // What it may have for itself.
+                // The scopes that the client may have in its own name.
                 "scopes": .array(grantTypes.contains("client_credentials") ? [.string("accounts.read")] : []),
                 "tokenEndpointAuthMethod": .string(isPublic ? "none" : "client_secret_basic"),
             ], on: &connection)
@@ -97,7 +97,7 @@ package struct Server: Sendable {
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
     }
 
-    /// Lets so many clients register themselves. Returns the token that they show.
+    /// Allows so many clients to register themselves. Returns their registration token.
     package func registrationToken(clients: Int) throws -> String {
         var connection = try self.connectOperator()
         return try self.admin("/registration-tokens", ["clients": .integer(Int64(clients))], on: &connection)
@@ -125,7 +125,7 @@ package struct Server: Sendable {
         _ = try self.admin("/clients/\(client)/service", profile, method: "PUT", on: &connection)
     }
 
-    /// Makes an account, and a code that personalises an app for it.
+    /// Makes an account, and a code that personalises an app for the account.
     package func offerIdentity(
         to username: String, operator: inout HTTPConnection
     ) throws -> (code: String, pin: String) {
@@ -134,7 +134,7 @@ package struct Server: Sendable {
         return (try offer.requiredString("code"), try offer.requiredString("pin"))
     }
 
-    /// The one-time token in a link for phones.
+    /// Returns the one-time token in a link for phones.
     static func token(ofLink link: String) throws -> String {
         guard let encoded = link.split(separator: "=", maxSplits: 1).last, let payload = Base64URL.decode(encoded),
             case .object(let document) = try JSON(parsing: payload)
@@ -164,7 +164,7 @@ package struct Server: Sendable {
         return try ReturnUAFRequest(parsing: response.body)
     }
 
-    /// Asks for a challenge without saying more than a name.
+    /// Returns a request for a challenge that contains only a name.
     package func challengeRequest(for device: SoftwareDevice) -> Request {
         Request(
             "POST", "/uaf/1.1/request/authentication", headers: ["X-Forwarded-For: \(device.address)"],
@@ -176,7 +176,8 @@ package struct Server: Sendable {
         Request("POST", "/uaf/1.1/authentication", type: Self.uafType, body: body)
     }
 
-    /// Asks for a fresh challenge and answers it. The answer is durable at the server before it acknowledges.
+    /// Asks for a fresh challenge and answers the challenge. The server makes the answer durable before it
+    /// acknowledges.
     package func authenticate(_ device: inout SoftwareDevice, on connection: inout HTTPConnection) throws {
         let asked = try connection.exchange(self.challengeRequest(for: device))
         guard asked.status == 200, let message = try ReturnUAFRequest(parsing: asked.body).uafRequest else {
@@ -191,11 +192,11 @@ package struct Server: Sendable {
     }
 }
 
-/// An address that somebody may have, behind the proxy that the caller plays: what one source may do is limited.
+/// Returns a random client address behind the proxy that the caller plays, because the server limits each source.
 func newAddress() -> String {
     let number = RandomSource.system.bytes(3)
     return "10.\(number[0]).\(number[1]).\(number[2])"
 }
 
-/// The header by which a proxy says whose request it passes on: somebody's who has not come before.
+/// Returns the header by which a proxy names the source of a request: a new source.
 package func forwardedHeader() -> String { "X-Forwarded-For: \(newAddress())" }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A server in a process and a folder of its own, which can be killed and started again.
+/// A server in a separate process and folder, which can be killed and started again.
 package final class ServerProcess {
     private let program: String
     private let folder: String
@@ -10,15 +10,16 @@ package final class ServerProcess {
     private let operationsPort: LoopbackPort
     private var process: Process?
 
-    /// How far the server's clock is ahead of this machine's, in seconds, from its next start on (faketime).
+    /// The number of seconds by which the server's clock is ahead of this machine's clock, from the next start on
+    /// (faketime).
     package var secondsAhead = 0
     private var clockIsShifted = false
 
-    /// From the start of the process to the first answer that says ready, the last time.
+    /// The time from the last start of the process to the first answer that reports readiness.
     package private(set) var startDuration: Duration = .zero
 
-    /// `folder` must exist; data, key and log come into it. `options` are those of `countersign serve`, and
-    /// `limits` are limits beside its own, as `NAME=NUMBER`.
+    /// Makes a server in `folder`, which must exist and receives data, key and log. `options` are the options of
+    /// `countersign serve`, and `limits` are further limits as `NAME=NUMBER`.
     package init(program: String, folder: String, options: [String] = [], limits: [String] = []) throws {
         self.program = program
         self.folder = folder
@@ -30,7 +31,7 @@ package final class ServerProcess {
     }
 
     package var port: UInt16 { self.publicPort.number }
-    /// The server's process; the clock's program runs it as a child of its own.
+    /// The server's process. With a shifted clock, the server is a child of the clock's program.
     package var identifier: Int32 {
         guard let started = self.process?.processIdentifier else { return 0 }
         let children = try? String(contentsOfFile: "/proc/\(started)/task/\(started)/children", encoding: .utf8)
@@ -39,10 +40,10 @@ package final class ServerProcess {
     package var databasePath: String { self.folder + "/data/countersign.sqlite" }
     package var socketPath: String { self.folder + "/data/admin.sock" }
 
-    /// Starts the server and waits until it is ready.
+    /// Starts the server and waits until the server is ready.
     ///
-    /// The caller is a trusted proxy: each phone behind it has an address of its own, because challenges for anybody
-    /// are limited for each source. Its one relying party dispatches to one person as fast as it can.
+    /// The caller is a trusted proxy. Each phone behind the proxy has a separate address, because the server limits
+    /// open challenges for each source. The only relying party dispatches to one person as fast as possible.
     package func start() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: self.program)
@@ -54,7 +55,8 @@ package final class ServerProcess {
                 "--limits", self.limits.joined(separator: ","),
             ] + self.options
         if self.secondsAhead != 0 {
-            // Clocks that count from the machine's start go on as they are: the server's timers are no part of this.
+            // Clocks that count from the machine's start are not shifted: the server's timers are not part of this
+            // test.
             process.executableURL = URL(fileURLWithPath: "/usr/bin/faketime")
             process.arguments =
                 ["-m", "--exclude-monotonic", "-f", "+\(self.secondsAhead)s", self.program] + (process.arguments ?? [])
@@ -102,8 +104,8 @@ package final class ServerProcess {
         self.process = nil
     }
 
-    /// Ends the server as ``stop()`` does. Returns the fields of the line in which the server says how its stop went;
-    /// `nil` where the server has not come to that line.
+    /// Ends the server as ``stop()`` does. Returns the fields of the log line in which the server reports its stop;
+    /// `nil` if the log has no such line.
     package func stopWithAccount() throws -> [String: String]? {
         self.stop()
         let log = try String(contentsOfFile: self.folder + "/server.log", encoding: .utf8)
@@ -114,13 +116,13 @@ package final class ServerProcess {
         return Dictionary(fields.filter { $0.count == 2 }.map { ($0[0], $0[1]) }) { $1 }
     }
 
-    /// Memory in use, in MiB.
+    /// The memory in use, in MiB.
     package func residentMebibytes() -> Double { self.mebibytes("VmRSS:") }
 
-    /// The most memory that was in use since ``forgetPeak()``, in MiB.
+    /// The peak of the memory in use since ``forgetPeak()``, in MiB.
     package func peakMebibytes() -> Double { self.mebibytes("VmHWM:") }
 
-    /// Has the peak begin with what is in use now (proc(5), `clear_refs`).
+    /// Makes the peak begin with the memory in use now (proc(5), `clear_refs`).
     package func forgetPeak() throws {
         try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(self.identifier)/clear_refs"))
     }

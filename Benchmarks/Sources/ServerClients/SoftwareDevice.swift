@@ -2,9 +2,9 @@ import Crypto
 package import UAF
 import _Primitives
 
-/// A registered key and what it takes to answer for it. Owned by one thread.
+/// A registered key with everything for its answers. One thread owns the value.
 package struct SoftwareDevice: Sendable {
-    /// What the terminal phone calls itself; the server trusts it without configuration.
+    /// The facet of the terminal phone, which the server trusts without configuration.
     static let facetID = "linux:program:countersign-phone"
     private static let model = AuthenticatorModel(factor: .pin, keyStore: .file)
 
@@ -13,7 +13,7 @@ package struct SoftwareDevice: Sendable {
     private let keyID: KeyID
     /// The device's own network address, behind the proxy that the caller plays.
     package let address: String
-    /// What the last signature carried.
+    /// The counter of the last signature.
     package private(set) var counter: UInt32 = 0
 
     package init(username: String) throws {
@@ -23,7 +23,7 @@ package struct SoftwareDevice: Sendable {
         self.address = newAddress()
     }
 
-    /// The body that answers a registration request.
+    /// Returns the body that answers a registration request.
     package func registration(for request: RegistrationRequest) throws -> [UInt8] {
         let parameters = try self.parameters(request.header.appID, request.challenge)
         let data = try KeyRegistrationData(
@@ -44,7 +44,7 @@ package struct SoftwareDevice: Sendable {
         ).serialized
     }
 
-    /// The body that answers an authentication request, with the counter raised. A transaction is confirmed.
+    /// Returns the body that answers an authentication request, with the counter raised. A transaction is confirmed.
     package mutating func authentication(for request: AuthenticationRequest) throws -> [UInt8] {
         self.counter += 1
         let parameters = try self.parameters(request.header.appID, request.challenge)

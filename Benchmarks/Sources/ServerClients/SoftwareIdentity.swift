@@ -5,12 +5,13 @@ import JOSE
 import UAF
 import _Primitives
 
-/// What a server of personalised identities says of itself, as every phone has it.
+/// The published data of a server of personalised identities, as every phone has it.
 package struct IdentityServer: Sendable {
     package let issuer: String
     fileprivate let keys: ManagerKeySet
 
-    /// Fetches the keys, which are verified with the root that the server announces: it is on this machine.
+    /// Fetches the keys. The keys are verified with the root that the server announces, since the server is on this
+    /// machine.
     package init(_ server: Server) throws {
         self.issuer = "http://localhost:\(server.port)"
         var connection = try server.connect()
@@ -21,22 +22,22 @@ package struct IdentityServer: Sendable {
             server: self.issuer, roots: JWKSet([try JWK(publicJSON: key)]), at: TimeSource.system.now())
     }
 
-    /// A code, verified as a phone does.
+    /// Reads a code, and verifies the code as a phone does.
     package func code(_ text: String) throws -> IdentityCode {
         let code = try ProcessCode(parsing: text, keys: self.keys.signingKeys)
         return IdentityCode(id: code.id, claim: code.claim, secret: code.secret)
     }
 }
 
-/// What a code tells a phone.
+/// The contents of a code for a phone.
 package struct IdentityCode: Sendable {
     package let id: String
     fileprivate let claim: SecretBytes
     fileprivate let secret: SecretBytes
 }
 
-/// What a phone's message of factors takes before the person has answered: made once for each sign-in, as on a phone, and
-/// told apart, because no server waits for it.
+/// The part of a phone's factor message that needs no answer of the person. The part is made once for each sign-in, as
+/// on a phone, and is measured separately, because no server waits for this work.
 package struct PreparedFactors: Sendable {
     fileprivate let encapsulation: SealedMessage.Encapsulation
 
@@ -45,17 +46,17 @@ package struct PreparedFactors: Sendable {
     }
 }
 
-/// What a phone answers with: right factors, or two of which one is somebody else's.
+/// The factors in a phone's answer: right factors, or two factors with one of another person.
 package enum SentFactors: CaseIterable, Sendable {
     case right, wrongPin, otherFinger, otherDevice
 }
 
-/// Factors on their way: nothing but the sending is left to do.
+/// A message with factors that is ready to be sent.
 package struct FactorsCall: Sendable {
     fileprivate let request: Request
 }
 
-/// A personalised app and what it takes to answer for it. Owned by one thread.
+/// A personalised app with everything for its answers. One thread owns the value.
 package struct SoftwareIdentity: Sendable {
     private static let device = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
     private static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
@@ -71,7 +72,7 @@ package struct SoftwareIdentity: Sendable {
             self.keyID = try KeyID(RandomSource.system.bytes(32))
         }
 
-        /// - Parameter isOwn: Whether it is this factor that signs, and not somebody else's.
+        /// - Parameter isOwn: `true` if this factor signs; `false` if a foreign key signs.
         func sign(_ bytes: [UInt8], isOwn: Bool = true) throws -> [UInt8] {
             let key = isOwn ? self.key : P256.Signing.PrivateKey()
             return Array(try key.signature(for: bytes).rawRepresentation)
@@ -82,14 +83,16 @@ package struct SoftwareIdentity: Sendable {
     private let activation: String
     private let signing = P256.Signing.PrivateKey()
     private let possession: Factor
-    /// The key of the PIN. That of a phone is made of the PIN each time; this one is made once, by chance.
+    /// The key of the PIN. A phone derives the key from the PIN each time; this key is random and made once.
     private let pin: Factor
     private let finger: Factor?
     private var counter: UInt32 = 1
-    /// How long the phone's half of the PIN's key took, which no server waits for, in milliseconds of the clock.
+    /// The duration of the phone's half of the PIN's key derivation, in milliseconds of the clock. No server waits for
+    /// the derivation.
     package let derivationMilliseconds: Double
 
-    /// Personalises an app for a new account, with the code and the PIN of an operator's, and with a finger where it has one.
+    /// Personalises an app for a new account, with an operator's code and PIN, and with a finger if `hasFinger` is
+    /// `true`.
     package init(
         _ username: String, hasFinger: Bool = false, at identities: IdentityServer, of server: Server,
         operator: inout HTTPConnection, phone: inout HTTPConnection
@@ -160,8 +163,8 @@ package struct SoftwareIdentity: Sendable {
 
     // MARK: - A sign-in
 
-    /// Signs the browser in whose page shows the code: starts, prepares, and finishes by device and PIN. Each of the three
-    /// is on disk at the server before it answers.
+    /// Signs in the browser whose page shows the code: starts, prepares, and finishes by device and PIN. The server has
+    /// each of the three steps on disk before it answers.
     package mutating func signIn(
         _ code: IdentityCode, by prepared: PreparedFactors, on phone: inout HTTPConnection
     ) throws {
@@ -169,7 +172,7 @@ package struct SoftwareIdentity: Sendable {
         guard try self.send(call, on: &phone) else { throw LoadError("the factors were refused") }
     }
 
-    /// Starts and prepares, and gives what finishes.
+    /// Starts and prepares a sign-in, and returns the finishing message.
     package mutating func factors(
         _ sent: SentFactors, for code: IdentityCode, by prepared: PreparedFactors, on phone: inout HTTPConnection
     ) throws -> FactorsCall {
@@ -191,7 +194,7 @@ package struct SoftwareIdentity: Sendable {
             request: try self.proven("\(path)/finish", FinishRequest(factors: factors, security: nil)))
     }
 
-    /// Sends factors, and says whether they were accepted.
+    /// Sends factors. Returns `true` if the server accepted the factors.
     package func send(_ call: FactorsCall, on phone: inout HTTPConnection) throws -> Bool {
         let finished = try Self.message(of: try phone.exchange(call.request), to: call.request.path)
         return finished["accepted"] != nil
@@ -225,19 +228,19 @@ package struct SoftwareIdentity: Sendable {
         FinalChallengeParams(appID: appID, challenge: challenge, facetID: try FacetID(SoftwareDevice.facetID)).encoded
     }
 
-    /// Sends what the device proves to be its own.
+    /// Sends a message with the device's proof.
     private func exchange<Answer: IdentityMessage>(
         _ path: String, _ message: some IdentityMessage, on phone: inout HTTPConnection
     ) throws -> Answer { try Answer(json: self.message(path, message, on: &phone)) }
 
-    /// As ``exchange(_:_:on:)``, for an answer of which it is enough that it came.
+    /// Does the same as ``exchange(_:_:on:)``, for an answer without contents of interest.
     private func message(
         _ path: String, _ message: some IdentityMessage, on phone: inout HTTPConnection
     ) throws -> JSONObject {
         try Self.message(of: try phone.exchange(try self.proven(path, message)), to: path)
     }
 
-    /// A request with the device's proof.
+    /// Returns a request with the device's proof.
     private func proven(_ path: String, _ message: some IdentityMessage) throws -> Request {
         let body = message.serialized
         let unsigned = try DeviceProof.unsigned(
@@ -249,7 +252,7 @@ package struct SoftwareIdentity: Sendable {
         return Request("POST", path, headers: [forwardedHeader(), "Device-Proof: \(proof)"], body: body)
     }
 
-    /// Sends what no device proves to be its own: it comes before there is one.
+    /// Sends a message without a device's proof, from before the device exists.
     private static func exchange<Answer: IdentityMessage>(
         _ path: String, _ body: [UInt8], on phone: inout HTTPConnection
     ) throws -> Answer {
@@ -257,7 +260,7 @@ package struct SoftwareIdentity: Sendable {
         return try Answer(json: self.message(of: try phone.exchange(request), to: path))
     }
 
-    /// The server's message in an answer. Its signature is a phone's to verify, and no work of the server's.
+    /// Returns the server's message in an answer. Verifying its signature is a phone's work, not the server's.
     private static func message(of answer: HTTPConnection.Response, to path: String) throws -> JSONObject {
         let parts = answer.body.split(separator: UInt8(ascii: "."))
         guard answer.status == 200, parts.count == 3, let payload = Base64URL.decode(utf8: parts[1]),

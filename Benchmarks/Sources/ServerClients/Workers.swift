@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs `body` on `count` threads of their own, which may block, and waits for all. Throws the first error.
+/// Runs `body` on `count` separate threads, which may block, and waits for all. Throws the first error.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let failures = Failures()
     let group = DispatchGroup()
@@ -24,7 +24,7 @@ private final class Failures: Sendable {
     var first: (any Error)? { self.error.withLock { $0 } }
 }
 
-/// Work that threads hand in and take out.
+/// A value that threads share under a lock.
 package final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
     package init(_ value: Value) { self.value = Mutex(value) }
@@ -33,7 +33,8 @@ package final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-/// Processor time that a process has used, in seconds; from `/proc`, so that the server's can be read too.
+/// Returns the processor time that a process has used, in seconds. The source is `/proc`, so that the server's time can
+/// be read too.
 package func processorSeconds(of process: Int32) -> Double {
     guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
         let end = text.lastIndex(of: ")")
@@ -42,7 +43,7 @@ package func processorSeconds(of process: Int32) -> Double {
     return (Double(fields[12]) ?? 0) / 100 + (Double(fields[13]) ?? 0) / 100
 }
 
-/// A clock that another process's time on a processor is read by, to the microsecond.
+/// A clock that reads another process's processor time, to the microsecond.
 package struct ProcessorClock: Sendable {
     private let clock: clockid_t
 
@@ -63,17 +64,17 @@ package func seconds(of duration: Duration) -> Double {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
 }
 
-/// The sum of all keys' counters, read past the server.
+/// Returns the sum of all keys' counters, read directly from the database.
 package func sumOfCounters(inDatabase path: String) throws -> UInt64 {
     try number("SELECT sum(counter) FROM credential", inDatabase: path)
 }
 
-/// Whether an authorization request waits for its end, read past the server.
+/// Returns `true` if an authorization request waits for its end, read directly from the database.
 package func hasAuthorizationRequest(_ id: String, inDatabase path: String) throws -> Bool {
     try number("SELECT count(*) FROM oauth_request WHERE id = ?", [id], inDatabase: path) > 0
 }
 
-/// The one number that a query gives, read by the `sqlite3` module of Python.
+/// Returns the single number of a query, read by the `sqlite3` module of Python.
 private func number(_ query: String, _ values: [String] = [], inDatabase path: String) throws -> UInt64 {
     let process = Process()
     let output = Pipe()

@@ -4,15 +4,16 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// How long the factors of a personalised identity take to be judged, right ones and wrong ones by what is wrong with them:
-/// the median of 500 each, in turns, of this thread's own processor time. Beside it the same of a verifier that ends at the
-/// first factor that is wrong, which has to be told from ours by the same bound.
+/// Measures the time for judging the factors of a personalised identity, for right factors and for each kind of wrong
+/// factors. The measure is the median of 500 each, in turns, of this thread's own processor time. Beside it stands the
+/// same measure of a verifier that stops at the first wrong factor. The same bound has to distinguish this verifier
+/// from ours.
 struct FailureTimes {
     private static let rounds = 500
     private static let facet = "linux:program:countersign-phone"
     private static let appID = "https://uaf.example/uaf/1.1/facets"
 
-    /// A factor, with a key and another one that signs where it is wrong.
+    /// A factor with its own key, and with another key that signs if the factor is wrong.
     private struct Factor {
         let aaid: AAID
         let keyID: KeyID
@@ -47,7 +48,7 @@ struct FailureTimes {
         }
     }
 
-    /// What is sent, and whether it is accepted.
+    /// A message, and `true` if the verifier must accept the message.
     private typealias Case = (name: String, message: [UInt8], isRight: Bool)
 
     private let cases: [Case]
@@ -90,7 +91,7 @@ struct FailureTimes {
         self.bare = { key.isValidSignature(signature, for: signed) }
     }
 
-    /// The rows of the table. Throws where a bound does not hold, or would hold for the verifier that ends early.
+    /// Returns the rows of the table. Throws if a bound does not hold, or would hold for the verifier that stops early.
     func report() throws -> [String] {
         let ours = self.medians { self.judge($0) }
         let stopping = self.medians { self.stop(at: $0) }
@@ -108,7 +109,7 @@ struct FailureTimes {
         return rows
     }
 
-    /// The median for each of them, of rounds in which each has its turn.
+    /// Returns the median time for each case. In each round, every case has its turn.
     private func medians(_ judge: ([UInt8]) -> Bool) -> [Double] {
         var times = self.cases.map { _ in [Double]() }
         for _ in 0..<Self.rounds {
@@ -130,7 +131,7 @@ struct FailureTimes {
         return times.sorted()[Self.rounds / 2]
     }
 
-    /// This thread's processor time, in microseconds: what else the machine does is not in it.
+    /// This thread's processor time, in microseconds. The machine's other work is not included.
     private static var now: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -145,7 +146,7 @@ struct FailureTimes {
         return false
     }
 
-    /// What a verifier must not do.
+    /// Judges as a verifier must not: stops at the first wrong factor.
     private func stop(at message: [UInt8]) -> Bool {
         guard let response = try? AuthenticationResponse(parsing: message) else { return false }
         var isDeviceThere = false

@@ -6,9 +6,9 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// The second table of `make bench`: how many responses a second one core verifies, from the bytes of the message to the
-/// verdict, beside the bare signature with key and signature at hand. Both are measured in turns, so that what else the
-/// machine does hits both.
+/// The second table of `make bench`: the number of responses that one core verifies in a second, from the bytes of the
+/// message to the verdict. Beside it stands the bare signature check with key and signature at hand. Both are measured
+/// in turns, so that the machine's other work affects both.
 @main
 struct VerificationCost {
     private static let names: [SignatureAlgorithm: String] = [
@@ -34,8 +34,8 @@ struct VerificationCost {
         for row in try FailureTimes().report() { print(row) }
     }
 
-    /// Microseconds that each of these takes: the fastest of many short chunks that are run in turns, which is the one that
-    /// nothing else on the machine disturbed.
+    /// Returns the microseconds of each body: the fastest of many short chunks that run in turns. The fastest chunk is
+    /// the least disturbed by the machine's other work.
     private static func inTurns(_ bodies: [() -> Bool]) -> [Double] {
         let (chunks, rounds) = (400, 10)
         var times = bodies.map { _ in [Double]() }
@@ -52,7 +52,7 @@ struct VerificationCost {
     }
 }
 
-/// The three things that are measured, for one algorithm.
+/// The three measured operations for one algorithm.
 private struct Operations {
     let bare: () -> Bool
     let register: () -> Bool
@@ -167,7 +167,7 @@ private enum Key {
         [.rsaPSSRaw, .rsaPSSDER].contains(algorithm) ? .PSS : .insecurePKCS1v1_5
     }
 
-    /// What stands before the bytes of an RSA signature: the head of an OCTET STRING, or nothing.
+    /// Returns the bytes before an RSA signature: the head of an OCTET STRING, or nothing.
     private static func head(_ algorithm: SignatureAlgorithm) -> [UInt8] {
         [.rsaPSSDER, .rsaPKCS1DER].contains(algorithm) ? [0x04, 0x82, 0x01, 0x00] : []
     }
@@ -183,7 +183,7 @@ private enum Key {
         }
     }
 
-    /// Verifies with nothing left to read.
+    /// Returns a verification with nothing left to read.
     func bareVerification(_ signature: [UInt8], _ bytes: [UInt8]) throws -> () -> Bool {
         switch self {
         case .p256(let key, let algorithm):

@@ -2,7 +2,7 @@ import Countersign
 import CountersignLinux
 import Foundation
 
-/// The server that may manage identities, with its root key, as its operator gives it to makers of apps.
+/// The trusted server of identities, with its root key, as the server's operator gives the key to app developers.
 let identityServer = IdentityConfiguration.TrustedServer(
     idmIdentifier: "https://id.example.com",
     rootKeys: [
@@ -90,7 +90,7 @@ func authenticate(
     return try await answer(request, with: sdk, on: screens)
 }
 
-/// Returns what the app's back end gets, where it is the app itself that signs in.
+/// Answers a request. Returns the code for the app's back end if the app itself signs in; otherwise `nil`.
 @discardableResult
 func answer(_ request: AuthenticateRequest, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws
     -> AuthorizationCode?
@@ -334,8 +334,8 @@ func identities(of sdk: CountersignSDK) throws -> [(server: String, name: String
     }
 }
 
-/// Runs anew whenever the app comes to the foreground or leaves it, once the SDK is initialised: the task of before is
-/// cancelled.
+/// Watches the device while the app is in the foreground. The app calls this function anew at each change between
+/// foreground and background, once the SDK is initialised. The previous task is cancelled.
 func watchDevice(isActive: Bool, with sdk: CountersignSDK, on screens: any IdentityScreens) async {
     guard isActive else { return }
     do {

@@ -1,9 +1,10 @@
 import Countersign
 import Foundation
 
-// What an app brings where this package has nothing for its system: each of these needs no module but `Countersign`.
+// The parts that an app provides if this package has nothing for its system. Each part needs only the module
+// `Countersign`.
 
-/// The device's clocks, by what Foundation has of them.
+/// The device's clocks, made with Foundation.
 struct FoundationClock: DeviceClock {
     let bootIdentifier: String
 
@@ -23,21 +24,21 @@ struct FoundationClock: DeviceClock {
     func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }
 
-/// A device without a sensor that works: it says so.
+/// A sensor that does not work, and reports this.
 struct BrokenSensor: BiometricSensor {
     func enrolledSet() async throws -> [UInt8]? { throw SensorError.disconnected }
 
     func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading { .cancelled }
 }
 
-/// A device whose passcode nobody has set.
+/// A device without a passcode.
 struct NoPasscode: DevicePasscode {
     func enrolment() async throws -> [UInt8]? { nil }
 
     func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading { .cancelled }
 }
 
-/// Any storage that the app has, with errors by which the client knows what to do.
+/// Any storage of the app, with errors from which the client knows the next step.
 struct AppStorage: SecureStorage {
     let isDevelopmentStore = false
     let folder: URL
@@ -56,14 +57,14 @@ struct AppStorage: SecureStorage {
     func remove(_ name: String) throws { try FileManager.default.removeItem(at: self.folder.appending(path: name)) }
 }
 
-/// The whole of it.
+/// Makes the complete platform of these parts.
 func ownPlatform(folder: URL, boot: String) -> DevicePlatform {
     DevicePlatform(
         storage: AppStorage(folder: folder), fingerprintSensor: BrokenSensor(), devicePasscode: NoPasscode(),
         clock: FoundationClock(bootIdentifier: boot))
 }
 
-/// What else of the lower floors an app meets by name.
+/// Further types of the lower layers that an app uses by name.
 let namedWithoutASecondImport: [Any.Type] = [
     OutOfBandPayload.self, OutOfBandPayloadError.self, UAFTransaction.self, PictureDisplay.self, PinHardening.self,
     AuthenticatorProtectionStatus.self, TraceRecorder.self,

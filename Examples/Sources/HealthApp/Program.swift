@@ -1,8 +1,9 @@
 import Countersign
 import Foundation
 
-/// `health-app SERVICE APP [SITE]`: the app in a terminal. `HEALTH_APP_FOLDER` is where it keeps what it has,
-/// `HEALTH_APP_REDIRECT_URI` where the browser comes back to it, and `HEALTH_APP_CHROMIUM` the browser that its pages open in.
+/// `health-app SERVICE APP [SITE]`: the app in a terminal. `HEALTH_APP_FOLDER` is the folder of the app's data.
+/// `HEALTH_APP_REDIRECT_URI` is the address at which the browser returns to the app. `HEALTH_APP_CHROMIUM` is the
+/// browser for the app's pages.
 @main
 struct Program {
     static func main() async throws {
@@ -25,7 +26,7 @@ struct Program {
         await terminal.say(Terminal.buttons)
         await app.appOpens()
         while let line = readLine(), line != "quit" { await press(line, of: app, on: terminal) }
-        // The windows go with the app, and with them what lies on the disk for each.
+        // The windows end with the app, and so does their data on the disk.
         try? await platform.webViews?.clear()
     }
 

@@ -1,7 +1,7 @@
 import Countersign
 import Foundation
 
-/// The app's screens as lines of a terminal; a line that is typed is a button.
+/// The app's screens as lines of a terminal. A typed line is a button.
 struct Terminal: HealthScreen, BiometricSensor {
     static let buttons = "sign in · password NAME · records · home page · finger on|off · sign out · quit"
 
@@ -16,7 +16,7 @@ struct Terminal: HealthScreen, BiometricSensor {
 
     func wantsFingerNextTime() async -> Bool { self.isYes("Use your finger to sign in next time?") }
 
-    /// This machine has no finger reader: the Return key stands for a finger, and anything else for giving up.
+    /// This machine has no finger reader. The Return key stands for a finger, and any other input for giving up.
     func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
         self.print("\(prompt.reason ?? "The app"): press Return in place of a finger.")
         return readLine() == "" ? .match : .cancelled
@@ -28,7 +28,7 @@ struct Terminal: HealthScreen, BiometricSensor {
         self.print("Open this address in your browser: \(address.absoluteString)")
     }
 
-    /// A line that the terminal does not show while it is typed.
+    /// Reads a line that the terminal does not show.
     static func secretLine() -> String? {
         var shown = termios()
         guard tcgetattr(STDIN_FILENO, &shown) == 0 else { return readLine() }

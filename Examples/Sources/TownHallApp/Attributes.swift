@@ -1,7 +1,7 @@
 import Countersign
 import Foundation
 
-/// Asks for each attribute that a service wants to know; in a correction, for what is wrong alone.
+/// Asks for each attribute that a service requests; in a correction, only for the wrong attributes.
 struct AttributeForm {
     let screen: any TownHallScreen
     var isCorrection = false
@@ -30,19 +30,19 @@ struct AttributeForm {
         try await self.fill(info.phoneNumber, .phoneNumber, text) { _ in "with the country's code, such as +49" }
     }
 
-    /// What is done with every attribute, whatever its type.
+    /// Asks for one attribute of any type.
     private func fill<Value: Sendable, Validator: PersonalInformationValidator>(
         _ information: AuthenticationInformation<Value, Validator>?, _ attribute: PersonalAttribute,
         _ read: (String) -> Value?, _ rule: (Validator) -> String
     ) async throws where Validator.Value == Value {
-        // Not asked for, or right already.
+        // The service does not request the attribute, or the answer is right already.
         guard let information, !self.isCorrection || information.error != .none else { return }
         let called = "your \(words(attribute))"
         let aliases = information.aliases.sorted {
             ($0.isPrimary ? 0 : 1, $0.alias) < ($1.isPrimary ? 0 : 1, $1.alias)
         }
         if !information.isRequired {
-            // Whoever said yes before, and says no now, gives nothing away.
+            // If the person said yes before and says no now, the service gets nothing.
             information.withdrawAnswer()
             guard await self.screen.agrees(to: "The service can do without \(called). Tell it all the same?") else {
                 return
@@ -77,7 +77,7 @@ struct AttributeForm {
         "\(validator.minLength) to \(validator.maxLength) letters"
     }
 
-    /// A day of this device's calendar, which is what the SDK takes.
+    /// Reads a day in this device's calendar, in the form for the SDK.
     private func day(_ text: String) -> Date? {
         let numbers = text.split(separator: "-").compactMap { Int($0) }
         guard numbers.count == 3 else { return nil }

@@ -1,10 +1,10 @@
 import Countersign
 import Foundation
 
-/// From what an authentication begins with to what is signed.
+/// The steps from the beginning of an authentication to its signature.
 extension TownHallApp {
-    /// Does all of an authentication, whichever of its results it comes to. Returns what the app's back end gets, where it is
-    /// this app that signs in.
+    /// Does a complete authentication, with any of the results. Returns the code for the app's back end if this app
+    /// signs in; otherwise `nil`.
     @discardableResult
     func authenticate(_ begin: () async throws -> AuthenticationInitializationData) async throws -> AuthorizationCode? {
         let request = try await self.waitingOut {
@@ -14,13 +14,14 @@ extension TownHallApp {
             let information = try await self.confirmed(request)
             return try await self.finished(information)
         } catch {
-            // The page that waits hears of it. Where nobody can be told, the session runs out by itself, or has ended already.
+            // The waiting page learns of the end. If nobody can be told, the session runs out by itself, or has ended
+            // already.
             try? await self.sdk.common.abort(request)
             throw error
         }
     }
 
-    /// Has role and attributes chosen, and what comes of them agreed to.
+    /// Makes the person choose role and attributes, and agree to the result.
     private func confirmed(_ request: AuthenticateRequest) async throws -> AuthenticationUserInformation {
         var role = request.roles[0]
         if request.roles.count > 1 {
@@ -41,7 +42,7 @@ extension TownHallApp {
         }
     }
 
-    /// Has everything signed that is asked for. Whether it was right only the server can say.
+    /// Makes the person sign with every requested factor. Only the server can judge the factors.
     func sign(_ information: AuthenticationUserInformation) async throws {
         let ways = information.requestedAuthenticators
         guard information.missingAuthenticators.isEmpty else {
@@ -58,13 +59,13 @@ extension TownHallApp {
             case .biometric:
                 let server = information.idmIdentifier
                 try information.sign(factor: try await self.finger { try await $0.factor(idmIdentifier: server) })
-            // Reserved: no phone has them, and they were among the missing ones.
+            // These types are reserved: no phone has them, so they were among the missing types.
             case .otp, .yubikey: throw GivenUp()
             }
         }
     }
 
-    /// A finger; whoever withholds it has given up.
+    /// Reads a finger. A person that withholds the finger has given up.
     func finger(_ read: (Biometrics) async throws -> sending BiometricFactor) async throws -> sending BiometricFactor {
         do {
             return try await read(self.sdk.biometrics)
@@ -74,7 +75,7 @@ extension TownHallApp {
     }
 }
 
-/// What the person agrees to: everything that is signed, in one sentence.
+/// Returns the sentence that the person agrees to: everything that is signed, in one sentence.
 func sentence(
     of request: AuthenticateRequest, as role: RequestedRole, _ information: AuthenticationUserInformation
 ) -> String {
@@ -95,7 +96,7 @@ func sentence(
         + (information.transactionText.map { "\n\n\($0)" } ?? "")
 }
 
-/// Alternatives of factors, in words.
+/// Returns alternatives of factors in words.
 func words(_ alternatives: [[AuthenticatorType]]) -> String {
     alternatives.map { $0.map(words).joined(separator: " and ") }.joined(separator: ", or ")
 }

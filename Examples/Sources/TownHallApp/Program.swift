@@ -2,8 +2,8 @@ import Countersign
 import CountersignLinux
 import Foundation
 
-/// `town-hall-app SERVER ROOT-KEY-FILE [BACK-END]`: the app in a terminal. `TOWN_HALL_APP_FOLDER` is where it keeps what it
-/// has.
+/// `town-hall-app SERVER ROOT-KEY-FILE [BACK-END]`: the app in a terminal. `TOWN_HALL_APP_FOLDER` is the folder of the
+/// app's data.
 @main
 struct Program {
     private static let usage = """
@@ -44,7 +44,7 @@ struct Program {
         while let line = readLine(), line != "quit" { await Self.press(line, of: app, on: terminal) }
     }
 
-    /// Gets the SDK ready, once, when the app starts.
+    /// Initialises the SDK once, at the app's start.
     private static func getReady(at server: String, rootKey: String, sensor: any BiometricSensor) async throws {
         var configuration = IdentityConfiguration(servers: [.init(idmIdentifier: server, rootKeys: [rootKey])])
         configuration.deviceName = "Town hall app"

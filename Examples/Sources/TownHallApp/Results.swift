@@ -1,9 +1,9 @@
 import Countersign
 import Foundation
 
-/// What comes of an authentication, and what went wrong, in words.
+/// The results of an authentication, and errors in words.
 extension TownHallApp {
-    /// Signs, and brings whichever of the eight results comes of it to its end.
+    /// Signs, and completes any of the eight results.
     func finished(_ information: AuthenticationUserInformation) async throws -> AuthorizationCode? {
         try await self.sign(information)
         let personalizer = self.sdk.personalizer
@@ -11,7 +11,7 @@ extension TownHallApp {
         switch try await self.persisting({ try await authenticator.finishAuthentication(userInfo: information) }) {
         case .userLogin(let result):
             await self.screen.say("You are signed in to \(result.relyingPartyName) as \(result.roleName).")
-            // Begun by a link on this device, it is done once that browser is back.
+            // For a sign-in from a link on this device, the app returns to the browser.
             if let address = result.returnAddress { await self.screen.openInBrowser(address) }
         case .serviceLogin(let result):
             return try await self.persisting { try await authenticator.fetchAuthorizationCode(result) }
@@ -39,7 +39,7 @@ extension TownHallApp {
             await self.screen.say("The invitation is part of your account. Its code is void: throw it away.")
         case .lockout(let lockout, let information):
             guard !lockout.isPermanent else {
-                // A device has one identity of each server: its place is made free for the next one.
+                // A device has one identity of each server, so removing the identity makes room for the next identity.
                 try await personalizer.depersonalizeIdentityManager(idmIdentifier: information.idmIdentifier)
                 throw GivenUp(
                     sentence: "That was wrong too often. This phone is locked for good: get a new activation.")
@@ -50,7 +50,8 @@ extension TownHallApp {
         return nil
     }
 
-    /// Does what is refused while the server rests, and again once it does not, as often as the person wants.
+    /// Does an action that the server refuses during a lockout, and repeats the action after the lockout, as often as
+    /// the person wants.
     func waitingOut<Value: Sendable>(_ action: () async throws -> Value) async throws -> Value {
         while true {
             do {
@@ -65,13 +66,14 @@ extension TownHallApp {
 
     private func waitOut(until moment: Date, for duration: Duration) async throws {
         await self.screen.say("That was wrong, or something was before. Nothing is judged until \(text(of: moment)).")
-        // The server's clock is not this device's: how long is the same by both.
+        // The server's clock may differ from this device's clock, but a duration is the same by both.
         let seconds = duration.components.seconds
         guard await self.screen.agrees(to: "Wait, and try again in \(seconds) seconds?") else { throw GivenUp() }
         try await self.screen.wait(for: duration)
     }
 
-    /// Asks a server that does not answer again, which is the same request to it, for as long as the person wants.
+    /// Repeats a request to a server that does not answer, for as long as the person wants. The repeated request is the
+    /// same request for the server.
     func persisting<Value: Sendable>(_ action: () async throws -> Value) async throws -> Value {
         while true {
             do {
@@ -95,14 +97,14 @@ extension TownHallApp {
     }
 }
 
-/// A moment as the person's own clock would show it.
+/// Returns a moment in the form of the person's own clock.
 func text(of moment: Date) -> String {
     moment.formatted(
         Date.ISO8601FormatStyle(timeZone: .current).year().month().day().dateTimeSeparator(.space)
             .time(includingFractionalSeconds: false))
 }
 
-/// What has gone wrong, and what to do.
+/// Returns the description of an error, with the next step.
 func words(_ error: CountersignError) -> String {
     let todo =
         switch error.errorCode {

@@ -1,7 +1,7 @@
 import Countersign
 import Foundation
 
-/// The app's screens as lines of a terminal; a line that is typed is a button, or an answer.
+/// The app's screens as lines of a terminal. A typed line is a button, or an answer.
 struct Terminal: TownHallScreen, BiometricSensor {
     static let buttons = """
         open CODE · identities · sign in · change pin · add finger · new phone · delete account · leave · quit
@@ -40,7 +40,7 @@ struct Terminal: TownHallScreen, BiometricSensor {
 
     func wait(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 
-    /// This machine has no finger reader: the Return key stands for a finger, and anything else for giving up.
+    /// This machine has no finger reader. The Return key stands for a finger, and any other input for giving up.
     func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
         self.print("\(prompt.reason ?? "The app"): press Return in place of a finger.")
         return readLine() == "" ? .match : .cancelled
@@ -48,7 +48,7 @@ struct Terminal: TownHallScreen, BiometricSensor {
 
     func enrolledSet() async throws -> [UInt8]? { Array("the Return key".utf8) }
 
-    /// A line that the terminal does not show while it is typed, also where somebody types as soon as they are asked.
+    /// Reads a line that the terminal does not show, even if the person types as soon as the question appears.
     private func secretLine(_ question: String) -> String? {
         var shown = termios()
         let isTerminal = tcgetattr(STDIN_FILENO, &shown) == 0
@@ -60,7 +60,7 @@ struct Terminal: TownHallScreen, BiometricSensor {
         return readLine()
     }
 
-    /// Nothing that comes from elsewhere, such as a greeting, gives orders to the terminal.
+    /// Prints text. Foreign text, such as a greeting, cannot give orders to the terminal.
     private func print(_ text: String) {
         let letters = text.unicodeScalars.filter { $0 == "\n" || $0.properties.generalCategory != .control }
         FileHandle.standardOutput.write(Data((String(String.UnicodeScalarView(letters)) + "\n").utf8))

@@ -1,11 +1,11 @@
 import Countersign
 import Foundation
 
-/// The town hall's app: what is behind each of its buttons.
+/// The town hall's app: the actions behind its buttons.
 struct TownHallApp: Sendable {
     let sdk: CountersignSDK
     let screen: any TownHallScreen
-    /// The server of the identities that this app begins something with itself.
+    /// The server of identities for the app's own requests.
     let server: String
     let backEnd: TownHallBackEnd?
 
@@ -20,10 +20,11 @@ struct TownHallApp: Sendable {
         }
     }
 
-    /// Takes up what was scanned, pasted or opened: of an activation, or of a sign-in elsewhere.
+    /// Handles a code that was scanned, pasted or opened: the code of an activation, or of a sign-in elsewhere.
     func codeOpened(_ text: String) async {
         await self.trying {
-            // An app that was first opened without a network has no key to judge a code by. Fresh ones are not fetched again.
+            // After a first start without a network, the app has no key to verify a code. Fresh keys are not fetched
+            // again.
             try? await self.sdk.common.refreshServerKeys()
             switch try self.sdk.common.parseProcessInitializationData(text) {
             case .personalization(let data):
@@ -48,17 +49,18 @@ struct TownHallApp: Sendable {
                         idmIdentifier: self.server, clientID: begun.clientID, redirectURI: begun.redirectURI,
                         scope: begun.scope, state: begun.state, nonce: begun.nonce, codeChallenge: begun.codeChallenge))
             }
-            // Another sign-in's code is nothing to this one.
+            // A code of another sign-in does not count.
             guard let code, code.state == begun.state, code.issuer == self.server else {
                 throw GivenUp(sentence: "That was not the answer to this sign-in. Begin again.")
             }
             let session = try await backEnd.finish(begun, with: code)
-            // Its token goes along with whatever the app asks of its back end from now on.
+            // A real app sends the session's token with each further request to its back end.
             await self.screen.say("The town hall says: \(session.greeting)")
         }
     }
 
-    /// What guards the identity itself, a new PIN say: each begins in its own way, and goes on as everything does.
+    /// Does an action on the identity itself, such as a new PIN. Each action begins in its own way, and continues as
+    /// every authentication does.
     func guarded(_ begin: (Personalizer, String) async throws -> AuthenticationInitializationData) async {
         await self.trying { try await self.authenticate { try await begin(self.sdk.personalizer, self.server) } }
     }
@@ -103,7 +105,7 @@ struct TownHallApp: Sendable {
         }
     }
 
-    /// Does what a button is for, and says what has gone wrong.
+    /// Does a button's action, and reports errors.
     private func trying(_ action: () async throws -> Void) async {
         do {
             try await action()

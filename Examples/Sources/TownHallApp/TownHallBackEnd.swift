@@ -1,14 +1,15 @@
 import Countersign
 import Foundation
 
-/// The app's own back end, as `Examples/BackEnd` is one: it keeps what is secret about a sign-in, and exchanges the code.
+/// The app's own back end, as in `Examples/BackEnd`. The back end keeps the secrets of a sign-in, and exchanges the
+/// code.
 struct TownHallBackEnd: Sendable {
     let address: URL
     var transport: any Transport = URLSessionTransport()
 
     /// A sign-in that the back end has begun.
     struct SignIn: Decodable {
-        /// What names it to the back end: a secret of this app and the back end.
+        /// The name of the sign-in at the back end: a secret of this app and the back end.
         let handle: String
         let clientID: String
         let redirectURI: String
@@ -20,12 +21,12 @@ struct TownHallBackEnd: Sendable {
 
     /// A person that is signed in to the back end.
     struct Session: Decodable {
-        /// What the app shows with each request from now on.
+        /// The token that the app sends with each further request.
         let token: String
         let greeting: String
     }
 
-    /// The back end refuses, and says what to do.
+    /// A refusal of the back end, with the next step.
     struct Refusal: Error, Decodable {
         let error: String
     }

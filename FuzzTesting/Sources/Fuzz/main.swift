@@ -9,7 +9,7 @@ private func runDriver(
     _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
 ) -> Int32
 
-/// The target, named by the environment: the arguments are libFuzzer's own, and its callback captures nothing.
+/// The target, named by the environment: the arguments belong to libFuzzer, and its callback captures nothing.
 private enum Chosen {
     static let name = getenv("FUZZ_TARGET").map { String(cString: $0) } ?? ""
     static let target = FuzzTarget(rawValue: Self.name)

@@ -7,14 +7,14 @@ import _Primitives
 enum FacetListTarget {
     private static let facet = "linux:program:fuzz"
 
-    /// A facet that is trusted stands in the list.
+    /// Returns `false` if a trusted facet is not in the list.
     static func holds(_ bytes: [UInt8]) -> Bool {
         guard let facetID = try? FacetID(Self.facet) else { return false }
         let authorization = FacetAuthorization(facetID: facetID) { _ in
             FacetListAnswer(status: 200, contentType: "application/fido.trusted-apps+json", body: bytes)
         }
         let outcome = Outcome()
-        // Nothing waits, so the task has ended once it has begun.
+        // Nothing waits, so the task ends immediately after its beginning.
         withExtendedLifetime(InlineExecutor()) { executor in
             _ = Task(executorPreference: executor) {
                 let appID = try? await authorization.authorize(
@@ -31,7 +31,7 @@ private final class Outcome: Sendable {
     let isTrusted = Mutex<Bool?>(nil)
 }
 
-/// Runs what a task does at once, on the thread that asks for it.
+/// Runs a task's jobs at once, on the calling thread.
 private final class InlineExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         UnownedJob(job).runSynchronously(on: self.asUnownedTaskExecutor())

@@ -7,9 +7,9 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// One parser that reads from outside.
+/// A parser of input from outside.
 ///
-/// A parser must answer or throw, whatever the bytes are; and what it has read must survive writing and reading again.
+/// A parser must answer or throw, whatever the bytes are. A parsed value must survive writing and reading again.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case json
     case base64url
@@ -55,7 +55,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case addresses
     case clientKeys = "client-keys"
 
-    /// Gives `bytes` to the parser. `false`: it read them, but a property of what it read does not hold.
+    /// Gives `bytes` to the parser. Returns `false` if the parser read the bytes, but a property of the result does not
+    /// hold.
     public func holds(_ bytes: [UInt8]) -> Bool {
         switch self {
         case .json: Self.json(bytes)
@@ -109,7 +110,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// What is read must be written to something that reads as the same value.
+    /// Returns `true` if a parsed value is written to bytes that read as the same value.
     private func survives<Value: Equatable>(
         _ bytes: [UInt8], _ parse: ([UInt8]) throws -> Value, _ serialize: (Value) -> [UInt8]
     ) -> Bool {
@@ -121,7 +122,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static func json(_ bytes: [UInt8]) -> Bool {
         guard let value = try? JSON(parsing: bytes) else { return true }
-        // A number is written shortest and a text can grow by its escapes: the limits of reading are not for writing.
+        // A number is written in its shortest form, and a text can grow by its escapes. So the limits for reading do
+        // not apply to writing.
         let limits = JSONLimits(bytes: 1_000_000, depth: 64, values: 100_000)
         return (try? JSON(parsing: value.serialized, limits: limits)) == value
     }
@@ -136,7 +138,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         do {
             while let field = try reader.readNext() {
                 try writer.append(field.tag, field.value)
-                // Items follow one another without a gap, and end where the part ends.
+                // Items follow each other without a gap, and end at the end of the part.
                 guard field.encoded.startIndex == position, field.encoded.endIndex <= part.endIndex,
                     field.value.endIndex == field.encoded.endIndex,
                     field.value.count == field.encoded.count - 4
@@ -166,7 +168,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static func anyRequest(_ bytes: [UInt8]) -> Bool {
         guard let request = try? UAFRequest(parsing: bytes) else { return true }
-        // The policy of whatever was read is held against every authenticator of ours.
+        // The policy of any request is checked against every authenticator of ours.
         let candidates = AuthenticatorModel.allCases.map { PolicyCandidate(info: $0.info) }
         switch request {
         case .registration(let request):
@@ -180,7 +182,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// A policy by itself, as a server's configuration has it, held against every authenticator of ours.
+    /// Checks a separate policy, as in a server's configuration, against every authenticator of ours.
     private static func policy(_ bytes: [UInt8]) -> Bool {
         guard case .object(let object)? = try? JSON(parsing: bytes), let policy = try? Policy(json: object) else {
             return true
@@ -196,7 +198,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// A message of several versions: what is chosen is of a version that was wanted.
+    /// Checks a message of several versions: the chosen request has a version that was wanted.
     private static func requestMessage(_ bytes: [UInt8]) -> Bool {
         guard let message = try? RequestMessage(parsing: bytes),
             let request = try? message.request(among: [.uaf11])
@@ -209,7 +211,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return picture.width > 0 && picture.height > 0 && picture.shows(picture)
     }
 
-    /// A certificate that binds to something binds to all of itself.
+    /// Checks a certificate: a certificate that binds a channel binds all its bytes.
     private static func serverCertificate(_ bytes: [UInt8]) -> Bool {
         let binding = ChannelBinding(serverCertificate: bytes)
         return binding.tlsServerCertificate.map { $0 == Base64URL.encode(bytes) } ?? (binding.serverEndPoint == nil)
@@ -227,7 +229,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return statement.info.aaid == statement.aaid && (try? AAID(statement.aaid.text)) == statement.aaid
     }
 
-    /// A statement with its reports: of a day or of none, never of something else.
+    /// Checks a statement with its reports: a report has a date or none, never anything else.
     private static func metadataEntry(_ bytes: [UInt8]) -> Bool {
         guard let entry = try? MetadataEntry(parsing: bytes) else { return true }
         return entry.reports.allSatisfy { report in
@@ -236,7 +238,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// All lenient readings at once: what the strict ones read, these read as the same.
+    /// Checks all lenient readings together: a text that the strict readings accept has the same meaning in the lenient
+    /// readings.
     private static func lenientResponse(_ bytes: [UInt8]) -> Bool {
         var reading = LenientReadings()
         reading.row2Base64 = true
@@ -283,7 +286,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
         for algorithm in [UAF.SignatureAlgorithm.p256Raw, .p256DER] {
             guard let signature = try? P256Encoding.signature(bytes, algorithm: algorithm) else { continue }
-            // A number of zero has no one DER form at the cryptographic library; what can be written must be the same.
+            // The cryptographic library has no unique DER form for the number zero. Every writable number must be the
+            // same.
             guard let written = try? P256Encoding.bytes(of: signature, algorithm: algorithm), written == bytes else {
                 return false
             }
@@ -305,7 +309,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return true
     }
 
-    /// What a QR code holds, in the short form or another one. The short form of what was read says the same.
+    /// Checks the text of a QR code, in the short form or another form. The short form of a parsed text has the same
+    /// meaning.
     private static func scannedPayload(_ bytes: [UInt8]) -> Bool {
         guard let payload = try? OutOfBandPayload(scanned: self.text(bytes)), let compact = payload.compact else {
             return true
@@ -313,7 +318,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return (try? OutOfBandPayload(scanned: compact))?.redeemData == payload.redeemData
     }
 
-    /// Text from elsewhere on a screen: nothing of it can act there, and JSON reads as before.
+    /// Checks foreign text on a screen: the text cannot act there, and JSON reads as before.
     private static func displayText(_ bytes: [UInt8]) -> Bool {
         let text = self.text(bytes)
         func isShown(_ line: String, _ length: Int) -> Bool {
@@ -342,14 +347,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return (try? TransactionText(received: made.bytes)) == made
     }
 
-    /// A document that is read is those very bytes, and for a phone only beside its own challenge.
+    /// Checks that a parsed document keeps exactly the same bytes, and that a phone accepts the document only with the
+    /// document's own challenge.
     private static func sessionDocument(_ bytes: [UInt8]) -> Bool {
         guard let document = try? SessionDocument(parsing: bytes) else { return true }
         let received = try? SessionDocument(received: bytes, challenge: document.challenge)
         return document.bytes == bytes && received == document
     }
 
-    /// What the phone accepts the server takes, in one spelling.
+    /// Checks that the server accepts everything that the phone accepts, in a single spelling.
     private static func personalInformation(_ bytes: [UInt8]) -> Bool {
         let text = self.text(bytes)
         func holds(_ validator: some PersonalInformationValidator<String>) -> Bool {
@@ -361,7 +367,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             && (!AddressValidator().accepts(text) || text.utf8.filter { $0 == UInt8(ascii: "\n") }.count == 4)
     }
 
-    /// A text that is recognised as a payment is the one spelling of it.
+    /// Checks a text recognised as a payment: the text is the payment's only spelling.
     private static func payment(_ bytes: [UInt8]) -> Bool {
         guard let text = try? TransactionText(received: bytes), let payment = try? Payment(recognizing: text) else {
             return true
@@ -371,7 +377,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static func jws(_ bytes: [UInt8]) -> Bool {
         guard let token = try? UnverifiedJWS(compact: self.text(bytes)) else { return true }
-        // Nobody has signed with a key that was made this moment.
+        // No bytes can have a signature by a key made just now.
         return (try? token.verified(by: VerificationKey(self.key.publicKey))) == nil
     }
 
@@ -382,7 +388,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
                 .p256(
                     x: Array(point.prefix(32)), y: Array(point.suffix(32)), d: Array(self.key.rawRepresentation)))
         else { return false }
-        // Nobody has encrypted to it either.
+        // No bytes can be encrypted to this key either.
         return
             (try? JWE(
                 opening: self.text(bytes), with: key, allowing: [.ecdhES, .rsaOAEP256],
@@ -397,7 +403,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static let claimKey = try? JWK(.octets([UInt8](repeating: 7, count: 32)))
 
-    /// The claims of a token that is signed: they are those of the signed bytes.
+    /// Checks the claims of a signed token: they are the claims of the signed bytes.
     private static func jwtClaims(_ bytes: [UInt8]) -> Bool {
         guard let claimKey, let key = try? SigningKey(claimKey, algorithm: .hs256),
             let reader = try? VerificationKey(claimKey, algorithm: .hs256),
@@ -405,7 +411,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             let token = try? UnverifiedJWS(compact: compact).verified(by: reader)
         else { return bytes.count > 40_000 }
         guard let claims = try? JWTClaims(token) else { return true }
-        // Nobody's issuer, and a time that only a token without an end or one of the far future outlives.
+        // The issuer is nobody's. Only a token without an end, or with an end in the far future, outlives the time.
         let later = TimeSource { Timestamp(seconds: 253_402_300_799) }
         guard (try? claims.check(issuer: "\u{0}", audience: "fuzz", at: later)) == nil else { return false }
         return (try? JSON(parsing: bytes)) == .object(claims.members)

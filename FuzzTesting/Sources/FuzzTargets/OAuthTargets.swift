@@ -2,10 +2,10 @@ import JOSE
 import OAuth
 import _Primitives
 
-/// What clients sign and name (RFC 7523, RFC 8252, RFC 8707, RFC 9101, RFC 9396, RFC 9449).
+/// The signed and named values of clients (RFC 7523, RFC 8252, RFC 8707, RFC 9101, RFC 9396, RFC 9449).
 ///
-/// Nearly all bytes fall at the signature. So they are read as they are, which nobody has signed, and once more as a
-/// payload that the client's own key has.
+/// Nearly all bytes fail at the signature. So each input is read twice: unchanged and unsigned, and as a payload signed
+/// by the client's own key.
 enum OAuthTargets {
     private struct Client {
         let key: SigningKey
@@ -26,7 +26,7 @@ enum OAuthTargets {
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A proof that is taken is of this moment, has a bounded name, and cannot be remembered for ever.
+    /// Checks that an accepted proof is of this moment, has a bounded name, and cannot be remembered for ever.
     static func dpopProof(_ bytes: [UInt8]) -> Bool {
         guard let client = self.client, let target = TargetURI(self.issuer + "/token"),
             let signed = try? JWS.sign(
@@ -44,7 +44,7 @@ enum OAuthTargets {
         return true
     }
 
-    /// An assertion that is taken was signed, and ends within its time.
+    /// Checks that an accepted assertion was signed, and ends within its time.
     static func clientAssertion(_ bytes: [UInt8]) -> Bool {
         guard let client = self.client, let signed = try? JWS.sign(bytes, with: client.key) else { return false }
         func verified(_ compact: String) -> VerifiedClientAssertion? {
@@ -60,7 +60,8 @@ enum OAuthTargets {
             && assertion.repeatableUntil <= self.window.now + self.window.longest + self.window.skew + self.window.skew
     }
 
-    /// The parameters of an object that is taken can be written and read as any request's, and hold no other request.
+    /// Checks that the parameters of an accepted object can be written and read as the parameters of any request, and
+    /// contain no other request.
     static func requestObject(_ bytes: [UInt8]) -> Bool {
         guard let client = self.client, let signed = try? JWS.sign(bytes, with: client.key) else { return false }
         func verified(_ compact: String) -> VerifiedRequestObject? {
@@ -76,18 +77,19 @@ enum OAuthTargets {
             && (try? Parameters(parsing: parameters.encoded, limits: limits, repeating: ["resource"])) == parameters
     }
 
-    /// Details that are read are written in one spelling, which reads as the same.
+    /// Checks that parsed details are written in a single spelling with the same meaning.
     static func authorizationDetails(_ bytes: [UInt8]) -> Bool {
         let types = [AuthorizationDetailsType("payment"), AuthorizationDetailsType("a", required: ["b"], optional: [])]
         guard let details = try? AuthorizationDetails(self.text(bytes), types: types) else { return true }
-        // A number is written shortest and a text can grow by its escapes: the limits of reading are not for writing.
+        // A number is written in its shortest form, and a text can grow by its escapes. So the limits for reading do
+        // not apply to writing.
         let limits = AuthorizationDetails.Limits(bytes: 131_072, count: 16)
         guard let again = try? AuthorizationDetails(details.text, types: types, limits: limits) else { return false }
         return again == details && again.text == details.text && details.areContained(in: again)
             && details.types.allSatisfy(["payment", "a"].containsBytes)
     }
 
-    /// Claims that are asked for are written in one spelling, which asks for the same.
+    /// Checks that requested claims are written in a single spelling with the same meaning.
     static func claimsRequest(_ bytes: [UInt8]) -> Bool {
         guard let request = try? ClaimsRequest(self.text(bytes)) else { return true }
         // A text can grow by its escapes.
@@ -97,7 +99,7 @@ enum OAuthTargets {
             && Set(again.userinfo) == Set(request.userinfo)
     }
 
-    /// Addresses: what is normalised stays as it is, what is taken is what it says.
+    /// Checks addresses: a normalised address stays unchanged, and an accepted address begins with its origin.
     static func addresses(_ bytes: [UInt8]) -> Bool {
         let text = self.text(bytes)
         if let target = TargetURI(text) {
@@ -108,7 +110,7 @@ enum OAuthTargets {
         if let resource = try? ResourceIndicator(text), resource.text.utf8.contains(UInt8(ascii: "#")) { return false }
         if let address = try? RedirectURI(text, allowing: Set(RedirectURI.Kind.allCases)) {
             guard address.answers(text) == address, address.text.hasBytes(atStart: address.origin) else { return false }
-            // Without asking nobody gets a private scheme.
+            // Without a request for private schemes, no client gets a private scheme.
             guard ((try? RedirectURI(text)) == nil) == [.privateScheme, .localhost].contains(address.kind) else {
                 return false
             }
@@ -116,7 +118,7 @@ enum OAuthTargets {
         return true
     }
 
-    /// Keys of a client: all of them public, and one at least to verify with.
+    /// Checks the keys of a client: all of them are public, and at least one can verify.
     static func clientKeys(_ bytes: [UInt8]) -> Bool {
         guard let keys = try? JWKSet(ofClient: bytes) else { return true }
         return !keys.keys.contains(where: \.isPrivate)

@@ -3,14 +3,15 @@ import CeremonyEngine
 import Store
 import _Primitives
 
-/// What the ceremony engine reads of a request's JSON, beyond the messages of the standard.
+/// The JSON that the ceremony engine reads from requests, beyond the messages of the standard.
 enum EngineTargets {
     private static func object(_ bytes: [UInt8]) -> JSONObject? {
         guard case .object(let object)? = try? JSON(parsing: bytes) else { return nil }
         return object
     }
 
-    /// The fields of a payment, as a back end dispatches them. What a phone is asked to sign it recognises as the same.
+    /// Checks the fields of a payment, as dispatched by a back end: a phone recognises the text to sign as the same
+    /// payment.
     static func paymentFields(_ bytes: [UInt8]) -> Bool {
         let most = Limits().transactionCharacters
         guard let object = self.object(bytes), let payment = try? Payment(json: object, maximumLength: most) else {
@@ -19,7 +20,7 @@ enum EngineTargets {
         return (try? Payment(recognizing: payment.text, maximumLength: most)) == payment
     }
 
-    /// The document that says what invented accounts look like.
+    /// Checks the document that describes invented accounts.
     static func keyDistribution(_ bytes: [UInt8]) -> Bool {
         guard let object = self.object(bytes), let distribution = try? KeyDistribution(json: object) else {
             return true
@@ -29,7 +30,7 @@ enum EngineTargets {
             && distribution.sets.reduce(0) { $0 + $1.weight } == KeyDistribution.total
     }
 
-    /// What an enrolment says that it takes the place of.
+    /// Checks an enrolment's claim to replace keys.
     static func replacementClaim(_ bytes: [UInt8]) -> Bool {
         let limits = Limits()
         guard let object = self.object(bytes), let claim = try? ReplacementClaim(object, limits) else { return true }

@@ -1,16 +1,16 @@
 import NIOHTTP1
 import _Primitives
 
-/// What is read of a request's head. Those readers are of targets that stand on the web framework, which is not compiled
-/// here: the files beside this one are links to theirs.
+/// The values that the server reads from a request's head. The readers belong to targets on the web framework, which is
+/// not compiled here: the files beside this file are links to these readers.
 enum HeadTargets {
-    /// The lines of an input, each of them a field.
+    /// Returns the lines of an input, each of them a field.
     private static func lines(_ bytes: [UInt8]) -> [String] {
         bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Cookies. A value that is found stands in one of the fields.
+    /// Checks cookies: a value that is found occurs in one of the fields.
     static func cookies(_ bytes: [UInt8]) -> Bool {
         let fields = self.lines(bytes)
         guard let value = CookieFields.value(of: "countersign_session", in: fields) else { return true }
@@ -20,7 +20,7 @@ enum HeadTargets {
 
     private static let proxies = ["127.0.0.0/8", "::1", "10.0.0.0/8"].compactMap { AddressBlock($0) }
 
-    /// Forwarded addresses. Who is found is the peer, or an address; and a peer that is no proxy is believed nothing.
+    /// Checks forwarded addresses. The result is the peer or an address, and a peer that is no proxy is not believed.
     static func forwardedFor(_ bytes: [UInt8]) -> Bool {
         let fields = self.lines(bytes)
         let reader = ForwardedAddresses(trustedProxies: self.proxies)
@@ -28,8 +28,8 @@ enum HeadTargets {
         return AddressBlock(caller) != nil && reader.caller(of: "192.0.2.1", by: fields) == "192.0.2.1"
     }
 
-    /// The head of a request, as the listener hands it on: in ASCII, with one word about the connection, and read again it
-    /// is the same.
+    /// Checks the head of a request behind the listener: the head is ASCII, has one word about the connection, and is
+    /// unchanged after a second reading.
     static func requestHead(_ bytes: [UInt8]) -> Bool {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let first = (lines.first ?? []).split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
@@ -38,7 +38,7 @@ enum HeadTargets {
             method: first.first?.hasSameBytes(as: "HEAD") == true ? .HEAD : .GET, uri: first.count > 1 ? first[1] : "/")
         for line in lines.dropFirst() {
             let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
-            // The parser of HTTP/1.1 lets no other name through.
+            // The parser of HTTP/1.1 accepts no other name.
             guard colon > line.startIndex, line[..<colon].allSatisfy({ (0x21...0x7E).contains($0) }) else { continue }
             head.headers.add(
                 name: String(decoding: line[..<colon], as: UTF8.self),

@@ -1,10 +1,10 @@
 import Passwords
 import _Primitives
 
-/// What is read of people, of other systems and of operators about passwords: what is taken has one spelling, or is
-/// what the bytes say.
+/// The inputs about passwords from people, other systems and operators: an accepted value has a single spelling, or
+/// equals the bytes.
 enum PasswordFuzzing {
-    /// The one spelling of a password is its own.
+    /// Checks that the canonical spelling of a password is its own spelling.
     static func password(_ bytes: [UInt8]) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self), let password = try? Password(typed: text) else {
             return true
@@ -13,7 +13,7 @@ enum PasswordFuzzing {
         return (try? Password(typed: spelling)) == password
     }
 
-    /// A hash that is read costs no more than the limits, and is stored as it came.
+    /// Checks that a parsed hash costs no more than the limits, and is stored unchanged.
     static func hash(_ bytes: [UInt8]) -> Bool {
         let limits = PasswordLimits()
         guard let text = String(validating: bytes, as: UTF8.self), let hash = try? PasswordHash(parsing: text) else {
@@ -33,7 +33,7 @@ enum PasswordFuzzing {
         }
     }
 
-    /// A damaged list is found out, or searched without harm.
+    /// Checks that a damaged list is detected, or searched without harm.
     static func list(_ bytes: [UInt8]) -> Bool {
         guard let list = try? BreachedPasswordList(bytes: bytes), let password = try? Password(typed: "password") else {
             return true
@@ -42,14 +42,14 @@ enum PasswordFuzzing {
         return !isIn || list.count > 0
     }
 
-    /// The list of a text is one that can be read, whole, and has no more entries than the text has lines.
+    /// Checks that the list of a text can be read, is complete, and has no more entries than the text has lines.
     static func listText(_ bytes: [UInt8]) -> Bool {
         guard let made = try? BreachedPasswordListBuilder.list(of: bytes) else { return true }
         guard let list = try? BreachedPasswordList(bytes: made), (try? list.verify()) != nil else { return false }
         return list.count <= bytes.split(separator: UInt8(ascii: "\n")).count
     }
 
-    /// A typed recovery code is read as it is shown.
+    /// Checks that a typed recovery code is read as it is shown.
     static func recoveryCode(_ bytes: [UInt8]) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self), let code = RecoveryCode(typed: text) else {
             return true
@@ -57,7 +57,7 @@ enum PasswordFuzzing {
         return RecoveryCode(typed: code.shownOnce) == code
     }
 
-    /// A typed time-based code is the right one, whatever spaces are in it, or refused.
+    /// Checks that a typed time-based code is the right code, with any spaces in it, or is refused.
     static func timeBasedCode(_ bytes: [UInt8]) -> Bool {
         let moment = Timestamp(seconds: 59)
         guard let text = String(validating: bytes, as: UTF8.self),

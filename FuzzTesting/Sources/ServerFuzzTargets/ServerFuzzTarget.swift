@@ -3,9 +3,10 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// One judgement of the server on what comes from outside, beyond the parsers that client and server share.
+/// One judgement of the server on input from outside, beyond the parsers that client and server share.
 ///
-/// It must accept or refuse, whatever the bytes are; and it must accept nothing that the keys at hand did not sign.
+/// The judgement must accept or refuse, whatever the bytes are. The judgement must accept nothing without a signature
+/// by the available keys.
 public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     case registrationVerdict = "registration-verdict"
     case authenticationVerdict = "authentication-verdict"
@@ -25,7 +26,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     case forwardedFor = "forwarded-for"
     case requestHead = "request-head"
 
-    /// Judges `bytes`. `false`: they were accepted, and must not have been.
+    /// Judges `bytes`. Returns `false` if the bytes were accepted and must not have been.
     public func holds(_ bytes: [UInt8]) -> Bool {
         switch self {
         case .registrationVerdict: Self.surrogate.map { !$0.accepts(registration: bytes) } ?? false
@@ -48,13 +49,13 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    // The scenes: what a server knows, with challenges that no seed answers.
+    // The scenes: a server's knowledge, with challenges that no seed answers.
     private static let surrogate = Scene(.registration(.p256Raw, .x962Raw))
     private static let full = Scene(.registration(.p256DER, .x962DER, attestation: .basicFull))
     private static let signed = Scene(.authentication(.p256Raw, .x962Raw))
     private static let signedByRSA = Scene(.authentication(.rsaPSSRaw, .rsaRaw))
 
-    /// The certificates of an otherwise right attestation, as TLV items. Accepted is the true chain alone.
+    /// Judges the certificates of an otherwise right attestation, as TLV items. Only the true chain may be accepted.
     private static func chain(_ bytes: [UInt8]) -> Bool {
         var certificates: [[UInt8]] = []
         var reader = TLVReader(bytes[...])
@@ -65,7 +66,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         return !full.accepts(registration: response) || certificates.first == full.certificates.first
     }
 
-    /// An operator's list: whatever it names is refused from then on, and is something that can be met.
+    /// Checks an operator's list: everything in the list is refused from then on, and can occur.
     private static func revocationList(_ bytes: [UInt8]) -> Bool {
         guard let list = try? RevocationList(parsing: bytes) else { return true }
         var catalog = MetadataCatalog()
@@ -74,7 +75,8 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
             && list.certificates.allSatisfy { $0.serialNumber.count <= 20 && $0.serialNumber.first != 0 }
     }
 
-    /// A stored key, of each format, that is to have made a true signature. Accepted is the true key alone.
+    /// Judges a stored key, of each format, that is said to have made a true signature. Only the true key may be
+    /// accepted.
     private static func registeredKey(_ bytes: [UInt8]) -> Bool {
         for (scene, formats) in [
             (Self.signed, [PublicKeyFormat.eccX962Raw, .eccX962DER]), (Self.signedByRSA, [.rsa2048Raw, .rsa2048DER]),
@@ -90,7 +92,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// An operation that the server waits for, and its right answer.
+/// An operation under way at the server, and the right answer.
 private struct Scene {
     private let vector: TestVector
     private let configuration: RelyingPartyConfiguration
@@ -117,7 +119,7 @@ private struct Scene {
     /// The right answer.
     var response: [UInt8] { Array(self.vector.response.utf8) }
 
-    /// The right answer with other certificates.
+    /// Returns the right answer with other certificates.
     func response(certificates: [[UInt8]]) -> [UInt8]? {
         guard var response = try? RegistrationResponse(parsing: self.vector.response.utf8),
             let assertion = try? RegistrationAssertion(parsing: response.assertions[0].bytes),
@@ -131,9 +133,9 @@ private struct Scene {
         return response.serialized
     }
 
-    /// Whether bytes are the registered key's, in any of its formats.
+    /// Returns `true` if bytes are the registered key's, in any of its formats.
     func isKey(_ bytes: [UInt8]) -> Bool {
-        // The modulus, or the point without its first byte, is within each of them.
+        // Each format contains the modulus, or the point without its first byte.
         let raw = self.vector.registered[0].publicKey
         let number = raw.count == 65 ? Array(raw.dropFirst()) : Array(raw.prefix(256))
         return bytes.firstRange(of: number) != nil

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The program `countersign-phone`: the client SDK with a keyboard, for trying everything out without a phone.
+/// The program `countersign-phone`: the client SDK with a keyboard, for experiments without a phone.
 @main
 struct PhoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,7 +24,7 @@ struct PhoneCommand: AsyncParsableCommand {
             BareMessageCommand.self, WipeCommand.self,
         ])
 
-    /// Parses and runs, and ends with the exit codes above.
+    /// Parses the arguments and runs the command. Ends with the exit codes above.
     static func main() async {
         do {
             var command = try Self.parseAsRoot()

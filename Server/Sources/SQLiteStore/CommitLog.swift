@@ -1,23 +1,24 @@
 import Foundation
 import Store
 
-/// Makes durable what the writer has committed, on a thread of its own, while the writer goes on with the next commit.
+/// Makes the writer's commits durable on a separate thread, while the writer goes on with the next commit.
 ///
 ///     writer     | commit 1 | commit 2     | commit 3    |
 ///     this                  | disk: 1      | disk: 2     |
 ///     callers                              | learn of 1  | learn of 2
 ///
-/// SQLite shows a commit to readers, and to the next step, before it is on the disk. So whoever has read something waits here
-/// as its writer does: nobody learns of anything that the loss of power could take back. A disk that fails to make the log
-/// durable may have lost any part of it, and says so only once: from then on nothing is committed and nothing is read.
+/// SQLite shows a commit to readers, and to the next step, before the commit is on the disk. So a reader waits here
+/// just as the writer does: no caller learns of data that a loss of power could take back. A disk that fails to make
+/// the log durable may have lost any part of the log, and reports the failure only once. From then on nothing is
+/// committed and nothing is read.
 final class CommitLog: @unchecked Sendable {
-    // Safe to share: every access to what can change holds `condition`.
+    // Safe to share: every access to mutable state holds `condition`.
     private let condition = NSCondition()
-    /// The last commit that may be seen by readers.
+    /// The number of the last commit that readers may see.
     private var begun = 0
-    /// The last commit that is in the log, or failed.
+    /// The number of the last commit that is in the log, or failed.
     private var written = 0
-    /// The last commit that is on the disk.
+    /// The number of the last commit that is on the disk.
     private var durable = 0
     private var waiting: [Waiting] = []
     private var failure: StoreError?
@@ -27,15 +28,15 @@ final class CommitLog: @unchecked Sendable {
     private let capacity: Int
 
     private struct Waiting {
-        /// What has to be durable.
+        /// The number of the commit that has to be durable before `answer` is called.
         let commit: Int
         let answer: @Sendable (StoreError?) -> Void
     }
 
-    /// Starts the thread, which calls `synchronize` to make everything durable that was written before the call.
+    /// Starts the thread, which calls `synchronize` to make everything durable that was written so far.
     ///
-    /// Where the disk is slow, so many answers wait for it, and so many commits (``Limits/Fixed/commitsAhead``): whoever comes
-    /// with more waits himself, and with him what is queued for him.
+    /// At most `capacity` answers wait for a slow disk, and at most ``Limits/Fixed/commitsAhead`` commits. The next
+    /// caller blocks, and so do the jobs in the caller's queue.
     init(capacity: Int, synchronize: @escaping @Sendable () throws -> Void) {
         self.capacity = capacity
         let thread = Thread { [self] in
@@ -51,11 +52,11 @@ final class CommitLog: @unchecked Sendable {
         thread.start()
     }
 
-    /// Whether something could not be made durable.
+    /// `true` if the log could not be made durable.
     var hasFailed: Bool { self.condition.withLock { self.isBroken } }
 
-    /// Commits by `write`, which is called once, by one thread at a time. Blocks. Throws what it throws, and
-    /// ``StoreError/Code/unavailable`` where an earlier commit could not be made durable.
+    /// Commits by calling `write` once. Called by one thread at a time. Blocks. Rethrows the error of `write`, and
+    /// throws ``StoreError/Code/unavailable`` if an earlier commit could not be made durable.
     func commit(_ write: () throws -> Void) throws {
         try self.condition.withLock {
             while self.failure == nil, self.begun - self.durable >= Limits.Fixed.commitsAhead { self.condition.wait() }
@@ -71,8 +72,8 @@ final class CommitLog: @unchecked Sendable {
         try write()
     }
 
-    /// Calls `answer` once everything is durable that could be seen until now: at once, or from this object's thread. It is
-    /// given an error where that cannot be told. Blocks.
+    /// Calls `answer` once every commit that a reader could see so far is durable: at once, or later from the thread of
+    /// this object. `answer` receives an error if the durability is unknown. Blocks.
     func whenDurable(_ answer: @escaping @Sendable (StoreError?) -> Void) {
         self.condition.lock()
         while self.failure == nil, self.waiting.count >= self.capacity { self.condition.wait() }
@@ -85,14 +86,15 @@ final class CommitLog: @unchecked Sendable {
         answer(failure)
     }
 
-    /// The commit up to which the log is to be made durable; `nil` where there is nothing to do any more.
+    /// Returns the number of the commit up to which the log is to be made durable; `nil` if no work is left and the
+    /// thread ends.
     private func next() -> Int? {
         self.condition.withLock {
             while self.written == self.durable, !(self.isClosed && self.begun == self.written) {
                 self.condition.wait()
             }
             guard self.failure == nil, self.written != self.durable else {
-                // Nobody makes durable what may come after.
+                // No thread makes later commits durable.
                 self.failure = self.failure ?? StoreError(.unavailable, "the store is closed")
                 self.isRunning = false
                 self.condition.broadcast()
@@ -115,7 +117,7 @@ final class CommitLog: @unchecked Sendable {
         for waiting in answered { waiting.answer(failure) }
     }
 
-    /// Lets the thread go once everything is durable that was committed.
+    /// Ends the thread once everything committed is durable.
     func stop() {
         self.condition.withLock {
             self.isClosed = true
@@ -123,7 +125,7 @@ final class CommitLog: @unchecked Sendable {
         }
     }
 
-    /// As ``stop()``, and returns when the thread is gone. Blocks.
+    /// Does the same as ``stop()``, and returns when the thread has ended. Blocks.
     func close() {
         self.stop()
         self.condition.withLock { while self.isRunning { self.condition.wait() } }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The tokens of dispatch and refresh that this process has put into the database and that nobody has shown yet.
+/// The dispatch and refresh tokens that this process has stored, and no client has presented yet.
 ///
-/// A token that is in here was found without a look at the database, so it may go to the writer at once. It is no more
-/// than a shortcut: a token that is not in here (another process wrote it, or it was forgotten) is looked up by a reader,
-/// and what is in here is still judged by the step. Bounded: the older half is forgotten when the newer half is full.
+/// The step of a token in this set may go to the writer at once, without a look at the database. The set is only a
+/// shortcut. A reader looks up every other token: another process wrote the token, or this set forgot it. The step
+/// still judges a token of the set. The set is bounded: the older half is forgotten when the newer half is full.
 final class HandedOutTokens: Sendable {
     private struct Generations {
         var newer: Set<UInt64> = []
@@ -14,10 +14,10 @@ final class HandedOutTokens: Sendable {
     private let generations = Mutex(Generations())
     private let capacity: Int
 
-    /// Remembers the last `capacity` / 2 tokens, and at most `capacity`.
+    /// Makes a set that remembers the last `capacity` / 2 tokens, and at most `capacity`.
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Remembers the tokens of these digests. Called after they are durable.
+    /// Remembers the tokens with these digests. Called after the tokens are durable.
     func insert(_ digests: [[UInt8]]) {
         guard self.capacity > 1 else { return }
         self.generations.withLock { generations in
@@ -31,7 +31,8 @@ final class HandedOutTokens: Sendable {
         }
     }
 
-    /// Whether the token of this digest was remembered. It is forgotten with this: whoever shows it again is looked up.
+    /// Forgets the token with this digest, and returns `true` if the token was remembered. A reader looks up the token
+    /// when a client presents it again.
     func remove(_ digest: [UInt8]) -> Bool {
         let name = Self.name(of: digest)
         return self.generations.withLock { generations in
@@ -39,6 +40,7 @@ final class HandedOutTokens: Sendable {
         }
     }
 
-    /// The first eight bytes of a digest. Two digests that share them cost one look of the writer and nothing else.
+    /// Returns the first eight bytes of a digest. Two digests with the same eight bytes cost the writer one look-up and
+    /// nothing else.
     private static func name(of digest: [UInt8]) -> UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }

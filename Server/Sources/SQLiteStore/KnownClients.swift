@@ -3,19 +3,19 @@ package import Store
 import Synchronization
 import _Primitives
 
-/// Clients as they were last read: nearly every request names one, and few are ever changed.
+/// A cache of clients: nearly every request names a client, and few clients ever change.
 ///
-/// One process alone writes the database, and all its writes go through one connection, which tells of each commit that
-/// touches a client. Then everything is forgotten, before the step that made the change is acknowledged. A reader that
-/// began before such a commit keeps nothing: it may have seen what was there before.
+/// Only one process writes the database, and all its writes use one connection. The connection reports each commit that
+/// touches a client. The cache then forgets everything, before the step that made the change is acknowledged. A reader
+/// that began before the commit does not cache the result, because the reader may have seen the former state.
 package final class KnownClients: TransactionObserver, Sendable {
-    /// The table that clients are in.
+    /// The table of the clients.
     static let table = "oauth_client"
 
     private struct State {
         var clients: [ExactText: ClientRecord] = [:]
         var facts = Facts()
-        /// Counts what was forgotten, so that a reader can tell that it began before.
+        /// Counts how often the cache was emptied. A reader compares the count before and after reading.
         var generation = 0
     }
 
@@ -23,12 +23,12 @@ package final class KnownClients: TransactionObserver, Sendable {
     private let isTouched = Mutex(false)
     private let capacity: Int
 
-    /// Remembers as many clients; with one more it begins anew.
+    /// Makes a cache of at most `capacity` clients. The cache is emptied when another client comes.
     package init(capacity: Int) { self.capacity = capacity }
 
     package func client(_ id: String) -> ClientRecord? { self.state.withLock { $0.clients[ExactText(id)] } }
 
-    /// What a reader asks before it reads.
+    /// The present generation. A reader asks for the generation before the reader reads.
     package var generation: Int { self.state.withLock { $0.generation } }
 
     /// Keeps a client that was read after `generation` was asked for.
@@ -40,11 +40,11 @@ package final class KnownClients: TransactionObserver, Sendable {
         }
     }
 
-    /// What follows from all clients together; `nil` where that has to be read.
+    /// Facts that follow from all clients together. A fact is `nil` if it has to be read.
     package struct Facts: Sendable {
-        /// Whether any of them is one of the app sign-in service.
+        /// `true` if any client belongs to the app sign-in service.
         package var hasSignInServiceClient: Bool?
-        /// Whom tokens of shared sessions are for.
+        /// The audiences of tokens of shared sessions.
         package var sharedAudiences: [String]?
 
         package init(hasSignInServiceClient: Bool? = nil, sharedAudiences: [String]? = nil) {
@@ -55,7 +55,7 @@ package final class KnownClients: TransactionObserver, Sendable {
 
     package var facts: Facts { self.state.withLock { $0.facts } }
 
-    /// Keeps what was read after `generation` was asked for.
+    /// Keeps facts that were read after `generation` was asked for.
     package func note(since generation: Int, _ change: (inout Facts) -> Void) {
         self.state.withLock { state in
             if state.generation == generation { change(&state.facts) }

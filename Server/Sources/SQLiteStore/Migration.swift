@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import Store
 
-/// One change of the schema. Never edited once released: a later change is a later migration.
+/// One change of the schema. A released migration is never edited: a later change is a later migration.
 struct Migration: Sendable {
     let name: String
     let run: @Sendable (Database, Sealing) throws -> Void
 
-    /// All migrations, in their order; a migration's number is its place. Each feature declares its own beside its
-    /// statements and adds it at the end of this list.
+    /// All migrations, in their order. The number of a migration is its place in the list. Each feature declares its
+    /// migrations beside its statements and adds them at the end of this list.
     static let all: [Migration] = [
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
@@ -26,18 +26,19 @@ struct Migration: Sendable {
         .nameKeys, .registeredRules,
     ]
 
-    /// Which stretch of the store's life this is; a restored backup begins another one.
+    /// Adds the epoch, which names a stretch of the store's life. A restored backup begins another epoch.
     private static let epoch = Migration(name: "epoch") { db, _ in
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN epoch TEXT NOT NULL DEFAULT ''")
     }
 
-    /// The address that people are enrolled at. A store of before has none until its server has started once.
+    /// Adds the issuer: the address at which people are enrolled. An older store has no issuer until its server has
+    /// started once.
     private static let issuer = Migration(name: "issuer") { db, _ in
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN issuer TEXT")
     }
 
-    /// Runs what has not run: all of it, or nothing. A start that breaks off leaves a store that the program of before can
-    /// open, and a new store costs one write that is waited for.
+    /// Runs the migrations that have not run: all of them, or none. After an interrupted start the former program can
+    /// still open the store, and a new store waits for only one write to the disk.
     static func runAll(_ db: Database, _ sealing: Sealing) throws {
         let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard done <= self.all.count else {

@@ -7,16 +7,17 @@ import _Primitives
 
 /// The SQLite store: one file in a data folder that one process holds.
 ///
-/// Durable: a step that returned is on disk, and so is what a read has seen (``CommitLog``). Steps that wait at the same time
-/// share one commit: a step that throws leaves nothing and does not touch its neighbours.
+/// The store is durable: a step that returned is on disk, and so is every state that a read has seen (``CommitLog``).
+/// Steps that wait at the same time share one commit. A step that throws leaves no changes and does not affect the
+/// other steps of the commit.
 /// The features are extensions of this type, one file each, that conform to the narrow protocols of `Store`.
 public final class SQLiteDatabase: Sendable {
-    /// What reads and writes sealed values.
+    /// Reads and writes sealed values.
     public let sealing: Sealing
     let limits: Limits
     let handedOutTokens: HandedOutTokens
     let knownClients = KnownClients(capacity: Limits.Fixed.knownClients)
-    /// Profiles of services by their text, which is read each time.
+    /// Profiles of services by their text. A query reads the text each time.
     let readProfiles = RecentValues<ExactText, ServiceProfile>(capacity: Limits.Fixed.knownClients)
     private let pool: DatabasePool
     private let folderLock: FolderLock
@@ -29,9 +30,9 @@ public final class SQLiteDatabase: Sendable {
 
     /// One step on its way to the writer.
     struct Step: Sendable {
-        /// Does the step and keeps its result. Throws what the step throws, after which nothing of it is to be left.
+        /// Does the step and keeps its result. Throws the step's error; the changes of the step have to be undone then.
         let perform: @Sendable (Database) throws -> Void
-        /// Answers the caller: with the kept result where the commit is durable, else with the error.
+        /// Answers the caller: with the kept result if the commit is durable, otherwise with the error.
         let settle: @Sendable ((any Error)?) -> Void
     }
 
@@ -40,12 +41,11 @@ public final class SQLiteDatabase: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// Opens the store in `folder`, which is made where it does not exist (mode 0700), and brings its schema up to
-    /// date.
+    /// Opens the store in `folder` and brings its schema up to date. Makes the folder if it does not exist (mode 0700).
     ///
-    /// Blocks; called once, before anything is served. `measure` is told what every step and every read took. Throws
-    /// ``StoreError``: `locked` where another process holds the folder, `wrongKey`, `missingKey`, `newerSchema`, `corrupt`,
-    /// `unavailable`.
+    /// Blocks; called once, before anything is served. `measure` receives the duration of every step and every read.
+    /// Throws ``StoreError``: `locked` if another process holds the folder, `wrongKey`, `missingKey`, `newerSchema`,
+    /// `corrupt`, `unavailable`.
     public convenience init(
         folder: String, keys: KeyRing, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
@@ -53,8 +53,8 @@ public final class SQLiteDatabase: Sendable {
         try self.init(folder: folder, keys: keys, limits: limits, measure: measure) { try $0.synchronize() }
     }
 
-    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that has a disk of its own:
-    /// `synchronize` is to make durable what was written into the log.
+    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that simulates the disk: `synchronize`
+    /// has to make the bytes in the log durable.
     package init(
         folder: String, keys: KeyRing, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in },
@@ -65,7 +65,8 @@ public final class SQLiteDatabase: Sendable {
         self.measure = measure
         self.handedOutTokens = HandedOutTokens(capacity: limits.handedOutTokens)
         self.folderLock = try FolderLock(folder: folder)
-        // A restore that was interrupted after its last check is finished: the folder holds one whole store or another.
+        // A restore that was interrupted after its last check is finished first, so the folder holds one complete
+        // store.
         try RestoredFile.finish(in: folder)
         self.path = folder + "/countersign.sqlite"
         try self.folderLock.makePrivateFile(self.path)
@@ -77,17 +78,18 @@ public final class SQLiteDatabase: Sendable {
             configuration.label = "store"
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA cache_size = -\(limits.cacheKibibytes)")
-                // What a step might have to undo is kept in memory: it is a few pages, and went into a file otherwise.
+                // The undo data of a step is kept in memory: a few pages, which would otherwise go into a file.
                 try db.execute(sql: "PRAGMA temp_store = MEMORY")
                 try db.keepLogFile()
             }
             let pool = try DatabasePool(path: self.path, configuration: configuration)
-            // With NORMAL what goes from the log into the file is durable in the log before, and the log is not written over
-            // before it is durable in the file; what was only committed is made so by `log`. Read back, because a store that
-            // acknowledges before the disk does is the one failure that nobody would notice.
+            // With NORMAL, pages that go from the log into the file are durable in the log before. The log is not
+            // overwritten before the pages are durable in the file. `log` makes mere commits durable. The setting is
+            // read back, because nobody would notice a store that acknowledges before the disk does.
             let synchronous = try pool.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
-                // What is deleted is written over, whatever the library was built with: some of it is keys.
+                // Deleted content is overwritten, whatever the library's build settings are: some of the content is
+                // keys.
                 try db.execute(sql: "PRAGMA secure_delete = ON")
                 return try Int.fetchOne(db, sql: "PRAGMA synchronous")
             }
@@ -99,7 +101,7 @@ public final class SQLiteDatabase: Sendable {
             pool.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
             self.pool = pool
             let file = try LogFile(of: self.path)
-            // What opening has written, too.
+            // The writes of opening the store are made durable, too.
             try synchronize(file)
             self.log = CommitLog(capacity: limits.waitingSteps) { try synchronize(file) }
         } catch {
@@ -115,11 +117,11 @@ public final class SQLiteDatabase: Sendable {
         ) { Self.answer($0, pool) }
     }
 
-    /// Asked once, before the first file is opened; `false` where somebody else in this process has opened one before, and
-    /// then everything is as it was, but slower.
+    /// `true` if SQLite keeps no account of its memory. Evaluated once, before the first file is opened; `false` if
+    /// other code in this process has opened a file before. Everything works then, but more slowly.
     private static let keepsNoMemoryAccount = countersign_sqlite_without_memory_account() == 0
 
-    /// Opens a store that needs one key alone.
+    /// Opens a store that needs only one key.
     public convenience init(
         folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
@@ -133,22 +135,22 @@ public final class SQLiteDatabase: Sendable {
         self.log.stop()
     }
 
-    /// Finishes the steps that wait, and lets the folder go. Nothing can be done with the store afterwards; closing it
-    /// again does nothing.
+    /// Finishes the waiting steps and releases the folder. The store cannot be used afterwards. Closing the store again
+    /// does nothing.
     public func close() async {
-        // SQLite does not survive a call on a connection that is gone.
+        // SQLite does not survive a call on a closed connection.
         guard self.isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
         await withCheckedContinuation { continuation in
             Thread { [self] in
                 self.writer.close()
                 self.readers.close()
                 self.log.close()
-                // So that the one file holds everything: a copy of it that somebody makes now is a whole store. Where
-                // this succeeds, nobody reads from the log any more.
+                // The checkpoint moves everything into the one file, so a copy of the file made now is a complete
+                // store. If the checkpoint succeeds, no reader uses the log any more.
                 let log = try? self.pool.writeWithoutTransaction { db in
                     guard !self.log.hasFailed else {
-                        // What the log has in memory may not be what is on the disk: none of it goes into the file. Who opens
-                        // the store next reads the log by its check sums.
+                        // The log's content in memory may differ from the disk, so nothing of the log goes into the
+                        // file. The next process to open the store reads the log by check sums.
                         _ = countersign_sqlite_without_last_checkpoint(db.sqliteConnection)
                         return nil as (walFrameCount: Int, checkpointedFrameCount: Int)?
                     }
@@ -162,10 +164,10 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// How much waits for the store.
+    /// The numbers of steps and reads that wait for the store.
     public var waiting: (steps: Int, reads: Int) { (self.writer.count, self.readers.count) }
 
-    /// Whether a step can be made durable now. Throws ``StoreError/Code/unavailable``.
+    /// Checks that a step can be made durable now. Throws ``StoreError/Code/unavailable``.
     public func assertWritable() async throws {
         try await self.step { db in
             try db.cachedStatement(sql: "UPDATE store_check SET probes = probes + 1").execute()
@@ -174,17 +176,17 @@ public final class SQLiteDatabase: Sendable {
 
     // MARK: For the features
 
-    /// Does one whole business step: all of it durable when this returns, or nothing of it when this throws.
+    /// Does one whole business step: the whole step is durable when this returns, and nothing is kept when this throws.
     ///
-    /// `body` runs on the writer's thread. It must not wait for anything, and has no effect but on the database: where another
-    /// step of its commit fails late it is done anew.
+    /// `body` runs on the writer's thread. `body` must not wait for anything, and has no effect outside the database:
+    /// `body` runs again if another step of its commit fails late.
     func step<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await self.measured(.step) { continuation in
             do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
         }
     }
 
-    /// Reads one consistent state of the database, on a thread of its own.
+    /// Reads one consistent state of the database, on a separate thread.
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await self.measured(.read) { continuation in
             let log = self.log
@@ -198,18 +200,19 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// What a reader makes of what it finds before a step.
+    /// The result of a reader's look before a step.
     enum Screening<Found: Sendable, Result: Sendable> {
-        /// There is nothing to write: this is the result.
+        /// Nothing has to be written: the value is the result.
         case answered(Result)
-        /// The step follows, with what was found.
+        /// The step follows, with the value that the reader found.
         case step(Found)
     }
 
-    /// As ``step(_:)``, but a reader looks first, and what it answers or refuses never comes to the writer.
+    /// Does a step as ``step(_:)`` does, but a reader looks first. If the reader answers or refuses, the writer is not
+    /// involved.
     ///
-    /// The reader's thread hands the step on to the writer by itself: going back to the caller in between would cost
-    /// two more changes of thread. The step must judge again what it finds: others may have come in between.
+    /// The reader's thread hands the step directly to the writer: returning to the caller in between would cost two
+    /// more thread changes. The step must judge the found values again, because other steps may have come in between.
     func step<Found: Sendable, Result: Sendable>(
         screenedBy screen: @escaping @Sendable (Database) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (Database, Found) throws -> Result
@@ -251,7 +254,7 @@ public final class SQLiteDatabase: Sendable {
             })
     }
 
-    /// Answers whoever has read something, unless it may not be durable.
+    /// Answers the caller of a read, unless the state that was read may not be durable.
     private static func resume<Value: Sendable>(
         _ continuation: CheckedContinuation<Value, any Error>, with result: Result<Value, any Error>,
         unless failure: StoreError?
@@ -260,7 +263,7 @@ public final class SQLiteDatabase: Sendable {
         continuation.resume(with: result.mapError { Self.translated($0) })
     }
 
-    /// Waits for work, and tells what it took.
+    /// Waits for work, and reports its duration.
     private func measured<Result: Sendable>(
         _ work: StoreMeasurement.Work, _ begin: (CheckedContinuation<Result, any Error>) -> Void
     ) async throws -> Result {
@@ -275,10 +278,10 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Where a step's result waits for the commit.
+    /// Keeps a step's result until the commit is durable.
     private final class Outcome<Value: Sendable>: @unchecked Sendable {
-        // Safe to share: written by the writer's thread, and read once that has handed the step to `CommitLog`, whose lock lies
-        // between the two.
+        // Safe to share: the writer's thread writes the value. The value is read after the writer has handed the step
+        // to `CommitLog`, whose lock orders the two accesses.
         var value: Value?
     }
 
@@ -293,7 +296,7 @@ public final class SQLiteDatabase: Sendable {
                 do {
                     let failures = try self.performTogether(steps, db) ?? self.performApart(steps, db)
                     let commit = try db.cachedStatement(sql: "COMMIT")
-                    // Refusals alone are nothing that has to reach the disk.
+                    // A batch of refusals changes nothing, so it does not have to reach the disk.
                     if db.totalChangesCount == changes {
                         try commit.execute()
                     } else {
@@ -306,7 +309,7 @@ public final class SQLiteDatabase: Sendable {
                 }
             }
         } catch {
-            // Nothing of the batch is left, whatever each step said.
+            // Nothing of the batch is kept, whatever the result of each step was.
             failures = Array(repeating: self.translated(error), count: steps.count)
         }
         log.whenDurable { lost in
@@ -314,11 +317,11 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Does steps one after the other in the present transaction, and returns what each threw; `nil` where one of several
-    /// has thrown after it had written something. Throws where the whole batch is lost.
+    /// Does steps one after the other in the present transaction, and returns the error of each. Returns `nil` if one
+    /// of several steps has thrown after writing something. Throws if the whole batch is lost.
     ///
-    /// A savepoint for each would have SQLite copy every page that a step writes to. Steps hardly ever throw once they have
-    /// written: what refuses is asked before.
+    /// With a savepoint for each step, SQLite would copy every page that a step writes to. Steps hardly ever throw
+    /// after writing: steps check refusals before.
     private static func performTogether(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?]? {
         var failures: [(any Error)?] = []
         for step in steps {
@@ -328,8 +331,8 @@ public final class SQLiteDatabase: Sendable {
                 failures.append(nil)
             } catch {
                 let failure = self.translated(error)
-                // SQLite itself gives up the transaction after some errors (a full disk): then nothing is left of any step.
-                // Of a step that is alone nothing is to be left either.
+                // SQLite itself rolls back the transaction after some errors (a full disk): the changes of every step
+                // are gone then. The changes of a step that is alone have to be gone as well.
                 guard db.isInsideTransaction, steps.count > 1 else { throw failure }
                 guard db.totalChangesCount == changes else { return nil }
                 failures.append(failure)
@@ -338,8 +341,8 @@ public final class SQLiteDatabase: Sendable {
         return failures
     }
 
-    /// Begins the transaction anew, and does steps each in a savepoint of its own, so that one that throws leaves nothing and
-    /// does not touch its neighbours. Returns what each threw; throws where the whole batch is lost.
+    /// Begins the transaction anew, and does each step in its own savepoint. So a step that throws leaves no changes
+    /// and does not affect the other steps. Returns the error of each step. Throws if the whole batch is lost.
     private static func performApart(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?] {
         try db.rollback()
         try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
@@ -362,12 +365,13 @@ public final class SQLiteDatabase: Sendable {
     private static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: DatabasePool) {
         var answered = 0
         do {
-            // As `read` does, which has SQLite compile the beginning and the end anew each time.
+            // The library's `read` would have SQLite compile the beginning and the end anew each time.
             try pool.unsafeRead { db in
                 try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
                 defer { if db.isInsideTransaction { try? db.rollback() } }
                 for job in jobs {
-                    // Counted before: whatever becomes of the connection afterwards, the caller has its answer.
+                    // The job is counted first: whatever happens to the connection afterwards, the caller has its
+                    // answer.
                     answered += 1
                     job.perform(db)
                 }
@@ -379,10 +383,10 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Why nothing can be written. The folder is named where it is known.
+    /// The reason that nothing can be written. Other code names the folder if it knows the folder.
     private static let diskIsFull = "the disk is full"
 
-    /// The ring boundary: SQLite's errors become ``StoreError``; a step's own errors pass.
+    /// The ring boundary: turns SQLite's errors into ``StoreError``. A step's own errors pass unchanged.
     static func translated(_ error: any Error) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         let reason = "SQLite \(error.extendedResultCode.rawValue)"

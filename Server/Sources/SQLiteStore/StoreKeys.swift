@@ -4,7 +4,7 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// What every store has: the value that recognises the key-encryption key.
+    /// Adds the table of every store: the check value that recognises the key-encryption key.
     static let foundation = Migration(name: "foundation") { db, sealing in
         try db.execute(
             sql: """
@@ -16,9 +16,9 @@ extension Migration {
         try db.execute(sql: "INSERT INTO store_check (id, sealed, probes) VALUES (1, ?, 0)", arguments: [sealed.blob])
     }
 
-    /// Which key-encryption keys values lie under, in the order in which they came, and the root secret of codes. Before,
-    /// there was one key, and the root secret followed from it: it is kept as it was, so that every name is found and
-    /// every recovery code counts whatever becomes of the key.
+    /// Adds the list of key-encryption keys that values lie under, in the order of their arrival, and the root secret
+    /// of codes. Before, a store had one key, and the root secret followed from the key. The migration keeps this root
+    /// secret, so every name is found and every recovery code stays valid, whatever happens to the key.
     static let sealingKeys = Migration(name: "keys of sealed values") { db, sealing in
         try db.execute(
             sql: """
@@ -33,25 +33,25 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// The value that recognises the key of a store from before there were several.
+    /// The value that recognises the key of a store from before stores had several keys.
     static let storeCheck = SealingPurpose("store check")
     /// The root secret of codes.
     static let sealingRoot = SealingPurpose("store root secret")
 }
 
-/// Finds out which of the keys that are there a database needs, and has it use the newest.
+/// Finds out which of the available keys a database needs, and makes the database use the newest key.
 struct StoreKeys {
     static let checkText = "countersign"
 
     let keys: KeyRing
 
-    /// Brings the schema up to date, and has the database use the newest key from now on: what lies under former ones stays
-    /// there until it is sealed anew. Gives what reads and writes its values.
+    /// Brings the schema up to date, and makes the database use the newest key from now on. Values under former keys
+    /// stay there until they are resealed. Returns the object that reads and writes sealed values.
     ///
     /// Throws ``StoreError``: `wrongKey`, `missingKey`, `newerSchema`.
     func open(_ db: Database) throws -> Sealing {
         let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        // A new store has a root secret of its own, which nobody knows who has the key alone.
+        // A new store has a random root secret. Nobody can derive the secret from the key alone.
         let present = done == 0 ? Sealing(KeyRing(self.keys.newest), root: SealingRoot()) : try self.sealing(of: db)
         try Migration.runAll(db, present)
         let sealing = try self.sealing(of: db)
@@ -64,9 +64,9 @@ struct StoreKeys {
         return sealing
     }
 
-    /// What reads and writes the values of a database, whose schema may be an earlier one.
+    /// Returns the object that reads and writes the sealed values of a database. The schema may be an earlier one.
     ///
-    /// Throws ``StoreError``: `wrongKey` where it needs none of the keys, `missingKey` where it needs others beside.
+    /// Throws ``StoreError``: `wrongKey` if the database needs none of the keys, `missingKey` if it needs further keys.
     func sealing(of db: Database, schema: String = "main") throws -> Sealing {
         let epoch = try db.epoch(of: schema)
         let needed = try db.sealingKeys(of: schema)
@@ -97,7 +97,8 @@ struct StoreKeys {
         return text?.hasSameBytes(as: Self.checkText) ?? false
     }
 
-    /// Of a database from before it said which keys it needs: it needs the one that opens its check.
+    /// Finds the key of a database from before databases listed their keys: the needed key is the key that opens the
+    /// check value.
     private func sealingOfFormerSchema(_ db: Database, _ schema: String, _ epoch: String) throws -> Sealing {
         for key in self.keys.all {
             let sealing = Sealing(key, epoch: epoch)
@@ -106,10 +107,10 @@ struct StoreKeys {
         throw StoreError(.wrongKey, "the key-encryption key is not the one of this store")
     }
 
-    /// From here on the database needs the newest key, too.
+    /// Makes the newest key a needed key of the database.
     private func takeOver(_ db: Database, _ sealing: Sealing) throws {
         let newest = self.keys.newest.identifier
-        // One that it has needed before comes again after the others.
+        // A key that the database needed before is moved behind the others.
         try db.execute(sql: "DELETE FROM sealing_key WHERE id = ?", arguments: [newest])
         try db.execute(sql: "INSERT INTO sealing_key (id) VALUES (?)", arguments: [newest])
         try db.execute(
@@ -122,7 +123,7 @@ struct StoreKeys {
 }
 
 extension Database {
-    /// Which stretch of the store's life this is; none where the schema is from before there were several.
+    /// Returns the epoch, which names the present stretch of the store's life; empty if the schema has no epochs yet.
     fileprivate func epoch(of schema: String) throws -> String {
         let isThere = try Bool.fetchOne(
             self,
@@ -134,8 +135,8 @@ extension Database {
         return epoch
     }
 
-    /// The identifiers of the keys that values can lie under, the newest first; none where the schema is from before it
-    /// said so.
+    /// Returns the identifiers of the keys that values can lie under, the newest first; empty if the schema has no list
+    /// of keys yet.
     func sealingKeys(of schema: String = "main") throws -> [String] {
         let isThere = try Bool.fetchOne(
             self, sql: "SELECT EXISTS (SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'sealing_key')")

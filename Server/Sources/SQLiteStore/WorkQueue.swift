@@ -1,10 +1,10 @@
 import Foundation
 import Store
 
-/// Work for one kind of connection, done in batches by threads of its own, so that neither an event loop nor a thread
-/// of the cooperative pool ever waits for a disk.
+/// A queue of work for one kind of connection, done in batches by dedicated threads. So neither an event loop nor a
+/// thread of the cooperative pool ever waits for a disk.
 ///
-/// Bounded: a caller that finds the queue full is told at once.
+/// The queue is bounded: a caller that finds the queue full gets an error at once.
 final class WorkQueue<Job: Sendable>: @unchecked Sendable {
     // Safe to share: every access to `waiting` and `isClosed` holds `condition`.
     private let condition = NSCondition()
@@ -31,7 +31,7 @@ final class WorkQueue<Job: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Adds a job. Throws ``StoreError/Code/unavailable`` where the queue is full or closed.
+    /// Adds a job. Throws ``StoreError/Code/unavailable`` if the queue is full or closed.
     func add(_ job: Job) throws {
         self.condition.lock()
         defer { self.condition.unlock() }
@@ -41,7 +41,7 @@ final class WorkQueue<Job: Sendable>: @unchecked Sendable {
         self.condition.signal()
     }
 
-    /// How many jobs no thread has taken yet.
+    /// The number of jobs that no thread has taken yet.
     var count: Int {
         self.condition.lock()
         defer { self.condition.unlock() }
@@ -67,7 +67,7 @@ final class WorkQueue<Job: Sendable>: @unchecked Sendable {
         self.condition.unlock()
     }
 
-    /// Takes nothing more; the threads finish what waits and go.
+    /// Takes no more jobs. The threads finish the waiting jobs and end.
     func stop() {
         self.condition.lock()
         self.isClosed = true
@@ -75,7 +75,7 @@ final class WorkQueue<Job: Sendable>: @unchecked Sendable {
         self.condition.unlock()
     }
 
-    /// As ``stop()``, and returns when the threads are gone. Blocks.
+    /// Does the same as ``stop()``, and returns when the threads have ended. Blocks.
     func close() {
         self.stop()
         self.condition.lock()

@@ -1,7 +1,7 @@
 public import Store
 import _Primitives
 
-/// What every store of accounts keeps to.
+/// The rules for every store of accounts.
 public enum AccountConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] = [
@@ -248,6 +248,6 @@ public enum AccountConformance {
 }
 
 extension StoreError {
-    /// For patterns that catch a conflict.
+    /// The error that checks of a conflict expect.
     static let conflict = StoreError(.conflict, "")
 }

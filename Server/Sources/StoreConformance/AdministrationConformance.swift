@@ -1,7 +1,7 @@
 public import Store
 import _Primitives
 
-/// What every store of administrators keeps to.
+/// The rules for every store of administrators.
 public enum AdministrationConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<any AdministrationStore>] = [

@@ -1,7 +1,7 @@
 public import Store
 import _Primitives
 
-/// What every store of ceremonies keeps to.
+/// The rules for every store of ceremonies.
 public enum CeremonyConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] =
@@ -114,7 +114,7 @@ public enum CeremonyConformance {
             let found = try await store.ceremony(ofToken: sampleToken(2).digest)
             try expect(found?.token == sampleToken(2, channel: .typed), "a reader finds the new one")
             try expect(try await store.ceremony(.id("ceremony")) == found?.ceremony, "with its ceremony")
-            // The first expired at second 2, the second at second 3.
+            // The first token expired at second 2, the second token at second 3.
             for (second, since) in [(3, 2), (4, 3)] {
                 _ = try await store.change(.id("ceremony")) { record in
                     record.changedAt = .start + .seconds(second)

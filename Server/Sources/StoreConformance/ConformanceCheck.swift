@@ -1,28 +1,26 @@
-/// One rule that every store keeps, with a run that shows it.
-///
-/// A suite is a list of checks over one of the narrow protocols; a store's tests run each of them over a fresh store.
+/// One rule for every store, with a run that tests the rule.
 public struct ConformanceCheck<Subject: Sendable>: Sendable, CustomStringConvertible {
     /// The rule, as a sentence.
     public let description: String
     private let body: @Sendable (Subject) async throws -> Void
 
-    /// A rule and its run. The run gets an empty store and throws where the rule is broken.
+    /// Makes a check of a rule. The run gets an empty store, and throws if the store breaks the rule.
     public init(_ description: String, _ body: @escaping @Sendable (Subject) async throws -> Void) {
         self.description = description
         self.body = body
     }
 
-    /// Runs the check over an empty store. Throws ``ConformanceFailure``, or what the store threw unexpectedly.
+    /// Runs the check over an empty store. Throws ``ConformanceFailure``, or an unexpected error of the store.
     public func run(_ store: Subject) async throws { try await self.body(store) }
 }
 
-/// A rule that a store broke.
+/// The error for a rule that a store broke.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
-    /// What was expected, and where.
+    /// The expectation and its place in the source.
     public let description: String
 }
 
-/// Throws ``ConformanceFailure`` where `condition` does not hold.
+/// Throws ``ConformanceFailure`` if `condition` is `false`.
 func expect(
     _ condition: Bool, _ expectation: String, file: StaticString = #fileID, line: UInt = #line
 ) throws {

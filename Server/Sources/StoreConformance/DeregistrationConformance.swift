@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps when keys, devices and accounts go: the duties of ``DeregistrationStore``.
+/// The rules for every ``DeregistrationStore``, about the deletion of keys, devices and accounts.
 public enum DeregistrationConformance {
-    /// The store's parts that take part.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & CeremonyStore & AuditStore & NoticeStore & AuthorizationStore
         & SessionStore
 
@@ -20,7 +20,7 @@ public enum DeregistrationConformance {
             id: id, accountID: "account-alice", kind: .authenticatorsRemoved, at: .start + .seconds(5), subject: "Bank")
     }
 
-    /// How many entries of the trail tell of keys that are gone, and how many notices alice's devices get of it.
+    /// Returns the number of trail entries about deleted keys, and the number of notices about them for alice.
     private static func notes(_ store: Subject) async throws -> [Int] {
         [
             try await store.auditEntries(after: 0, limit: 99).count { $0.event == Self.event },
@@ -267,7 +267,7 @@ public enum DeregistrationConformance {
 
     // MARK: What the runs begin with
 
-    /// Alice with two phones: a PIN on the first, a PIN and a finger on the second.
+    /// Enrols two phones for alice: a PIN on the first, a PIN and a finger on the second.
     private static func twoPhones(_ store: Subject) async throws {
         try await enrol(store)
         var second = sampleRegistration("second")
@@ -302,7 +302,7 @@ public enum DeregistrationConformance {
 }
 
 extension DeregistrationStore {
-    /// As ``DeregistrationStore/deregister(_:accountID:asker:audit:notice:ending:)``, of devices that have no sessions of
+    /// Calls ``DeregistrationStore/deregister(_:accountID:asker:audit:notice:ending:)`` for devices without sessions of
     /// identities.
     public func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
@@ -312,7 +312,7 @@ extension DeregistrationStore {
             selection, accountID: accountID, asker: asker, audit: audit, notice: notice, ending: { _ in nil })
     }
 
-    /// As ``DeregistrationStore/deleteDevice(id:audit:ending:)``, of a device that has no sessions of identities.
+    /// Calls ``DeregistrationStore/deleteDevice(id:audit:ending:)`` for a device without sessions of identities.
     public func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.deleteDevice(id: id, audit: audit, ending: { _ in nil })
     }

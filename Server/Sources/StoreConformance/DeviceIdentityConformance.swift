@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps to of the keys by which devices speak for themselves.
+/// The rules for every store of the keys by which devices prove their identity.
 public enum DeviceIdentityConformance {
-    /// What is kept, and what the checks need beside it.
+    /// The store protocols that the rules use.
     public typealias Subject = AccountStore & AuditStore & CeremonyStore & DeviceIdentityStore & NoticeStore
 
     /// The rules, each over an empty store.
@@ -83,7 +83,7 @@ public enum DeviceIdentityConformance {
         try await Self.add(store, name, "account-alice", keys: keys, isActive: isActive)
     }
 
-    /// A device of alice's tells keys; whether they are its own afterwards.
+    /// Sends keys from a device of alice. Returns `true` if the device has these keys afterwards.
     private static func tell(
         _ store: any Subject, _ name: String, keys: String, isByPerson: Bool = true
     ) async throws -> Bool {

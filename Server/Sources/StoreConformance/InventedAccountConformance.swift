@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps to of what invented accounts look like.
+/// The rules for every store of the appearance of invented accounts.
 public enum InventedAccountConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = AccountStore & CeremonyStore & AuditStore & InventedAccountStore
 
     /// The rules, each over an empty store.

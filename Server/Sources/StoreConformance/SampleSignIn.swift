@@ -1,22 +1,22 @@
 public import Store
 public import _Primitives
 
-/// A made-up sign-in at a made-up service, for the tests of stores: what is not named has a value of its own.
+/// An invented sign-in at an invented service, for the tests of stores. Every unnamed value differs from the others.
 public struct SampleSignIn: Sendable {
-    /// The session with its one authentication.
+    /// The session with its single authentication.
     public var session: SessionRecord
     /// The grant.
     public var grant: GrantRecord
-    /// Its code.
+    /// The code of the grant.
     public var code: CodeRecord
-    /// The request that it ends.
+    /// The request that the sign-in ends.
     public var request: AuthorizationRequestRecord
 
-    /// A sign-in whose identifiers end in `name`: `request-1`, `authentication-1`, `session-1`, `grant-1`.
+    /// Makes a sign-in with identifiers that end in `name`: `request-1`, `authentication-1`, `session-1`, `grant-1`.
     ///
     /// - Parameters:
     ///   - secret: The digest of the cookie, and of the code.
-    ///   - lifetime: Of the session.
+    ///   - lifetime: The lifetime of the session.
     public init(
         _ name: String, secret: [UInt8], account: String = "account-alice", client: String = "client",
         at moment: Timestamp, lifetime: Duration = .seconds(3600), browser: String? = nil, address: String? = nil,
@@ -34,7 +34,7 @@ public struct SampleSignIn: Sendable {
         (self.grant, self.code) = Self.grant(name, of: self.session, secret: secret, client: client, at: moment)
     }
 
-    /// A grant of a session that goes on, with its code.
+    /// Returns a grant of a continuing session, with its code.
     public static func grant(
         _ name: String, of session: SessionRecord, secret: [UInt8], client: String, path: String = "in",
         challenge: [UInt8]? = [3], at moment: Timestamp
@@ -50,17 +50,17 @@ public struct SampleSignIn: Sendable {
         return (grant, code)
     }
 
-    /// All of it as one step of a store.
+    /// The whole sign-in as one step of a store.
     public var completed: CompletedAuthorization {
         CompletedAuthorization(request: self.request.id, session: self.session, grant: self.grant, code: self.code)
     }
 
-    /// What taking the code comes to.
+    /// The outcome of taking the code.
     public var taken: CodeTaking {
         .taken(self.code, StandingGrant(grant: self.grant, authentication: self.session.authentication))
     }
 
-    /// Adds the account where there is none; its event is of no kind that a test counts.
+    /// Adds the account if the account does not exist. The audit event is of no kind that a test counts.
     public func addAccount(to store: some AccountStore) async throws {
         let id = self.session.account
         guard try await store.account(id: id) == nil else { return }
@@ -75,7 +75,7 @@ public struct SampleSignIn: Sendable {
         }
     }
 
-    /// Keeps the request and ends it, for an account that is there then.
+    /// Adds the account if necessary, keeps the request, and ends the request.
     public func keep(
         in store: some AccountStore & AuthorizationStore, replacing cookieDigest: [UInt8]? = nil
     ) async throws {

@@ -1,7 +1,7 @@
 import Store
 import _Primitives
 
-// Records that the checks share. Every value is different, so that a store that mixes two columns is seen.
+// Records that the checks share. Every value is different, so that a check detects a store that mixes two columns.
 
 extension Timestamp {
     static let start = Timestamp(seconds: 1_800_000_000)
@@ -63,7 +63,7 @@ func enrol(_ store: some AccountStore & CeremonyStore, _ name: String = "alice",
     try await addDevice(store, sampleRegistration("phone-\(name)", account: "account-\(name)", isActive: isActive))
 }
 
-/// Adds a device as the answer to a challenge of its own.
+/// Adds a device as the answer to a separate challenge.
 func addDevice(_ store: some CeremonyStore, _ registration: DeviceRegistration) async throws {
     var change = CeremonyChange()
     change.registration = registration
@@ -73,7 +73,7 @@ func addDevice(_ store: some CeremonyStore, _ registration: DeviceRegistration) 
     try expect(isFirst, "a new challenge is taken")
 }
 
-/// How many of `count` concurrent calls returned `true`.
+/// Returns the number of `true` results of `count` concurrent calls.
 func winners(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Bool) async throws -> Int {
     try await withThrowingTaskGroup(of: Bool.self) { group in
         for index in 0..<count { group.addTask { try await body(index) } }

@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store remembers of terms that people agree to: the duties of ``TermsStore``.
+/// The rules for every ``TermsStore``, about the terms that people agree to.
 public enum TermsConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & TermsStore
 
     private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: .start)

@@ -1,27 +1,28 @@
 import UAF
 
-/// How sure an authentication is (`acr`). The one table of levels.
+/// The assurance of an authentication (`acr`). This is the only table of levels.
 ///
-/// | Level | Somebody was verified | Attested: the key is in hardware | … and so is what verifies |
+/// | Level | Person verified | Attested: the key is in hardware | Attested: the verification is in hardware |
 /// |---|---|---|---|
 /// | ``oneFactor`` | no | no | |
 /// | ``oneFactorInHardware`` | no | yes | |
 /// | ``twoFactor`` | yes | yes or no | no |
 /// | ``twoFactorInHardware`` | yes | yes | yes |
 ///
-/// A password is one factor, and with a code beside it two: ``oneFactor`` and ``twoFactor``.
+/// A password is one factor, and a password with a code is two factors: ``oneFactor`` and ``twoFactor``.
 public enum AssuranceLevel: String, Hashable, Sendable, CaseIterable {
-    /// Possession of a key, which as far as is known is kept in software, or a password.
+    /// Possession of a key that may be kept in software, or knowledge of a password.
     case oneFactor = "urn:countersign:acr:one-factor"
     /// Possession of a key that an attestation places in hardware.
     case oneFactorInHardware = "urn:countersign:acr:one-factor-hardware"
-    /// Possession of a key, and something known or inherent that unlocked it; or a password and a code.
+    /// Possession of a key, with something known or inherent that unlocked the key; or a password and a code.
     case twoFactor = "urn:countersign:acr:two-factor"
-    /// Both, by hardware that an attestation vouches for: it keeps the key, and compares what the user gives.
+    /// Two factors by attested hardware: the hardware keeps the key, and compares the user's input.
     case twoFactorInHardware = "urn:countersign:acr:two-factor-hardware"
 
-    /// The levels that are as sure as this one in every respect. They have no order: a key in software that a person has
-    /// unlocked is not in hardware, and a key in hardware that nobody had to unlock says nothing of a person.
+    /// The levels that are at least as sure as this level in every respect. The levels have no linear order. A key in
+    /// software that a person has unlocked is not in hardware. A key in hardware that nobody had to unlock proves
+    /// nothing about a person.
     public var met: [AssuranceLevel] {
         switch self {
         case .oneFactor: [.oneFactor, .oneFactorInHardware, .twoFactor, .twoFactorInHardware]
@@ -31,16 +32,16 @@ public enum AssuranceLevel: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The words of others for levels, with the level of ours that each needs at least: none where nothing that this server
+    /// Other parties' words for levels, with the required level of this server; `nil` if nothing that this server
     /// verifies is enough.
     ///
-    /// | Word | What it says | What it needs |
+    /// | Word | Meaning | Requirement |
     /// |---|---|---|
-    /// | AAL1 | possession of what was registered (NIST SP 800-63B, section 4.1) | any level |
+    /// | AAL1 | possession of a registered authenticator (NIST SP 800-63B, section 4.1) | any level |
     /// | AAL2 | two factors (section 4.2) | a verified person |
-    /// | AAL3 | two factors, hardware, and nobody in between (section 4.3) | nothing: a code can be read off another's page |
-    /// | IAL1, LOA1 | whoever it says it is (SP 800-63A) | any level |
-    /// | IAL2, LOA3 | somebody whose identity was proved by documents | nothing: how an operator knows a person is not known here |
+    /// | AAL3 | two factors, hardware, nobody in between (section 4.3) | out of reach: another page can show the code |
+    /// | IAL1, LOA1 | a self-asserted identity (SP 800-63A) | any level |
+    /// | IAL2, LOA3 | an identity proved by documents | out of reach: the operator's knowledge of people is unknown |
     public static let words: [(name: String, needed: AssuranceLevel?)] =
         AssuranceLevel.allCases.map { ($0.rawValue, $0) } + [
             ("http://idmanagement.gov/ns/assurance/aal/1", .oneFactor),
@@ -55,14 +56,16 @@ public enum AssuranceLevel: String, Hashable, Sendable, CaseIterable {
         ]
 }
 
-/// How somebody was authenticated: by which methods and how surely, from what was verified.
+/// The methods and the level of a person's authentication, derived from the verified signatures.
 public struct AuthenticationAssurance: Hashable, Sendable {
-    /// `amr`, the names of RFC 8176, none twice: what verified the user, where the keys are kept, `mfa`.
+    /// `amr`, without repetitions, in the names of RFC 8176: the methods that verified the user, the storage of the
+    /// keys, `mfa`.
     public let methods: [String]
-    /// `acr`.
+    /// `acr`, the level.
     public let level: AssuranceLevel
 
-    /// Of the signatures of one response: each method of any counts, and the level is that of the surest.
+    /// Derives the assurance from the signatures of one response. The methods of all signatures count, and the level is
+    /// the level of the surest signature.
     public init(_ signatures: some Sequence<SignatureAssurance>) {
         let signatures = Array(signatures)
         let isVerified = signatures.contains(where: \.isUserVerified)
@@ -70,7 +73,7 @@ public struct AuthenticationAssurance: Hashable, Sendable {
             (signatures.contains(where: \.isKeyInHardware), "hwk"),
             (signatures.contains { !$0.isKeyInHardware }, "swk"), (isVerified, "mfa"),
         ]
-        // Methods are our own words, and none is told twice.
+        // The names of methods are our own words, and no name is repeated.
         var seen: Set<String> = []
         self.methods = (signatures.flatMap(\.methods) + keys.filter(\.0).map(\.1)).filter { seen.insert($0).inserted }
         self.level =
@@ -83,20 +86,23 @@ public struct AuthenticationAssurance: Hashable, Sendable {
     }
 }
 
-/// What one verified signature proves about its user and about the place of its key.
+/// The facts that one verified signature proves about its user and about the storage of its key.
 ///
-/// Three things say so, and the least of them counts. The metadata says what the model can do: nothing that it does not
-/// name is believed. The attestation of the registration says that the key is of that model: without one whose
-/// certificates were verified, the key is in software, whatever the metadata claims. And the authenticator says in what it
-/// signed how it verified its user this time (`fido.uaf.uvm`, §15): that takes away and never adds.
+/// Three sources count, and the weakest decides. The metadata names the model's abilities: an ability outside the
+/// metadata does not count. The registration's attestation proves that the key belongs to the model: without a verified
+/// attestation certificate, the key counts as a key in software, whatever the metadata claims. The authenticator may
+/// sign how it verified its user this time (`fido.uaf.uvm`, §15): this source can reduce the assurance but never raise
+/// it.
 public struct SignatureAssurance: Hashable, Sendable {
-    /// What verified the user, as RFC 8176 calls it; `user` where it is not known which of several ways it was.
+    /// The methods that verified the user, in the names of RFC 8176; `user` if the authenticator may have used any of
+    /// several methods.
     public let methods: [String]
-    /// Whether something known or inherent unlocked the key.
+    /// `true` if something known or inherent unlocked the key.
     public let isUserVerified: Bool
-    /// Whether an attestation says that the key is kept in hardware.
+    /// `true` if an attestation proves that the key is kept in hardware.
     public let isKeyInHardware: Bool
-    /// Whether it says that of what compares the user's input, too, and of nothing else signing with the key.
+    /// `true` if an attestation proves the same for the comparison of the user's input, and proves that nothing else
+    /// signs with the key.
     public let isVerificationInHardware: Bool
 
     init(model: ModelAssurance, isAttested: Bool, told: [UserVerificationMethod]) {
@@ -105,12 +111,12 @@ public struct SignatureAssurance: Hashable, Sendable {
             let possible = ways.joined().reduce(into: UserVerification()) { $0.formUnion($1) }
             ways = [told.map { $0.userVerification.intersection(possible) }]
         }
-        // What is in every way was used whichever it was.
+        // A method that is part of every way was used in any case.
         let certain = ways.dropFirst().reduce(ways.first ?? []) { common, way in common.filter(way.contains) }
         let names = certain.compactMap { VerificationMethod($0)?.name }
         let isSilent = ways.joined().contains { $0.isSilent || $0.isEmpty }
         self.methods = isSilent ? [] : names.isEmpty ? [VerificationMethod.someMethod] : names
-        // A model that is made to stand beside another factor verifies nobody by itself.
+        // A model made only as a second factor verifies nobody alone.
         self.isUserVerified =
             !isSilent && !model.isSecondFactorOnly
             && ways.allSatisfy { $0.contains(where: VerificationMethod.isFactor) }
@@ -120,13 +126,14 @@ public struct SignatureAssurance: Hashable, Sendable {
     }
 }
 
-/// What a model's metadata says that assurance rests on (§16).
+/// The statements in a model's metadata that determine assurance (§16).
 struct ModelAssurance: Hashable, Sendable {
-    /// The ways in which it verifies its user, each a list of methods that are used together.
+    /// The ways in which the model verifies its user. Each way is a list of methods that are used together.
     let ways: [[UserVerification]]
     let isSecondFactorOnly: Bool
     let isKeyInHardware: Bool
-    /// A key that anything on the device may use, and a verification of a moment ago, say nothing of this signature's.
+    /// `true` if the metadata proves a verification in hardware for this signature. An unrestricted key and an earlier
+    /// verification prove nothing about this signature.
     let isVerificationInHardware: Bool
 
     init(_ statement: MetadataStatement) {
@@ -141,15 +148,16 @@ struct ModelAssurance: Hashable, Sendable {
 
 /// A method of verification (§4.3) in the words of RFC 8176.
 private struct VerificationMethod {
-    /// `nil`: RFC 8176 has no name for it.
+    /// The name; `nil` if RFC 8176 has no name for the method.
     let name: String?
-    /// Whether it is something known or inherent.
+    /// `true` if the method checks something known or inherent.
     let isFactor: Bool
 
-    /// The user was there, however that was found.
+    /// The name for a user's presence, detected in any way.
     static let someMethod = "user"
 
-    /// `pin` is what unlocks a key on a device, letters and patterns too; which part of an eye it is, is not told.
+    /// The table of methods. `pin` stands for everything that a user enters to unlock a key on a device, also letters
+    /// and patterns. The names do not distinguish parts of an eye.
     private static let all: [UserVerification: VerificationMethod] = [
         .presence: Self(name: Self.someMethod, isFactor: false), .fingerprint: Self(name: "fpt", isFactor: true),
         .passcode: Self(name: "pin", isFactor: true), .voiceprint: Self(name: "vbm", isFactor: true),
@@ -164,7 +172,7 @@ private struct VerificationMethod {
         self.isFactor = isFactor
     }
 
-    /// `nil` for several methods in one, and for those that are not known.
+    /// Finds the method; `nil` for several methods in one value, and for unknown methods.
     init?(_ verification: UserVerification) {
         guard let method = Self.all[verification.subtracting(.all)] else { return nil }
         self = method
@@ -174,13 +182,13 @@ private struct VerificationMethod {
 }
 
 extension KeyProtection {
-    /// Whether the key never is where software can read it.
+    /// `true` if software can never read the key.
     fileprivate var isHardware: Bool {
         !self.isDisjoint(with: [.hardware, .tee, .secureElement]) && !self.contains(.software)
     }
 }
 
 extension MatcherProtection {
-    /// Whether no software of the device's system compares.
+    /// `true` if no software of the device's system compares the input.
     fileprivate var isHardware: Bool { !self.isDisjoint(with: [.tee, .onChip]) && !self.contains(.software) }
 }

@@ -2,19 +2,20 @@ import Crypto
 import Foundation
 public import UAF
 
-/// The models of authenticators that a server knows, each with its statement (§16), and what of them is revoked.
+/// The authenticator models that a server knows, each with its statement (§16), and the revocations.
 public struct MetadataCatalog: Sendable {
     private var entries: [AAID: Entry] = [:]
     private var revocations = RevocationList()
 
-    /// The statuses that refuse a model with 1493, where any report has one.
+    /// The statuses that refuse a model with 1493, if any report has such a status.
     ///
-    /// The standard has the latest report count (§16). Here none is lifted by a later one, nor by one of a day to come:
-    /// that an update is available mends no authenticator. An operator who finds a model good again takes the report
-    /// out of its file.
+    /// In the standard the latest report counts (§16). Here a later report lifts no earlier report, and a report with a
+    /// future date counts too: an available update repairs no authenticator. An operator who finds a model good again
+    /// removes the report from its file.
     public var refusedStatuses: Set<AuthenticatorStatus> = AuthenticatorStatus.compromised
 
-    /// A statement with what policies and attestations ask about it, made once: every response asks.
+    /// A statement with the derived values for policies and attestations. The values are made once, because every
+    /// response needs them.
     struct Entry: Sendable {
         let statement: MetadataStatement
         let info: AuthenticatorInfo
@@ -30,7 +31,8 @@ public struct MetadataCatalog: Sendable {
             self.statuses = statuses
         }
 
-        /// What a policy is held against: the metadata, except for the version, which an assertion tells (§2.2).
+        /// Returns the candidate that a policy is checked against: the metadata, with the version from the assertion
+        /// (§2.2).
         func candidate(version: UInt16, keyID: KeyID) -> PolicyCandidate {
             var info = self.info
             info.authenticatorVersion = version
@@ -38,13 +40,14 @@ public struct MetadataCatalog: Sendable {
         }
     }
 
-    /// A catalog of these statements; of two for one AAID the later counts. `revoked` models are refused with 1493.
+    /// Makes a catalog of these statements. If two statements have the same AAID, the later statement counts. `revoked`
+    /// models are refused with 1493.
     public init(_ statements: [MetadataStatement] = [], revoked: Set<AAID> = []) {
         for statement in statements { self.add(statement) }
         self.revocations.models = revoked
     }
 
-    /// The catalog of this product's own authenticators, whose statements are part of the program.
+    /// Returns the catalog of this product's own authenticators, whose statements are part of the program.
     public static func builtIn() throws(UAFError) -> MetadataCatalog {
         var catalog = MetadataCatalog()
         for bytes in [
@@ -57,13 +60,15 @@ public struct MetadataCatalog: Sendable {
         return catalog
     }
 
-    /// The name of the file in a folder of statements that is a ``RevocationList``.
+    /// The name of the ``RevocationList`` file in a folder of statements.
     public static let revocationFile = "revoked.json"
 
-    /// Adds the statements of all files in a folder whose names end in `.json`, in the order of their names, and what
-    /// ``revocationFile`` revokes. A file is a statement, or an entry of a metadata service with its status reports.
+    /// Adds the statements of all files in a folder with names that end in `.json`, in the order of their names, and
+    /// the revocations of ``revocationFile``. A file is a statement, or an entry of a metadata service with its status
+    /// reports.
     ///
-    /// Throws ``MetadataFolderError``: one bad file is no reason to run with fewer models than the operator believes.
+    /// Throws ``MetadataFolderError``: because of one bad file, a server must not run with fewer models than the
+    /// operator believes.
     public mutating func add(folder path: String) throws {
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
@@ -83,12 +88,12 @@ public struct MetadataCatalog: Sendable {
         }
     }
 
-    /// Adds a statement, in place of an earlier one for its AAID.
+    /// Adds a statement, in place of an earlier statement for the same AAID.
     ///
-    /// A root certificate that cannot be read is no root: no attestation ends at it.
+    /// An unreadable root certificate is no root: no attestation ends at it.
     public mutating func add(_ statement: MetadataStatement) { self.add(Entry(statement, statuses: [])) }
 
-    /// Adds an entry's statement with the statuses of its reports, in place of an earlier one for its AAID.
+    /// Adds an entry's statement with the statuses of its reports, in place of an earlier statement for the same AAID.
     ///
     /// Throws ``UAF/UAFError/Code/invalidValue`` for a root certificate that cannot be read.
     public mutating func add(_ entry: MetadataEntry) throws(UAFError) {
@@ -105,49 +110,51 @@ public struct MetadataCatalog: Sendable {
     /// Refuses a model from now on.
     public mutating func revoke(_ aaid: AAID) { self.revocations.models.insert(aaid) }
 
-    /// Refuses what a list names from now on, beside what is refused already.
+    /// Refuses the contents of a list from now on, in addition to earlier refusals.
     public mutating func revoke(_ list: RevocationList) { self.revocations.formUnion(list) }
 
-    /// The statement of a model; `nil` where it is not known.
+    /// The statement of a model; `nil` if the model is not known.
     public subscript(aaid: AAID) -> MetadataStatement? { self.entries[aaid]?.statement }
 
     func entry(_ aaid: AAID) -> Entry? { self.entries[aaid] }
 
-    /// Whether operations can have to do with a model: it is known, and it is not the one that signs in the ceremonies of
+    /// Returns `true` if operations can use a model: the model is known, and is not the model for ceremonies of
     /// personalised identities alone.
     public func servesOperations(_ aaid: AAID) -> Bool { self.entries[aaid] != nil && aaid != ServerPinModel.aaid }
 
-    /// What a policy asks about a model; `nil` where it is not known.
+    /// Returns the values that a policy needs about a model; `nil` if the model is not known.
     public func info(_ aaid: AAID) -> AuthenticatorInfo? { self.entries[aaid]?.info }
 
-    /// Whether a model is refused, by a list or by its status.
+    /// Returns `true` if a model is refused, by a list or by its status.
     public func isRevoked(_ aaid: AAID) -> Bool {
         self.revocations.models.contains(aaid)
             || !(self.entries[aaid]?.statuses.isDisjoint(with: self.refusedStatuses) ?? true)
     }
 
-    /// Whether a certificate of the model's attestation is refused, itself or its key.
+    /// Returns `true` if a certificate of the model's attestation is refused: the certificate itself or its key.
     func isRevoked(_ certificate: AttestationCertificate, of aaid: AAID) -> Bool {
         self.revocations.certificates.contains(
             RevocationList.Certificate(aaid: aaid, serialNumber: certificate.serialNumber))
             || self.isRevoked(key: certificate.subjectPublicKeyInfo)
     }
 
-    /// The same for a certificate of which no more is known.
+    /// Returns the same for a certificate of which only the serial number and the key's digest are known.
     func isRevoked(serialNumber: [UInt8], keyDigest: [UInt8], of aaid: AAID) -> Bool {
         self.revocations.certificates.contains(RevocationList.Certificate(aaid: aaid, serialNumber: serialNumber))
             || self.revocations.keys.contains(keyDigest)
     }
 
-    /// Whether a key is refused. The key is only made where any is: that costs.
+    /// Returns `true` if a key is refused. The key is encoded only if some key is refused, because the encoding costs
+    /// time.
     func isRevoked(key subjectPublicKeyInfo: @autoclosure () -> [UInt8]) -> Bool {
         guard !self.revocations.keys.isEmpty else { return false }
         return self.revocations.keys.contains(Array(SHA256.hash(data: subjectPublicKeyInfo())))
     }
 
-    /// Whether another model's attestation may lead through the same authority, so that a leaf must say which of them
-    /// it is for: a certificate of the path has the key of one that the other model lists, whatever else that says (of
-    /// one authority there may be several certificates), or the path ends below such a one.
+    /// Returns `true` if another model's attestation may lead through the same authority, so that a leaf must name its
+    /// model. This is the case if a certificate of the path has the key of a root of the other model. The other fields
+    /// of the certificates do not matter, since one authority may have several certificates. This is also the case if
+    /// the path ends below such a root.
     func isShared(_ path: [AttestationCertificate], of aaid: AAID) -> Bool {
         self.entries.values.contains { entry in
             entry.statement.aaid != aaid
@@ -158,15 +165,15 @@ public struct MetadataCatalog: Sendable {
         }
     }
 
-    /// All models that are known.
+    /// All known models.
     public var aaids: Set<AAID> { Set(self.entries.keys) }
 }
 
-/// A folder or file of metadata statements that cannot be used.
+/// An error about a folder or file of metadata statements that cannot be used.
 public struct MetadataFolderError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The folder or the file's name.
+    /// The folder or the name of the file.
     public let file: String
-    /// What is wrong with it.
+    /// The fault.
     public let reason: String
 
     public var description: String { "metadata \(self.file): \(self.reason)" }

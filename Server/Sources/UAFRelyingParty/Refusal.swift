@@ -1,16 +1,16 @@
 public import UAF
 
-/// Why a UAF response is not accepted. Two are equal when status code and step are.
+/// The reason that a UAF response is not accepted. Two refusals are equal if status code and step are equal.
 public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the peer is told (§5.1).
+    /// The status code for the peer (§5.1).
     public let statusCode: UAFStatusCode
-    /// Which rule refused: a stable name of few values.
+    /// The rule that refused: a stable name of few values.
     public let step: VerificationStep
-    /// For the log. Not for the peer.
+    /// The explanation for the log, not for the peer.
     public let reason: String
-    /// The key of the assertion that was refused, where one was read.
+    /// The key of the refused assertion, if an assertion was read.
     public let credential: CredentialID?
-    /// The caller that was refused as such; `nil` where another rule refused. Whoever sent the response has chosen it.
+    /// The refused caller; `nil` if another rule refused. The sender of the response has chosen this value.
     public let facetID: FacetID?
 
     init(
@@ -24,7 +24,7 @@ public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         self.credential = credential
     }
 
-    /// The same refusal, with the key that it is about.
+    /// Returns the same refusal, with the key that the refusal is about.
     func about(_ credential: CredentialID) -> UAFRefusal {
         UAFRefusal(self.statusCode, self.step, self.reason, credential: credential, facetID: self.facetID)
     }
@@ -39,16 +39,15 @@ public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The rules that a response is held against, in the order of the standard (§8.2 for registration, §8.4 for
-/// authentication).
+/// The rules for a response, in the order of the standard (§8.2 for registration, §8.4 for authentication).
 public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// 8.2 step 1: an array of one dictionary with all members.
     case message
     /// 8.2 step 1: a version that this server speaks.
     case version
-    /// 8.2 step 1, §15: no extension of the message that had to be understood.
+    /// 8.2 step 1, §15: no unknown extension of the message that the server must understand.
     case messageExtensions
-    /// 8.2 step 2: the server's own data, untouched and in time.
+    /// 8.2 step 2: the server's own data, unchanged and in time.
     case serverData
     /// 8.2 step 3: readable final challenge parameters.
     case finalChallengeParams
@@ -60,7 +59,7 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case channelBinding
     /// 8.2 step 4: the challenge that the request gave.
     case challenge
-    /// 8.2 step 5: at least one assertion, each of them well-formed.
+    /// 8.2 step 5: at least one assertion, and every assertion well-formed.
     case assertion
     /// 8.2 step 6: a model that the metadata knows.
     case metadata
@@ -68,7 +67,7 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case revocation
     /// 8.2 step 6: the scheme of the metadata.
     case assertionScheme
-    /// 8.4 step 3: a key that is registered; in a registration, one that is not.
+    /// 8.4 step 3: a registered key; in a registration, an unregistered key.
     case credential
     /// 8.4 step 3: a key of the expected account, all keys of one account and device.
     case account
@@ -76,11 +75,11 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case policy
     /// 8.2 step 10: the hash of the final challenge parameters.
     case finalChallengeHash
-    /// 8.2 step 11: a version of the authenticator that is trusted.
+    /// 8.2 step 11: a trusted version of the authenticator.
     case authenticatorVersion
     /// 8.2 step 13: the mode that the operation needs.
     case authenticationMode
-    /// 8.4 step 7: what was shown is what was signed.
+    /// 8.4 step 7: the shown content is the signed content.
     case transaction
     /// 8.2 step 13, 8.4 step 8: the algorithm of metadata and registration.
     case signatureAlgorithm
@@ -88,24 +87,24 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case publicKey
     /// 8.2 steps 9 and 14: the type and chain of the attestation, and its signature.
     case attestation
-    /// 8.2 step 15: no extension of an assertion that had to be understood.
+    /// 8.2 step 15: no unknown extension of an assertion that the server must understand.
     case assertionExtensions
     /// 8.4 step 9: the signature.
     case signature
-    /// 8.4 step 5: a counter that grew. Refused after the signature verified: the key may have been cloned.
+    /// 8.4 step 5: a growing counter. The refusal comes after the signature was verified: the key may have been cloned.
     case signCounter
 
     public var description: String { self.rawValue }
 }
 
-/// What names a key among all keys of all accounts (§18, row 27).
+/// The name of a key, unique among all keys of all accounts (§18, row 27).
 public struct CredentialID: Hashable, Sendable, CustomStringConvertible {
     /// The authenticator's model.
     public let aaid: AAID
-    /// The key's name within it.
+    /// The key's name within the model.
     public let keyID: KeyID
 
-    /// Names a key.
+    /// Makes the name of a key.
     public init(aaid: AAID, keyID: KeyID) {
         self.aaid = aaid
         self.keyID = keyID

@@ -1,27 +1,29 @@
 public import UAF
 import _Primitives
 
-/// What a server accepts in every operation.
+/// The settings that a server applies in every operation.
 public struct RelyingPartyConfiguration: Sendable {
     /// The models of authenticators.
     public var metadata: MetadataCatalog
     /// The protocol versions that responses may have.
     public var versions: Set<Version>
-    /// Who may call for the application, beside web origins of the AppID's own host (§7.3).
+    /// The facets that may call for the application, in addition to web origins of the AppID's own host (§7.3).
     public var trustedFacets: Set<FacetID>
-    /// What the TLS channel must have been.
+    /// The rule for the TLS channel.
     public var channelBinding: ChannelBindingRule
-    /// Extensions that are understood or known to be harmless, in messages and in assertions.
-    /// The operator's own words, told by their bytes.
+    /// Extensions in messages and in assertions that the server understands or knows to be harmless.
+    /// The operator's own words, compared by their bytes.
     public var knownExtensions: Set<String>
-    /// Whether an assertion may use another attestation than the one that its criterion prefers.
+    /// `true` if an assertion may use an attestation other than the type that its criterion prefers.
     public var acceptsLessPreferredAttestation: Bool
-    /// Whether authenticators may be older than their metadata trusts.
+    /// `true` if authenticators may be older than the version that their metadata trusts.
     public var acceptsOutdatedAuthenticators: Bool
-    /// What is read as others write it, though the standard is against it. Responses must have been parsed with it.
+    /// The deviations from the standard that are accepted because others write messages so. The same readings must be
+    /// used for parsing responses.
     public var lenientReadings: LenientReadings
 
-    /// The defaults are the strict ones, except that the TLS channel is not looked at: proxies end it.
+    /// Makes a configuration. The defaults are strict, except that the TLS channel is not checked, because proxies end
+    /// the channel.
     public init(
         metadata: MetadataCatalog, versions: Set<Version> = [.uaf11], trustedFacets: Set<FacetID>,
         channelBinding: ChannelBindingRule = .ignore,
@@ -40,7 +42,8 @@ public struct RelyingPartyConfiguration: Sendable {
         self.lenientReadings = lenientReadings
     }
 
-    /// Whether the caller may speak for the application (§7.3): listed, or a web origin of the AppID's own host.
+    /// Returns `true` if the caller may speak for the application (§7.3): the caller is listed, or is a web origin of
+    /// the AppID's own host.
     package func trusts(_ facetID: FacetID, for appID: String) -> Bool {
         guard facetID != .unknown else { return self.lenientReadings.section7EmptyFacetID }
         let facetID = facetID.normalized
@@ -50,32 +53,30 @@ public struct RelyingPartyConfiguration: Sendable {
     }
 }
 
-/// What a client's channel binding must say (§2.1).
+/// The rule for a client's channel binding (§2.1).
 public enum ChannelBindingRule: Hashable, Sendable {
-    /// Anything.
+    /// The channel binding is not checked.
     case ignore
-    /// What is said about the server's certificate must be true.
+    /// A statement about the server's certificate must be true. The statement may be missing.
     case matchIfPresent(AcceptedChannel)
-    /// As ``matchIfPresent(_:)``, and something must be said.
+    /// A statement about the server's certificate must be present and true, as in ``matchIfPresent(_:)``.
     case required(AcceptedChannel)
 
-    /// The certificates that the server, or what ends TLS before it, shows.
+    /// The certificates that the server presents, or the proxy that ends TLS before the server.
     public struct AcceptedChannel: Hashable, Sendable {
-        /// The values that `serverEndPoint` may have.
-        /// The operator's own words, told by their bytes.
+        /// The accepted values of `serverEndPoint`. The operator's own words, compared by their bytes.
         public var serverEndPoints: Set<String>
-        /// The values that `tlsServerCertificate` may have.
-        /// The operator's own words, told by their bytes.
+        /// The accepted values of `tlsServerCertificate`. The operator's own words, compared by their bytes.
         public var tlsServerCertificates: Set<String>
 
-        /// Names the values.
-        /// They are the operator's own words.
+        /// Accepts the given values. They are the operator's own words.
         public init(serverEndPoints: Set<String>, tlsServerCertificates: Set<String>) {
             self.serverEndPoints = serverEndPoints
             self.tlsServerCertificates = tlsServerCertificates
         }
 
-        /// The channels whose server shows one of these certificates, DER; `nil` where one of them cannot be read.
+        /// Accepts channels whose server presents one of these certificates, DER; `nil` if a certificate cannot be
+        /// read.
         public init?(certificates: [[UInt8]]) {
             let channels = certificates.map(ChannelBinding.init(serverCertificate:))
             guard channels.allSatisfy({ $0.tlsServerCertificate != nil }) else { return nil }
@@ -100,8 +101,8 @@ public enum ChannelBindingRule: Hashable, Sendable {
 }
 
 extension FacetID {
-    /// A web origin without default port and trailing slash, in lower case; anything else as it is (§7.3). A host with
-    /// letters outside ASCII is no host, so nothing is folded but the letters of ASCII.
+    /// A web origin without default port and trailing slash, in lower case; any other facet unchanged (§7.3). A host
+    /// with letters outside ASCII is no host, so only the letters of ASCII are folded.
     var normalized: FacetID {
         guard hasHTTPSScheme(self.text) else { return self }
         var text = self.text.asciiLowercased
@@ -111,28 +112,29 @@ extension FacetID {
         return (try? FacetID(text)) ?? self
     }
 
-    /// The host of a web origin, `https://host` or `https://host:port` and not a letter more; `nil` for any other caller.
+    /// The host of a web origin, exactly `https://host` or `https://host:port`; `nil` for any other caller.
     var httpsHost: String? {
         guard hasHTTPSScheme(self.text) else { return nil }
         return host(ofAuthority: self.text.dropFirst("https://".count))
     }
 }
 
-/// Whether an address begins with `https://`, in either case.
+/// Returns `true` if an address begins with `https://`, in either case.
 private func hasHTTPSScheme(_ address: String) -> Bool {
     let scheme = address.utf8.prefix("https://".utf8.count)
     return scheme.count == "https://".utf8.count
         && scheme.elementsEqual("https://".utf8) { $0 == $1 || $0 | 0x20 == $1 }
 }
 
-/// The host of an https address, in lower case; `nil` for anything else and for one with user information.
+/// Returns the host of an https address, in lower case; `nil` for any other address and for an address with user
+/// information.
 private func httpsHost(of address: String) -> String? {
     guard hasHTTPSScheme(address) else { return nil }
     return host(ofAuthority: address.dropFirst("https://".count).prefix { !"/?#".contains($0) })
 }
 
-/// The host of `host` or `host:port`, in lower case: letters, digits, dots and dashes, or an IPv6 address in brackets; the
-/// port is 1 to 65535. `nil` for anything else.
+/// Returns the host of `host` or `host:port`, in lower case: letters, digits, dots and dashes, or an IPv6 address in
+/// brackets; the port is 1 to 65535. `nil` for anything else.
 private func host(ofAuthority text: Substring) -> String? {
     guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     let authority = text.asciiLowercased
@@ -154,7 +156,7 @@ private func host(ofAuthority text: Substring) -> String? {
     return String(host)
 }
 
-/// Whether a text is a colon and a number from 1 to 65535, in digits alone and without leading zeros.
+/// Returns `true` if a text is a colon and a number from 1 to 65535, in digits alone and without leading zeros.
 private func isPort(_ text: Substring) -> Bool {
     let digits = text.dropFirst()
     guard text.hasPrefix(":"), let number = UInt16(digits), number > 0 else { return false }

@@ -1,31 +1,32 @@
 public import UAF
 import _Primitives
 
-/// What an operator refuses with 1493: models, attestation certificates, and keys of attestations and of people.
+/// The items that an operator refuses with 1493: models, attestation certificates, and keys of attestations and of
+/// people.
 public struct RevocationList: Hashable, Sendable {
-    /// Models.
+    /// The refused models.
     public var models: Set<AAID>
-    /// Attestation certificates.
+    /// The refused attestation certificates.
     public var certificates: Set<Certificate>
-    /// SHA-256 of keys as DER SubjectPublicKeyInfo, whichever format they came in: keys of attestation certificates and
-    /// those that people registered.
+    /// The SHA-256 digests of refused keys as DER SubjectPublicKeyInfo, in whatever format the keys came: keys of
+    /// attestation certificates, and keys that people registered.
     public var keys: Set<[UInt8]>
 
-    /// A certificate, wherever it stands in an attestation of the model.
+    /// A certificate, at any position in an attestation of the model.
     public struct Certificate: Hashable, Sendable {
         /// The model.
         public var aaid: AAID
         /// The serial number, big-endian without leading zeros.
         public var serialNumber: [UInt8]
 
-        /// Names a certificate; leading zeros of the number do not count.
+        /// Names a certificate. Leading zeros of the number do not count.
         public init(aaid: AAID, serialNumber: [UInt8]) {
             self.aaid = aaid
             self.serialNumber = Array(serialNumber.drop { $0 == 0 })
         }
     }
 
-    /// A list of these.
+    /// Makes a list of these items.
     public init(models: Set<AAID> = [], certificates: Set<Certificate> = [], keys: Set<[UInt8]> = []) {
         self.models = models
         self.certificates = certificates
@@ -33,9 +34,9 @@ public struct RevocationList: Hashable, Sendable {
     }
 
     /// Reads a JSON object of at most 1 MiB with the members `models` (AAIDs), `certificates` (objects of `aaid` and
-    /// `serialNumber`, hexadecimal) and `keys` (SHA-256, hexadecimal), none of which must be there.
+    /// `serialNumber`, hexadecimal) and `keys` (SHA-256, hexadecimal). Each member may be missing.
     ///
-    /// Throws ``UAF/UAFError``: a member that it does not know is an error too, since it would revoke nothing.
+    /// Throws ``UAF/UAFError``. An unknown member is an error too, since it would revoke nothing.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         self.init()
         do throws(JSONError) {
@@ -80,7 +81,7 @@ public struct RevocationList: Hashable, Sendable {
         return bytes
     }
 
-    /// Adds what another list refuses.
+    /// Adds the items of another list.
     public mutating func formUnion(_ other: RevocationList) {
         self.models.formUnion(other.models)
         self.certificates.formUnion(other.certificates)

@@ -1,23 +1,23 @@
-/// The bounds of what is verified and read here that are no lengths of the standard. It stands below the server's `Limits`,
-/// which have all others.
+/// The bounds for verification and reading that are not lengths of the standard. These limits stand below the server's
+/// `Limits`, which contain all other limits.
 enum VerificationLimits {
-    /// Certificates that one attestation can send. Past it: 1496.
+    /// The maximum number of certificates in one attestation. Past it: 1496.
     static let chainCertificates = 6
-    /// Octets of a certificate's serial number (RFC 5280, section 4.1.2.2). Past it: 1496.
+    /// The maximum number of octets of a certificate's serial number (RFC 5280, section 4.1.2.2). Past it: 1496.
     static let serialNumberBytes = 20
-    /// Bytes of the list of what is revoked. A larger one is refused when it is read.
+    /// The maximum size of the revocation list in bytes. A larger list is refused when it is read.
     static let revocationListBytes = 1024 * 1024
-    /// Bytes of a policy's file. A larger one is refused when it is read.
+    /// The maximum size of a policy's file in bytes. A larger file is refused when it is read.
     static let policyFileBytes = 64 * 1024
-    /// Bytes of a policy's name. A longer one is refused when it is read.
+    /// The maximum length of a policy's name in bytes. A longer name is refused when it is read.
     static let policyNameBytes = 64
-    /// Characters of an AppID; the standard's own bound for it.
+    /// The maximum number of characters of an AppID, set by the standard.
     static let appIDCharacters = 512
-    /// Characters of a user name; the standard's own bound for it.
+    /// The maximum number of characters of a user name, set by the standard.
     static let usernameCharacters = 128
-    /// Characters of a transaction's text; the standard's own bound for it.
+    /// The maximum number of characters of a transaction's text, set by the standard.
     static let transactionCharacters = 200
-    /// Characters of the sealed state that goes with a request and comes back with its answer. A longer one is refused
-    /// unread; the standard's own bound for it.
+    /// The maximum number of characters of the sealed state that goes with a request and comes back with its answer,
+    /// set by the standard. A longer state is refused unread.
     static let serverDataCharacters = 1536
 }

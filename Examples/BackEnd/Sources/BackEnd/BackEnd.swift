@@ -6,13 +6,13 @@ public import _Primitives
 
 /// The back end of an app that signs people in by their identities: an example of `CountersignBackend`.
 ///
-///     POST /sign-in           begins a sign-in, and gives what the app asks the identities' server with
-///     POST /sign-in/finish    {"handle", "code", "state", "issuer"}: ends it, and gives a session
+///     POST /sign-in           begins a sign-in, and returns the parameters for the identities' server
+///     POST /sign-in/finish    {"handle", "code", "state", "issuer"}: ends the sign-in, and returns a session
 ///     GET /me, DELETE /me     Authorization: Bearer TOKEN
 ///
-/// The app brings a code and gets a session. Who the person is stays here.
+/// The app brings a code and gets a session. The identity of the person stays in the back end.
 public struct BackEnd: Sendable {
-    /// A body holds a code and what belongs to it, and no more.
+    /// The context of a request. A body contains only a code and its parameters.
     public struct Context: RequestContext {
         public var coreContext: CoreRequestContextStorage
         public init(source: Source) { self.coreContext = CoreRequestContextStorage(source: source) }
@@ -20,12 +20,13 @@ public struct BackEnd: Sendable {
     }
 
     private let identities: IdentityBackend
-    /// As long as a session at the identities' server lasts.
+    /// The begun sign-ins, kept for the lifetime of a session at the identities' server.
     private let begun: Kept<InAppSignIn>
     private let sessions: Kept<SignedInPerson>
 
-    /// A back end that has its codes exchanged by `identities`. Past `signIns` that are begun at once, or `sessions`, nobody
-    /// else is let in: whoever begins in masses keeps others out for a while, and puts nobody out.
+    /// Makes a back end with `identities` for the exchange of codes. If `signIns` sign-ins have begun, or `sessions`
+    /// sessions exist, the back end admits nobody else. An attacker that begins many sign-ins keeps others out for a
+    /// while, but ends no session.
     public init(
         _ identities: IdentityBackend, time: TimeSource = .system, signIns: Int = 10_000, sessions: Int = 100_000
     ) {
@@ -34,7 +35,7 @@ public struct BackEnd: Sendable {
         self.sessions = Kept(for: .seconds(12 * 3600), atMost: sessions, time)
     }
 
-    /// What answers.
+    /// The routes of the back end.
     public var router: Router<Context> {
         let router = Router(context: Context.self)
         router.post("sign-in") { _, _ in try await self.begin() }
@@ -47,7 +48,7 @@ public struct BackEnd: Sendable {
         return router
     }
 
-    /// Who is signed in with a token: for what the service does for the person, and not for the app.
+    /// Returns the person of a token. The service uses the person's data, and the app does not receive the data.
     public func person(of token: String) async -> SignedInPerson? { await self.sessions.value(of: token) }
 
     private func begin() async throws -> Begun {
@@ -67,14 +68,14 @@ public struct BackEnd: Sendable {
         guard let brought = try? await request.decode(as: Brought.self, context: context) else {
             throw Refusal(.badRequest, "Bring handle, code, state and issuer.")
         }
-        // Taken before the code is tried: a sign-in is finished once.
+        // The sign-in is taken before the code is tried, so that a sign-in is finished only once.
         guard let signIn = await self.begun.take(brought.handle) else { throw Refusal(.forbidden, Refusal.again) }
         let person: SignedInPerson
         do {
             person = try await self.identities.finish(
                 signIn, code: brought.code, state: brought.state, issuer: brought.issuer)
         } catch {
-            // It says what went wrong, and nothing of the code.
+            // The error describes the fault, and contains nothing of the code.
             context.logger.warning("sign-in", metadata: ["error": "\(error)"])
             throw Refusal(error)
         }

@@ -1,9 +1,9 @@
 import _Primitives
 
-/// Values under random names, for a time. A service of several processes keeps them in its database instead, under the names'
-/// hashes.
+/// Values under random names, kept for a limited time. A service of several processes keeps such values in its database
+/// instead, under the hashes of the names.
 actor Kept<Value: Sendable> {
-    /// There is no room for another value before then, unless one is taken.
+    /// The error for a full store: `wait` is the time until room for another value, unless a value is taken earlier.
     struct Full: Error {
         let wait: Duration
     }
@@ -12,7 +12,8 @@ actor Kept<Value: Sendable> {
     private let limit: Int
     private let time: TimeSource
     private var values: [String: (value: Value, until: Timestamp)] = [:]
-    /// The names in the order in which they end, which is the one in which they came; also of values that were taken.
+    /// The names in the order of their ends, and therefore of their arrival. The list also has the names of values that
+    /// were taken.
     private var names: ArraySlice<String> = []
 
     init(for lifetime: Duration, atMost limit: Int, _ time: TimeSource) {
@@ -21,7 +22,8 @@ actor Kept<Value: Sendable> {
         self.time = time
     }
 
-    /// Keeps a value, and returns its name. Throws ``Full``: what others have begun makes no room for what anybody begins.
+    /// Keeps a value, and returns the value's name. Throws ``Full`` if the store is full: a new value does not displace
+    /// the values of others.
     func keep(_ value: Value) throws(Full) -> String {
         let now = self.time.now()
         self.dropEnded(at: now)
@@ -39,7 +41,7 @@ actor Kept<Value: Sendable> {
             self.values[first] = nil
             self.names.removeFirst()
         }
-        // Once in as many calls as there are values at most: it costs each of them little.
+        // The clean-up runs at most once in as many calls as values may exist, so each call pays little.
         if self.names.count > 2 * self.limit { self.names.removeAll { self.values[$0] == nil } }
     }
 
@@ -48,7 +50,7 @@ actor Kept<Value: Sendable> {
         return kept.value
     }
 
-    /// Gives a value out for the last time.
+    /// Returns a value for the last time.
     @discardableResult func take(_ name: String) -> Value? {
         defer { self.values[name] = nil }
         return self.value(of: name)

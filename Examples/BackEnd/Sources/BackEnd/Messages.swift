@@ -21,7 +21,7 @@ struct Brought: Decodable { let handle, code, state, issuer: String }
 
 struct Session: ResponseEncodable { let token, greeting: String }
 
-/// What the app gets of a person: how to greet them, and what they may do. Everything else stays here.
+/// The data of a person that the app gets: a greeting, and the person's roles. All other data stays in the back end.
 struct Welcome: ResponseEncodable {
     let greeting: String
     let roles: [String]
@@ -32,12 +32,12 @@ struct Welcome: ResponseEncodable {
     }
 }
 
-/// Why nothing comes of a request, for the person: what to do.
+/// The refusal of a request: the status, and the next step for the person.
 struct Refusal: HTTPResponseError {
     static let again = "This sign-in is over. Begin again."
     let status: HTTPResponse.Status
     let error: String
-    /// When it is worth another try, in seconds.
+    /// The time in seconds after which another try makes sense.
     let wait: Int64?
 
     init(_ status: HTTPResponse.Status, _ error: String, wait: Int64? = nil) {
@@ -46,7 +46,7 @@ struct Refusal: HTTPResponseError {
         self.wait = wait
     }
 
-    /// There is no room before then.
+    /// Makes the refusal for a full store, which has no room before `wait`.
     init(full wait: Duration) {
         self.init(
             .serviceUnavailable, "Too many people come at once. Begin again later.",
@@ -57,7 +57,7 @@ struct Refusal: HTTPResponseError {
         switch error.code {
         case .codeRefused, .notThisSignIn: self.init(.forbidden, Self.again)
         case .serverUnreachable: self.init(.serviceUnavailable, "Nobody answers. Begin again in a moment.")
-        // A mistake of ours or of the server's: the log has it.
+        // The fault is in this program or the server. The log has the details.
         default: self.init(.badGateway, "We cannot sign you in now. Tell us, if it stays so.")
         }
     }

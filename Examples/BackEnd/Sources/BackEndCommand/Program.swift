@@ -5,7 +5,7 @@ import Foundation
 import Hummingbird
 import _Primitives
 
-/// Serves on this machine alone: what faces the network has TLS, and passes on.
+/// Serves on this machine alone. A proxy with TLS faces the network and passes requests on.
 ///
 ///     ISSUER=https://id.example CLIENT_ID=… CLIENT_SECRET_FILE=… REDIRECT_URI=… [PORT=8090] back-end
 @main struct Program {

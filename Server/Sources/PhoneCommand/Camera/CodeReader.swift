@@ -1,9 +1,10 @@
 import CZBar
 
 extension Picture {
-    /// The text of the one QR code in the picture, which may be a small part of it, as in a screenshot of a page.
+    /// Returns the text of the single QR code in the picture. The code may be a small part of the picture, as in a
+    /// screenshot of a page.
     ///
-    /// Throws ``PictureError`` where there is none, or where there are several with different texts.
+    /// Throws ``PictureError`` if the picture has no code, or several codes with different texts.
     func qrCodeText() throws -> String {
         var texts = self.qrCodeTexts()
         if texts.isEmpty, self.points.count <= PhoneLimits.doubledPoints { texts = self.doubled.qrCodeTexts() }
@@ -12,7 +13,7 @@ extension Picture {
         return first
     }
 
-    /// The different texts of all QR codes that can be read.
+    /// Returns the different texts of all readable QR codes.
     private func qrCodeTexts() -> Set<String> {
         guard let scanner = zbar_image_scanner_create() else { return [] }
         defer { zbar_image_scanner_destroy(scanner) }

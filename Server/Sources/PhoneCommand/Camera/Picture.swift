@@ -1,14 +1,14 @@
 import CPNG
 import Foundation
 
-/// Why a file cannot be read as a picture with a code in it.
+/// The reason that no code can be read from a picture file.
 enum PictureError: Error, Equatable {
     case unreadable(String)
-    /// Larger than the camera looks at.
+    /// The picture is larger than the camera accepts.
     case tooLarge
     case notPNG
     case noCode
-    /// Several different codes, so that it is not clear which one is meant.
+    /// The picture has several different codes, so the intended code is unclear.
     case severalCodes
 }
 
@@ -55,12 +55,12 @@ struct Picture {
         self.points = points
     }
 
-    /// Whether bytes begin as a PNG file does (PNG, section 5.2).
+    /// Returns `true` if bytes begin as a PNG file does (PNG, section 5.2).
     static func isPNG(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
     }
 
-    /// The same picture, each point as a square of four.
+    /// The same picture, with each point as a square of four points.
     var doubled: Picture {
         var points: [UInt8] = []
         points.reserveCapacity(self.points.count * 4)

@@ -4,7 +4,7 @@ import Countersign
 import Foundation
 import _Primitives
 
-/// `countersign-phone activity`: what has happened on an account, and where it is signed in.
+/// `countersign-phone activity`: shows the events of an account, and the places where the account is signed in.
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "activity",
@@ -17,13 +17,13 @@ struct ActivityCommand: AsyncParsableCommand {
     @OptionGroup var answers: AnswerOptions
     @OptionGroup var phone: PhoneOptions
 
-    /// The command line that shows the activity of an account, for a hint.
+    /// Returns the command line that shows the activity of an account, for a hint.
     static func line(account: String, home: String) -> String {
         let home = home == PhoneOptions.defaultHome ? "" : " --home \(self.quoted(home))"
         return "countersign-phone activity \(self.quoted(account))\(home)"
     }
 
-    /// A word as a shell takes it, fit to be shown.
+    /// Returns a word quoted for a shell and safe to display.
     private static func quoted(_ word: String) -> String {
         let shown = DisplayText.line(word)
         let isPlain =
@@ -149,7 +149,7 @@ struct ActivityCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone notices`: what has happened on an account, for which nobody has to authenticate.
+/// `countersign-phone notices`: shows the events of an account, without an authentication.
 struct NoticesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notices", abstract: "Show what has happened on an account.",
@@ -180,7 +180,7 @@ struct NoticesCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone revoke`: signs a browser out from the phone, or takes back what a service has.
+/// `countersign-phone revoke`: signs a browser out from the phone, or ends a service's grant.
 struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "End a browser's session, or what a service has that goes on without one.",

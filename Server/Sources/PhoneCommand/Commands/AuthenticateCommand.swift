@@ -2,7 +2,7 @@ import ArgumentParser
 import Countersign
 import _Primitives
 
-/// `countersign-phone authenticate`: what an app does that wants to know its own user again.
+/// `countersign-phone authenticate`: authenticates the app's own user again.
 struct AuthenticateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "authenticate", abstract: "Authenticate to the server in the app itself, without a code.",
@@ -43,7 +43,7 @@ struct AuthenticateCommand: AsyncParsableCommand {
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.authenticated),
                 "account": .string(result.account.username),
-                // The token itself is a secret that opens further enrolments: it is not printed.
+                // The token itself is a secret that allows further enrolments, so the token is not printed.
                 "hasToken": .bool(result.authorizationProvider != nil),
             ]) { $0.success("Authenticated at \(server).") }
         }
@@ -55,10 +55,10 @@ struct OwnPerson {
     let username: String
     let answers: AnswerOptions
     let phone: PhoneOptions
-    /// What the person answers; what the options say, where it is not given.
+    /// The person's answers; `nil` for the answers from the options.
     var script: ScriptedAnswers?
 
-    /// The phone's client for the account's server. Throws ``Refusal`` and what the SDK throws.
+    /// Returns the phone's client for the account's server. Throws ``Refusal`` and the errors of the SDK.
     func client(on device: PhoneDevice) async throws -> MobileAuthenticationClient {
         try await device.client(try await self.server(on: device))
     }
@@ -74,7 +74,7 @@ struct OwnPerson {
         return server
     }
 
-    /// Authenticates in the app itself. Throws ``Refusal`` and what the SDK throws.
+    /// Authenticates in the app itself. Throws ``Refusal`` and the errors of the SDK.
     func authenticate(on device: PhoneDevice, _ report: Report) async throws -> (
         client: MobileAuthenticationClient, result: AuthenticationSuccess
     ) {
@@ -94,8 +94,8 @@ struct OwnPerson {
         }
     }
 
-    /// Asks what the device may ask for by itself. Where the server does not know its keys the person authenticates first, and
-    /// `ask` is called again with what proves that. Throws ``Refusal`` and what the SDK throws.
+    /// Makes a request that the device may make alone. If the server does not know the device's keys, the person
+    /// authenticates first, and `ask` is called again with the proof. Throws ``Refusal`` and the errors of the SDK.
     func asking<Answer>(
         on device: PhoneDevice, _ report: Report,
         _ ask: (MobileAuthenticationClient, (any AuthorizationProvider)?) async throws -> Answer
@@ -109,7 +109,7 @@ struct OwnPerson {
         }
     }
 
-    /// Authenticates, and gives what proves it to the server.
+    /// Authenticates, and returns the proof for the server.
     func authorize(on device: PhoneDevice, _ report: Report) async throws -> (
         client: MobileAuthenticationClient, provider: any AuthorizationProvider
     ) {

@@ -4,14 +4,14 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// `countersign-phone uaf`: bare FIDO UAF messages, for trying other servers out.
+/// `countersign-phone uaf`: answers bare FIDO UAF messages, for testing other servers.
 struct BareMessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "uaf", abstract: "Answer bare FIDO UAF messages with test keys.",
         subcommands: [UAFAnswerCommand.self])
 }
 
-/// `countersign-phone uaf answer`: the UAF client and authenticators of the SDK, with no server behind the message.
+/// `countersign-phone uaf answer`: runs the UAF client and authenticators of the SDK without a server.
 struct UAFAnswerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answer", abstract: "Answer a UAF request with test keys, and print the bare response.",
@@ -111,7 +111,7 @@ struct UAFAnswerCommand: AsyncParsableCommand {
         return try await phone.answer(message, person: person)
     }
 
-    /// The message itself, or the one that the transport's body carries (§6.2).
+    /// Returns the message itself, or the message in the transport's body (§6.2).
     private func message() throws -> [UInt8] {
         let bytes =
             self.request == "-"
@@ -135,7 +135,7 @@ struct UAFAnswerCommand: AsyncParsableCommand {
     }
 }
 
-/// With what a request is answered.
+/// The factor that answers a request.
 enum AnsweringFactor: String, ExpressibleByArgument, CaseIterable {
     case pin, password, fingerprint, face, passcode, device
 

@@ -3,21 +3,21 @@ import Countersign
 import Foundation
 import _Primitives
 
-/// What a person holds before the phone: a link, a picture with a QR code, or a typed code.
+/// The input of a person to the phone: a link, a picture with a QR code, or a typed code.
 struct CodeInput: Equatable {
     enum Form: Equatable {
         case link(String)
-        /// base64url, as some codes hold it without a link around it.
+        /// base64url, as in codes without a link.
         case encoded(String)
         case typed(String)
-        /// A code of a personalised identity, or a link with one behind its `#`.
+        /// A code of a personalised identity, or a link with such a code behind its `#`.
         case identity(String)
     }
 
     let form: Form
 
-    /// Takes a command's argument: a link, a typed code, the path of a PNG file, or `-` for the standard input, which
-    /// holds one of these or the file's bytes.
+    /// Reads a command's argument: a link, a typed code, the path of a PNG file, or `-` for the standard input. The
+    /// standard input holds a link, a typed code, or the bytes of the file.
     init(argument: String) throws {
         guard argument == "-" else {
             self =
@@ -38,7 +38,7 @@ struct CodeInput: Equatable {
 
     init(text: String) {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        // No other form has a tilde behind its last `#`: base64url and typed codes have none.
+        // Only this form has a tilde behind its last `#`: base64url and typed codes contain no tilde.
         if text.splitBytes(at: "#").last?.utf8.contains(UInt8(ascii: "~")) ?? false,
             !text.contains("://") || text.contains("#")
         {
@@ -52,9 +52,9 @@ struct CodeInput: Equatable {
         }
     }
 
-    /// What the code says, and the server that it leads to.
+    /// Returns the content of the code, and the server that the code leads to.
     ///
-    /// Throws ``Refusal`` or the SDK's errors. A typed code says nothing of a server: `server` has to.
+    /// Throws ``Refusal`` or the SDK's errors. A typed code names no server, so `server` must name it.
     func read(server: ServerAddress?) throws -> (payload: OutOfBandPayload?, server: ServerAddress) {
         let payload: OutOfBandPayload
         switch self.form {
@@ -75,7 +75,7 @@ struct CodeInput: Equatable {
         return (payload, address)
     }
 
-    /// Reads the code with the SDK.
+    /// Decodes the code with the SDK.
     func decoded(_ payload: OutOfBandPayload?, by client: MobileAuthenticationClient) async throws -> OutOfBandPayload {
         if let payload { return payload }
         guard case .typed(let code) = self.form else { throw OutOfBandPayloadError(.malformedPayload, "no code") }

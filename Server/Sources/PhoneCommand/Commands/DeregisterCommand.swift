@@ -3,7 +3,7 @@ import Ceremony
 import Countersign
 import _Primitives
 
-/// `countersign-phone deregister`: ends what this phone is to an account, at the server too.
+/// `countersign-phone deregister`: deletes this phone's keys for an account, also at the server.
 struct DeregisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deregister", abstract: "Delete an account's keys of this phone, at the server and here.",

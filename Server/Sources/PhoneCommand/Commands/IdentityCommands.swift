@@ -6,7 +6,7 @@ import Pages
 import UAFClient
 import _Primitives
 
-/// `countersign-phone identities`: what this phone is personalised for.
+/// `countersign-phone identities`: lists the personalised identities of this phone.
 struct IdentitiesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identities", abstract: "List the personalised identities on this phone.")
@@ -38,7 +38,7 @@ struct IdentitiesCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone trust`: takes over a server's root key, as an app has it in its configuration.
+/// `countersign-phone trust`: stores a server's root key. An app has root keys in its configuration.
 struct TrustCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust", abstract: "Trust a server with personalised identities, by its root key.",
@@ -207,7 +207,7 @@ struct AccountCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone depersonalize`: takes an identity off this phone.
+/// `countersign-phone depersonalize`: removes an identity from this phone.
 struct DepersonalizeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "depersonalize", abstract: "Take a personalised identity off this phone. The account stays.",
@@ -240,7 +240,7 @@ struct DepersonalizeCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone integrity`: what the simulated look at the device finds.
+/// `countersign-phone integrity`: sets or shows the result of the simulated integrity check.
 struct IntegrityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "integrity", abstract: "Tell the simulated look at the device what to find.",

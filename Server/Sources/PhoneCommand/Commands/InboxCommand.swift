@@ -4,7 +4,8 @@ import Countersign
 import Foundation
 import _Primitives
 
-/// `countersign-phone inbox`: what services ask the person without a browser, and the answer.
+/// `countersign-phone inbox`: shows the questions that services ask the person without a browser, and answers a
+/// question.
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox", abstract: "Show what services ask an account's person, and answer it.",
@@ -30,7 +31,7 @@ struct InboxCommand: AsyncParsableCommand {
         try await report.running { try await self.run(on: try PhoneDevice(self.phone), report) }
     }
 
-    /// The same on a phone that is switched on.
+    /// Does the same on a phone that is switched on.
     func run(on device: PhoneDevice, _ report: Report) async throws {
         var own = ScriptedAnswers(self.answers)
         let script = own.dividedAfterOwnRequest()
@@ -55,7 +56,7 @@ struct InboxCommand: AsyncParsableCommand {
         }
     }
 
-    /// The question that is to be answered, where there is one, and somebody to answer it.
+    /// Returns the question to be answered; `nil` if no question waits, or nobody can answer.
     private func chosen(of questions: [ServiceQuestion], _ report: Report) throws -> ServiceQuestion? {
         if let wanted = self.question {
             guard let found = questions.first(where: { $0.id.hasSameBytes(as: wanted) }) else {

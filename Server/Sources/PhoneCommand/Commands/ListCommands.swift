@@ -5,7 +5,7 @@ import Foundation
 import UAFClient
 import _Primitives
 
-/// `countersign-phone accounts`: whom this phone is enrolled for.
+/// `countersign-phone accounts`: lists the accounts that this phone is enrolled for.
 struct AccountsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts", abstract: "List the accounts that this phone is enrolled for.")
@@ -51,7 +51,7 @@ struct AccountsCommand: AsyncParsableCommand {
             case .unlocked: state = ("unlocked", "")
             case .lockedOut: state = ("locked-out", "locked")
             case .lastAttemptFailed(let tries, let seconds):
-                // The PIN's members bear no name, because there was nothing else to tell of at first.
+                // The PIN's members have no prefix, because the PIN was the only authenticator here at first.
                 let prefix = name == .pin ? "" : name.rawValue
                 members[prefix.isEmpty ? "remainingTries" : "\(prefix)RemainingTries"] = .integer(Int64(tries))
                 members[prefix.isEmpty ? "coolDownSeconds" : "\(prefix)CoolDownSeconds"] = .integer(Int64(seconds))
@@ -70,7 +70,7 @@ struct AccountsCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone authenticators`: what this phone can answer with.
+/// `countersign-phone authenticators`: lists the authenticators of this phone.
 struct AuthenticatorsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "authenticators", abstract: "List what this phone can answer with, and for whom.")

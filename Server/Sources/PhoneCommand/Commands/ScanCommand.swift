@@ -4,7 +4,7 @@ import Countersign
 import Foundation
 import _Primitives
 
-/// `countersign-phone scan`: reads a code and does what it asks for.
+/// `countersign-phone scan`: reads a code and does what the code requests.
 struct ScanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Read a code, show what it asks for, and answer.",
@@ -31,7 +31,7 @@ struct ScanCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone enroll`: makes the phone a person's.
+/// `countersign-phone enroll`: enrols the phone for a person.
 struct EnrollCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroll", abstract: "Enrol this phone with a link, or an activation code, of the operator.",
@@ -65,14 +65,14 @@ struct EnrollCommand: AsyncParsableCommand {
     }
 }
 
-/// One code from its reading to the server's answer.
+/// The handling of one code, from its reading to the server's answer.
 struct OutOfBandRun {
     let code: String
-    /// There when the phone is to be enrolled.
+    /// The phone's name, if the phone is to be enrolled.
     let deviceName: String?
     let answers: AnswerOptions
     let phone: PhoneOptions
-    /// What else is answered to the code of a personalised identity; `nil` where nothing was given.
+    /// The further answers to a code of a personalised identity; `nil` if no answers were given.
     var identity: IdentityOptions?
     var biometric: Bool?
 
@@ -102,7 +102,7 @@ struct OutOfBandRun {
             text, name: deviceName, biometric: self.biometric)
     }
 
-    /// Answers a code that is none of a personalised identity's.
+    /// Answers a code of an account, not of a personalised identity.
     func answer(_ input: CodeInput, on device: PhoneDevice, _ report: Report) async throws {
         let (read, server) = try input.read(server: try await self.server(for: input, on: device))
         try self.answers.checkArguments(for: server)
@@ -118,7 +118,7 @@ struct OutOfBandRun {
         try await self.answer(payload, by: client, with: script, report)
     }
 
-    /// Does what a payload asks for.
+    /// Does what a payload requests.
     func answer(
         _ payload: OutOfBandPayload, by client: MobileAuthenticationClient, with script: ScriptedAnswers,
         _ report: Report
@@ -136,12 +136,12 @@ struct OutOfBandRun {
             case .deregistration(let result): Self.show(result, report)
             }
         } catch {
-            // The SDK knows only that somebody gave up; the person knows why.
+            // The SDK knows only that somebody gave up. The person knows the reason.
             throw await person.gaveUp ?? error
         }
     }
 
-    /// The server that was named, or, for a typed code, the only one that the phone knows.
+    /// Returns the named server, or, for a typed code, the only server that the phone knows.
     private func server(for input: CodeInput, on device: PhoneDevice) async throws -> ServerAddress? {
         if let named = try self.phone.serverAddress() { return named }
         guard case .typed = input.form else { return nil }

@@ -74,7 +74,7 @@ struct SignInCommand: AsyncParsableCommand {
                 case .nothing: try await app.withBrowser(offeringBiometrics: offer)
                 }
             }
-            // What is under way when a program ends is not sent: this one stays for it.
+            // Orders that are under way when a program ends are not sent, so the program waits for them.
             try? await app.sendOrders()
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.signedIn), "kept": .string("\(try app.kept)"),
@@ -84,7 +84,7 @@ struct SignInCommand: AsyncParsableCommand {
         }
     }
 
-    /// What was given, over what is remembered.
+    /// Returns the given settings, completed by the remembered settings.
     private func setup(_ report: Report) async throws -> SignInDevice.Setup {
         let known = SignInDevice.Setup.read(home: self.phone.homePath)
         guard let server = try self.phone.serverAddress()?.text ?? known?.server else {
@@ -97,14 +97,15 @@ struct SignInCommand: AsyncParsableCommand {
         setup.webApplication = self.webApplication ?? known?.webApplication
         setup.webHosts = self.webHost.isEmpty ? known?.webHosts ?? [] : self.webHost
         setup.cookiePrefix = self.cookiePrefix ?? known?.cookiePrefix
-        // Configured wrongly it is to leave nothing behind.
+        // A wrong configuration must leave nothing behind.
         _ = try setup.configuration()
         setup.keyring = known?.keyring
         if self.secretService, known?.keyring == nil { setup.keyring = try await self.keyring(known, report) }
         return setup
     }
 
-    /// Where the key of an app's store is does not change while the store is there.
+    /// Returns the name of the app's key in the keyring. The place of the key does not change while the app's store
+    /// exists.
     private func keyring(_ known: SignInDevice.Setup?, _ report: Report) async throws -> String? {
         guard known == nil else {
             throw Refusal.usage("The app of this phone has its key in a file. After `wipe` it can be in the keyring.")
@@ -145,7 +146,7 @@ struct SignInCommand: AsyncParsableCommand {
             })
     }
 
-    /// Says what the simulated operating system would ask for.
+    /// Announces the simulated prompt of the operating system.
     static func prompt(_ report: Report) -> SystemPrompt {
         let reason = "Sign in to the app"
         report.say(["event": .string("finger"), "reason": .string(reason), "simulated": .bool(true)]) {
@@ -160,7 +161,7 @@ struct SignInCommand: AsyncParsableCommand {
         return (try? await report.terminal.confirm("Use the (simulated) finger to sign in next time?")) ?? false
     }
 
-    /// Gives the address to whoever is at the terminal or reads the program's lines, and opens it.
+    /// Shows the address to the person at the terminal or to the reader of the program's lines, and opens the address.
     static func show(_ report: Report) -> @Sendable (URL) throws -> Void {
         { url in
             report.say(["event": .string("browser"), "address": .string(url.absoluteString)]) {
@@ -174,7 +175,7 @@ struct SignInCommand: AsyncParsableCommand {
 private struct KnownApp {
     let phone: PhoneOptions
     let report: Report
-    /// What its pages open in; `nil` for the terminal.
+    /// The windows for the app's pages; `nil` for the terminal.
     var windows: ChromiumWebViews?
 
     func start() async throws -> SignIn {
@@ -184,12 +185,12 @@ private struct KnownApp {
         let app = try await SignInDevice(
             setup, self.phone, report: self.report, windows: self.windows, show: SignInCommand.show(self.report)
         ).start()
-        // What is under way when a program ends is not sent: this one stays for it.
+        // Orders that are under way when a program ends are not sent, so the program waits for them.
         try? await app.sendOrders()
         return app
     }
 
-    /// The app, signed in with what is kept.
+    /// Returns the app, signed in with the stored session or password.
     func signedIn() async throws -> SignIn {
         let app = try await self.start()
         if try app.kept == .guardedPassword {
@@ -202,7 +203,7 @@ private struct KnownApp {
     }
 }
 
-/// `countersign-phone session`: what is kept of a sign-in.
+/// `countersign-phone session`: shows the stored data of a sign-in.
 struct SessionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "Show what the app keeps of a sign-in. Nobody is asked.")

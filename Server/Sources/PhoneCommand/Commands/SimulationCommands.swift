@@ -6,7 +6,7 @@ import _Primitives
 extension SimulatedSensor.Feeling: ExpressibleByArgument {}
 extension SimulatedPasscode.Knowledge: ExpressibleByArgument {}
 
-/// `countersign-phone sensor`: what the simulated sensors feel, and what the simulated passcode is answered with.
+/// `countersign-phone sensor`: sets the readings of the simulated sensors, and the answer to the simulated passcode.
 struct SensorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sensor", abstract: "Tell the simulated sensors and the simulated device passcode what to do.",
@@ -52,7 +52,7 @@ struct SensorCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone clock`: what the simulated clock shows.
+/// `countersign-phone clock`: moves or shows the simulated clock.
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clock", abstract: "Move the simulated clock, as though that time had gone by.")
@@ -82,7 +82,7 @@ struct ClockCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone wipe`: forgets everything.
+/// `countersign-phone wipe`: deletes all data of the phone.
 struct WipeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wipe", abstract: "Forget every account and key of this phone. The servers are not told.")

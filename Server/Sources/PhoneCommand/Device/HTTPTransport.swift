@@ -7,14 +7,15 @@ import NIOSSL
 import Synchronization
 import _Primitives
 
-/// The phone's network: the SDK's requests over async-http-client, with an additional certificate authority if asked.
+/// The phone's network: sends the SDK's requests over async-http-client, with an additional certificate authority on
+/// request.
 ///
-/// Each exchange has a client, and with it a connection, of its own. So the certificate that comes with an answer is the
-/// one of the connection that the answer came through; of a pool's connections nobody knows which one served a request.
+/// Each exchange has a separate client, and therefore a separate connection. So the certificate with an answer belongs
+/// to the connection of the answer. With a pool of connections, nobody knows which connection served a request.
 struct HTTPTransport: Transport {
     private let tls: TLSConfiguration
 
-    /// Throws where the file of the certificate authority cannot be read.
+    /// Makes the network. Throws if the file of the certificate authority cannot be read.
     init(caFile: String?) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         if let caFile { tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(caFile))] }
@@ -26,9 +27,10 @@ struct HTTPTransport: Transport {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: self.tls, redirectConfiguration: .disallow,
             timeout: .init(connect: PhoneLimits.connectTime))
-        // A server that is not there, or not trusted, is told at once, and is not tried again until the time is over.
+        // A missing or untrusted server is reported at once, without further tries until the time is over.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Names below `localhost` are this machine's (RFC 6761, section 6.3), which not every system's resolver knows.
+        // Names below `localhost` belong to this machine (RFC 6761, section 6.3). Not every system's resolver knows
+        // this rule.
         if let host = request.url.host(), host.asciiLowercased.hasBytes(atEnd: ".localhost") {
             configuration.dnsOverride = [host: "127.0.0.1"]
         }
@@ -79,20 +81,21 @@ struct HTTPTransport: Transport {
         }
     }
 
-    /// Which server an error is about: its name and port. The rest of an address may be a secret.
+    /// Returns the name and port of the server that an error is about. The rest of an address may be a secret.
     private static func place(_ url: URL) -> String {
         [url.host(), url.port.map(String.init)].compactMap(\.self).joined(separator: ":")
     }
 }
 
-/// The certificate of the one connection of an exchange. It is noted when the handshake is over and before the request
-/// is sent: whether it is trusted is decided by then, and not here.
+/// The certificate of an exchange's single connection. The certificate is noted after the handshake and before the
+/// request is sent. By then the trust is decided, and not here.
 private final class ShownCertificate: Sendable {
     private let bytes = Mutex<[UInt8]?>(nil)
 
     var certificate: [UInt8]? { self.bytes.withLock { $0 } }
 
-    /// Fails, and with it the connection, where a connection over TLS shows no certificate.
+    /// Notes the certificate of a connection over TLS. If the connection shows no certificate, fails and closes the
+    /// connection.
     func note(on channel: any Channel) -> EventLoopFuture<Void> {
         channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
             guard let certificate else { throw TransportError(.untrustedServer, "no certificate") }

@@ -16,15 +16,15 @@ struct PhoneDevice: Sendable {
     private let waiting: @Sendable (Duration) async throws -> Void
     private let trace: TraceRecorder?
 
-    /// The program's name in the server's list of apps, whatever the file is called.
+    /// The program's name in the server's list of apps, whatever the name of the program's file is.
     static let facetID = "linux:program:countersign-phone"
-    /// Names no server: for looking at what is on the phone, where nothing is sent.
+    /// The address for clients that only read the phone's data. No server has this address, and nothing is sent.
     private static let nowhere = URL(string: "https://localhost")
 
-    /// Switches the phone on, with this machine's network and clock where no others are given. Throws ``StorageError`` and
-    /// what a missing certificate file throws.
+    /// Switches the phone on, by default with this machine's network and clock. Throws ``StorageError``, and an error
+    /// for a missing certificate file.
     ///
-    /// - Parameter waiting: How the phone waits; by its clock where it is not given.
+    /// - Parameter waiting: The phone's way to wait; `nil` for waiting by the phone's clock.
     init(
         _ options: PhoneOptions, network: (any Transport)? = nil, clock: (any DeviceClock)? = nil,
         waiting: (@Sendable (Duration) async throws -> Void)? = nil
@@ -54,7 +54,7 @@ struct PhoneDevice: Sendable {
         }
     }
 
-    /// The SDK, for a server; without one, for what is on the phone.
+    /// Returns the SDK for a server, or, without a server, for the data on the phone.
     func client(_ server: ServerAddress?) async throws -> MobileAuthenticationClient {
         guard let address = server?.url ?? Self.nowhere else { throw Refusal.usage("no server") }
         var configuration = ClientConfiguration(baseURL: address)
@@ -66,7 +66,7 @@ struct PhoneDevice: Sendable {
         return try await initializer.execute()
     }
 
-    /// The SDK of personalised identities. Throws `CountersignError`.
+    /// Returns the SDK of personalised identities. Throws `CountersignError`.
     func identities(_ configuration: IdentityConfiguration) async throws -> CountersignSDK {
         let sdk = CountersignSDK()
         try await sdk.initialize(
@@ -85,7 +85,7 @@ struct PhoneDevice: Sendable {
                 timeout: PhoneLimits.fileTime))
     }
 
-    /// The servers that the phone is enrolled at.
+    /// Returns the servers that the phone is enrolled at.
     func knownServers() async throws -> [ServerAddress] {
         try await self.client(nil).localData.accounts.compactMap { ServerAddress($0.server.baseURL) }
             .reduce(into: []) { known, server in

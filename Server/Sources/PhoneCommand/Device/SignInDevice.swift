@@ -4,9 +4,9 @@ import Foundation
 import UAFClient
 import _Primitives
 
-/// The app on the phone that people sign in to: a store of its own, the simulated finger, and the system's browser.
+/// The app on the phone that people sign in to: a separate store, the simulated finger, and the system's browser.
 struct SignInDevice: Sendable {
-    /// Where the app signs people in, as the last `sign-in` was told.
+    /// The settings of the app's sign-in, from the last `sign-in`.
     struct Setup: Equatable, Sendable {
         var server: String
         /// The app's name at the OpenID face; `nil` at the sign-in service.
@@ -14,14 +14,14 @@ struct SignInDevice: Sendable {
         /// The app's name at the sign-in service; `nil` at the OpenID face.
         var application: String?
         var redirectURI: String
-        /// The web site's name at the sign-in service, its hosts, and what its cookies begin with.
+        /// The web site's name at the sign-in service, its hosts, and the prefix of its cookies.
         var webApplication: String?
         var webHosts: [String] = []
         var cookiePrefix: String?
-        /// Under which the app's key is in the Secret Service; `nil` where it is in a file.
+        /// The name of the app's key in the Secret Service; `nil` if the key is in a file.
         var keyring: String?
 
-        /// Throws a usage ``Refusal`` where server and app do not go together.
+        /// Returns the configuration for the SDK. Throws a usage ``Refusal`` if server and app do not match.
         func configuration() throws -> SignInConfiguration {
             guard let url = ServerAddress(self.server)?.url else {
                 throw Refusal.usage("--server takes an address such as https://sign-in.example.com.")
@@ -73,10 +73,10 @@ struct SignInDevice: Sendable {
             self.redirectURI = redirectURI
         }
 
-        /// What the last `sign-in` was told; `nil` where there was none.
+        /// Reads the settings of the last `sign-in`; `nil` if `sign-in` has not run yet.
         static func read(home: String) -> Self? { SimulatedState.read(Self.path(home)).flatMap(Self.init) }
 
-        /// Keeps it for `session`, `webview` and `sign-out`.
+        /// Keeps the settings for `session`, `webview` and `sign-out`.
         func write(home: String) throws { try SimulatedState.write(self.json, Self.path(home)) }
 
         private static func path(_ home: String) -> String { "\(home)/sign-in.json" }
@@ -87,7 +87,7 @@ struct SignInDevice: Sendable {
     private let setup: Setup
 
     /// - Parameters:
-    ///   - windows: What pages open in; `nil` for the terminal.
+    ///   - windows: The windows for pages; `nil` for the terminal.
     ///   - show: Shows an address to the person.
     init(
         _ setup: Setup, _ options: PhoneOptions, report: Report, windows: ChromiumWebViews? = nil,
@@ -96,7 +96,7 @@ struct SignInDevice: Sendable {
         let home = options.homePath
         let storage: any SignInStorage
         if let name = setup.keyring {
-            // With --json nothing is asked, by nobody.
+            // With --json, no dialog asks the person anything.
             storage = try await SecretServiceStorage(
                 application: name, directory: Self.keyringFolder(home), mayAsk: !options.json)
         } else {
@@ -116,8 +116,8 @@ struct SignInDevice: Sendable {
             clock: try SimulatedClock(home: home))
     }
 
-    /// A name for the app's key in the keyring, where this session has one; `nil` where it has none, and the key is to be in a
-    /// file. Throws ``StorageError``.
+    /// Returns a name for the app's key in the keyring; `nil` if this session has no keyring, so that the key goes into
+    /// a file. Throws ``StorageError``.
     static func newKeyring(_ options: PhoneOptions) async throws -> String? {
         let name = "countersign-phone." + RandomSource.system.identifier()
         do {
@@ -129,7 +129,7 @@ struct SignInDevice: Sendable {
         }
     }
 
-    /// Removes what the app keeps on a phone. What the keyring has of it opens nothing then.
+    /// Removes the app's data on a phone. The remaining key in the keyring opens nothing then.
     static func wipe(home: String) throws {
         try AppFileStorage(directory: Self.folder(home)).removeAll()
         let folder = Self.keyringFolder(home)
@@ -139,7 +139,7 @@ struct SignInDevice: Sendable {
     private static func folder(_ home: String) -> String { "\(home)/app" }
     private static func keyringFolder(_ home: String) -> String { "\(home)/app-keyring" }
 
-    /// A process of the app.
+    /// Starts a process of the app.
     func start() async throws -> SignIn {
         try await SignIn(try self.setup.configuration(), platform: self.platform, transport: self.network)
     }

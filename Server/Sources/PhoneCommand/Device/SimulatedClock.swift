@@ -2,8 +2,8 @@ import CountersignLinux
 import UAFClient
 import _Primitives
 
-/// The machine's clocks, moved by what a file in the phone's folder says: both the wall clock and the time since the
-/// device was started, as though that time had gone by. For trying things out.
+/// The machine's clocks, shifted by a value in a file of the phone's folder. Both the wall clock and the time since the
+/// device's start are shifted, as if that time had passed. For experiments.
 struct SimulatedClock: DeviceClock {
     private let machine: LinuxDeviceClock
     private let skew: Duration
@@ -15,7 +15,7 @@ struct SimulatedClock: DeviceClock {
 
     private static func path(_ home: String) -> String { "\(home)/clock.json" }
 
-    /// By how many seconds the clocks are moved.
+    /// Returns the shift of the clocks in seconds.
     static func skew(home: String) -> Int {
         guard let state = SimulatedState.read(self.path(home)),
             let seconds = try? state.integer("skewSeconds", as: Int.self),
@@ -24,7 +24,7 @@ struct SimulatedClock: DeviceClock {
         return seconds
     }
 
-    /// Moves the clocks from now on.
+    /// Shifts the clocks from now on.
     static func set(skew seconds: Int, home: String) throws {
         try SimulatedState.write(["skewSeconds": .integer(Int64(seconds))], self.path(home))
     }

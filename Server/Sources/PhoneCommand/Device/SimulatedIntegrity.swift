@@ -2,27 +2,27 @@ import Countersign
 import Foundation
 import _Primitives
 
-/// A look at the device that finds what it is told to: a file in the phone's folder says so. For trying things out.
+/// An integrity check whose result is set by a file in the phone's folder. For experiments.
 struct SimulatedIntegrity: SecurityInspection {
-    /// What is found.
+    /// The findings of the check.
     struct State: Equatable, Sendable {
         var isRooted = false
         var isHooked = false
     }
 
-    /// Version of the check, as servers are told.
+    /// The version of the check, reported to servers.
     private static let checkVersion: Int32 = 1
     private let path: String
 
     init(home: String) { self.path = "\(home)/integrity.json" }
 
-    /// What is found now.
+    /// The present findings.
     var state: State {
         let kept = SimulatedState.read(self.path)
         return State(isRooted: kept?.isTrue("rooted") ?? false, isHooked: kept?.isTrue("hooked") ?? false)
     }
 
-    /// What is to be found from now on.
+    /// Sets the findings from now on.
     func set(_ state: State) throws {
         try SimulatedState.write(["rooted": .bool(state.isRooted), "hooked": .bool(state.isHooked)], self.path)
     }
@@ -36,6 +36,6 @@ struct SimulatedIntegrity: SecurityInspection {
 }
 
 extension JSONObject {
-    /// Whether a member is `true`.
+    /// Returns `true` if a member is `true`.
     fileprivate func isTrue(_ name: String) -> Bool { if case .bool(true)? = self[name] { true } else { false } }
 }

@@ -2,16 +2,16 @@ import Foundation
 import UAFClient
 import _Primitives
 
-/// A sensor that feels what it is told to: a file in the phone's folder says so. For trying things out.
+/// A sensor whose reading is set by a file in the phone's folder. For experiments.
 ///
-/// Like the matcher of a real phone it counts misses, and locks itself after the fifth in a row.
+/// Like the matcher of a real phone, the sensor counts misses, and locks itself after the fifth miss in a row.
 struct SimulatedSensor: BiometricSensor {
-    /// What the sensor looks at.
+    /// The part of the body that the sensor reads.
     enum Part: String {
         case finger, face
     }
 
-    /// What the sensor is told.
+    /// The readings that can be set.
     enum Feeling: String, CaseIterable {
         case match
         case noMatch = "no-match"
@@ -52,10 +52,10 @@ struct SimulatedSensor: BiometricSensor {
             ], self.path)
     }
 
-    /// What the sensor reports now.
+    /// The present reading of the sensor.
     var feeling: String { self.read().feeling }
 
-    /// Tells the sensor what to feel from now on.
+    /// Sets the reading of the sensor from now on.
     func set(_ feeling: Feeling, random: RandomSource = .system) throws {
         var state = self.read()
         state.misses = 0
@@ -86,15 +86,15 @@ struct SimulatedSensor: BiometricSensor {
     }
 }
 
-/// A passcode of the device that is judged as a file in the phone's folder says. For trying things out.
+/// A passcode of the device whose result is set by a file in the phone's folder. For experiments.
 struct SimulatedPasscode: DevicePasscode {
-    /// What the person is told to do, where the simulated operating system asks.
+    /// The person's reactions to the simulated operating system's request.
     enum Knowledge: String, CaseIterable {
         case match
-        /// Wrong ones until the operating system locks.
+        /// The person enters wrong passcodes until the operating system locks.
         case noMatch = "no-match"
         case cancel
-        /// No passcode is set. Setting one again is another enrolment.
+        /// No passcode is set. Setting a passcode again is another enrolment.
         case none
     }
 
@@ -102,13 +102,13 @@ struct SimulatedPasscode: DevicePasscode {
 
     init(home: String) { self.path = "\(home)/passcode.json" }
 
-    /// What the person does now.
+    /// The person's present reaction.
     var knowledge: Knowledge {
         guard let word = try? SimulatedState.read(self.path)?.string("answers") else { return .match }
         return Knowledge(rawValue: word) ?? .cancel
     }
 
-    /// Tells the person what to do from now on.
+    /// Sets the person's reaction from now on.
     func set(_ knowledge: Knowledge, random: RandomSource = .system) throws {
         let isNew = self.knowledge == .none && knowledge != .none
         let name = isNew ? Base64URL.encode(random.bytes(8)) : self.name
@@ -129,9 +129,9 @@ struct SimulatedPasscode: DevicePasscode {
     }
 }
 
-/// Files that say what simulated parts of the phone do.
+/// The files that set the behaviour of the phone's simulated parts.
 enum SimulatedState {
-    /// The names of all of them, in the phone's folder.
+    /// The names of all these files, in the phone's folder.
     static let names = [
         "sensor.json", "face.json", "passcode.json", "clock.json", "integrity.json", "sign-in.json", "trust.json",
     ]

@@ -3,8 +3,8 @@ import Foundation
 import Synchronization
 import _Primitives
 
-/// The app's web views in a terminal: the page is fetched with the view's cookies, and what came of it is said. No cookie's
-/// value is.
+/// The app's web views in a terminal. A view fetches a page with its cookies and reports the result, without the values
+/// of cookies.
 struct TerminalWebViews: WebViews {
     let network: HTTPTransport
     let report: Report
@@ -13,11 +13,11 @@ struct TerminalWebViews: WebViews {
         TerminalWebView(displayTitle: displayTitle, network: self.network, report: self.report)
     }
 
-    /// A view is gone with the command that has opened it.
+    /// Does nothing: a view ends with the command that has opened it.
     func clear() async throws {}
 }
 
-/// One view, for as long as its command runs.
+/// One view, which lives as long as its command.
 private final class TerminalWebView: SignInWebView {
     private let displayTitle: String
     private let network: HTTPTransport

@@ -5,7 +5,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// What came of a request: the message for the server, where there is one.
+/// The result of a request: the message for the server, if the request has an answer.
 struct TestKeyAnswer {
     let operation: UAF.Operation
     let keys: [KeyName]
@@ -13,9 +13,9 @@ struct TestKeyAnswer {
     var response: [UInt8]?
 }
 
-/// UAF client and authenticators over a folder of test keys, which is never a phone's.
+/// The UAF client and authenticators over a folder of test keys, which is never a phone's folder.
 struct TestKeyPhone {
-    /// The file that says what the folder is.
+    /// The file that identifies the folder as a folder of test keys.
     static let label = "TEST-KEYS"
     private static let labelText = """
         The keys in this folder were made by `countersign-phone uaf answer`, for tests of FIDO UAF messages.
@@ -26,7 +26,7 @@ struct TestKeyPhone {
     private let client: MessageClient
     private let factor: AuthenticatorModel.Factor?
 
-    /// Opens the folder, or makes it. Throws ``Refusal`` for a folder that is something else, and ``StorageError``.
+    /// Opens or makes the folder. Throws ``Refusal`` for a folder with other content, and ``StorageError``.
     init(
         home: String, facet: FacetID, factor: AuthenticatorModel.Factor?,
         fetchFacets: @escaping FacetAuthorization.Fetch
@@ -84,7 +84,7 @@ struct TestKeyPhone {
             throw OperationFailure(.noSuitableAuthenticator, "no authenticator meets the policy")
         }
         let answer = try await prepared.register(models, verification: person)
-        // Nobody tells a program that has ended what the server made of it.
+        // The server's result never reaches a program that has ended, so the keys count as accepted.
         for key in answer.keys { try await self.client.module.notify(key, .ok) }
         return TestKeyAnswer(operation: .registration, keys: answer.keys, response: answer.message)
     }
@@ -102,7 +102,7 @@ struct TestKeyPhone {
     }
 }
 
-/// Stands in for the person where test keys answer: gives the secrets of the standard input in their order, and touches
+/// Stands in for the person when test keys answer: gives the secrets of the standard input in their order, and touches
 /// the sensor at once.
 actor TestPerson: UserInteraction {
     private var lines: ArraySlice<String>
@@ -137,7 +137,7 @@ actor TestPerson: UserInteraction {
 }
 
 extension Refusal {
-    /// The client's code for scripts, as the SDK's error has it.
+    /// Makes a refusal with the client's code for scripts, as in the SDK's error.
     init(_ failure: OperationFailure) {
         switch failure.code {
         case .userLockout: self.init(.lockedOut, .lockedOut, "locked-out", "Too many wrong tries: locked.")
@@ -149,7 +149,7 @@ extension Refusal {
 }
 
 extension HTTPTransport {
-    /// The facets that an AppID's address names, anonymously asked for.
+    /// Fetches the facets at an AppID's address, without identifying the phone.
     func facetList(at url: URL) async throws -> FacetListAnswer {
         let response = try await self.send(
             TransportRequest(

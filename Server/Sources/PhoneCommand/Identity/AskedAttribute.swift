@@ -2,13 +2,14 @@ import Foundation
 import PersonalInformation
 import _Primitives
 
-/// One attribute that a service asks for, whatever the type of its values: what a terminal shows of it, and where answers go.
+/// One attribute that a service requests, independent of the type of its values: the display in a terminal, and the
+/// functions that take answers.
 struct AskedAttribute {
     let attribute: PersonalAttribute
     let isRequired: Bool
     let isDataMissing: Bool
     let isSuppliable: Bool
-    /// The account's values, the one to be offered first in front.
+    /// The account's values, with the value to be offered first in front.
     let aliases: [PersonalInformationAlias]
     private let taking: (JSON?) -> String
     private let choosing: (PersonalInformationAlias) -> Bool
@@ -30,7 +31,7 @@ struct AskedAttribute {
         self.finding = { information.error }
     }
 
-    /// What the service asks for, in the order in which attributes are listed everywhere.
+    /// Returns the attributes that the service requests, in the usual order of attributes.
     static func all(of info: AuthenticationPersonalInformation) -> [Self] {
         func text(_ value: JSON) -> String? { if case .string(let text) = value { text } else { nil } }
         func gender(_ value: JSON) -> Gender? { text(value).flatMap { Gender(rawValue: $0) } }
@@ -63,17 +64,17 @@ struct AskedAttribute {
             city: part("city"), country: part("country"))
     }
 
-    /// Takes a value as scripts give it: a text, a day as `2001-05-01`, an object with the parts of an address. What it
-    /// comes to: `valid`, or what is wrong with it.
+    /// Takes a value in the form of scripts: a text, a day as `2001-05-01`, an object with the parts of an address.
+    /// Returns `valid`, or the fault of the value.
     func take(_ value: JSON?) -> String { self.taking(value) }
 
     /// Takes one of ``aliases``.
     func choose(_ alias: PersonalInformationAlias) -> Bool { self.choosing(alias) }
 
-    /// What the server found wrong.
+    /// The fault that the server found.
     var error: AuthenticationInformationErrorCode { self.finding() }
 
-    /// The name, as sentences have it.
+    /// The name of the attribute for sentences.
     var title: String {
         switch self.attribute {
         case .username: "User name"
@@ -91,7 +92,7 @@ struct AskedAttribute {
         }
     }
 
-    /// What to type, where the name does not say it.
+    /// The expected input; `nil` if the name makes the input clear.
     var form: String? {
         switch self.attribute {
         case .birthdate: "year-month-day, such as 2001-05-01"
@@ -104,7 +105,7 @@ struct AskedAttribute {
 }
 
 extension AuthenticationInformationErrorCode {
-    /// What is wrong, in words.
+    /// The fault in words.
     var sentence: String {
         switch self {
         case .none: "Nothing is wrong with it."

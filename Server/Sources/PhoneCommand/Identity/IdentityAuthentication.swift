@@ -6,17 +6,18 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// One authentication with a personalised identity, from what begins it to the server's answer.
+/// One authentication with a personalised identity, from its start to the server's answer.
 struct IdentityAuthentication {
     let sdk: CountersignSDK
     let device: PhoneDevice
     private(set) var person: IdentityHolder
-    /// What the person has begun on this phone, as an order: "Change the PIN".
+    /// The action that the person has begun on this phone, as an order: "Change the PIN".
     private let ownRequest: String?
-    /// The service's name, once it is known.
+    /// The service's name, once the name is known.
     private(set) var service = ""
 
-    /// - Parameter ownRequest: What the person has begun on this phone, as an order; `nil` where somebody else asks.
+    /// - Parameter ownRequest: The action that the person has begun on this phone, as an order; `nil` for a request
+    ///   from elsewhere.
     init(_ sdk: CountersignSDK, on device: PhoneDevice, answeredBy person: IdentityHolder, ownRequest: String? = nil) {
         self.sdk = sdk
         self.device = device
@@ -26,7 +27,7 @@ struct IdentityAuthentication {
 
     private var report: Report { self.person.report }
 
-    /// Authenticates. Throws ``Refusal`` where the person, or their script, does not go on, after the server was told so; and
+    /// Authenticates. Throws ``Refusal`` if the person or the script stops, after informing the server. Throws
     /// `CountersignError`.
     mutating func run(_ data: AuthenticationInitializationData) async throws -> AuthenticationResult {
         let request = try await self.sdk.authenticator.startAuthentication(data: data)
@@ -36,7 +37,7 @@ struct IdentityAuthentication {
             holder = information
             return try await self.sign(information)
         } catch let refusal as Refusal {
-            // The page that waits shows another code at once. Where that fails, the session ends by itself.
+            // The waiting page then shows another code at once. If the abort fails, the session ends by itself.
             try? await self.sdk.common.abort(holder)
             throw refusal
         }
@@ -72,7 +73,7 @@ struct IdentityAuthentication {
         }
     }
 
-    /// An attribute, and what the service gets of it.
+    /// An attribute, and the value that the service gets.
     private typealias PersonalAnswer = (asked: AskedAttribute, given: IdentityHolder.Given, alias: String?)
 
     private func answer(_ asked: AskedAttribute) async throws -> PersonalAnswer {
@@ -133,7 +134,7 @@ struct IdentityAuthentication {
                     return .object(members)
                 }),
         ]) { terminal in
-            // What a person has begun here is between them and the server, and there is nothing to say of it.
+            // An action that the person has begun here concerns only the person and the server, so nothing is shown.
             guard self.ownRequest == nil || !given.isEmpty else { return }
             terminal.print()
             terminal.print("You come as \(role.name). The service gets:", .bold)
@@ -204,7 +205,7 @@ struct IdentityAuthentication {
         }
     }
 
-    /// Sits a lockout out, where the person can try again after it. Throws ``Refusal`` where they cannot.
+    /// Waits for the end of a lockout, if the person can try again afterwards. Throws ``Refusal`` otherwise.
     private func rest(_ lockout: LockoutInformation) async throws {
         try await IdentityRest(device: self.device, person: self.person).sitOut(
             seconds: lockout.isPermanent ? nil : Int(lockout.duration.components.seconds) + 1,
@@ -212,18 +213,18 @@ struct IdentityAuthentication {
     }
 }
 
-/// The rest after a failed attempt.
+/// The lockout after a failed attempt.
 struct IdentityRest {
     let device: PhoneDevice
     let person: IdentityHolder
 
-    /// Tells of a rest, and counts it down where the person can try again. Throws ``Refusal`` where they cannot: it is for
-    /// good, nobody is there, or a script has nothing else to try.
+    /// Reports a lockout, and waits for its end if the person can try again. Throws ``Refusal`` otherwise: the lockout
+    /// is permanent, nobody is present, or a script has no other PIN.
     ///
     /// - Parameters:
-    ///   - seconds: How long it is; `nil` for one that is for good.
-    ///   - isPending: Whether it was running already, so that nothing was judged.
-    ///   - wrong: What is to be said of the attempt that has failed.
+    ///   - seconds: The length of the lockout; `nil` for a permanent lockout.
+    ///   - isPending: `true` if the lockout had begun before, so that nothing was judged.
+    ///   - wrong: The message about the failed attempt.
     func sitOut(
         seconds: Int?, until end: Date, isPending: Bool,
         wrong: String = "That was not right. Which part of it, nobody says."
@@ -242,6 +243,6 @@ struct IdentityRest {
         }
     }
 
-    /// A moment as lines of JSON have it (RFC 3339).
+    /// Returns a moment in the form for lines of JSON (RFC 3339).
     static func text(_ moment: Date) -> String { moment.formatted(.iso8601) }
 }

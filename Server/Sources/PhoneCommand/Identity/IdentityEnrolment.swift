@@ -5,14 +5,15 @@ import PersonalInformation
 import UAFClient
 import _Primitives
 
-/// One code of a personalised identity, from its reading to its end: an activation, or an authentication.
+/// The handling of one code of a personalised identity, from its reading to its end: an activation, or an
+/// authentication.
 struct IdentityCodeRun {
     let phone: IdentityPhone
     let person: IdentityHolder
 
     private var report: Report { self.phone.report }
 
-    /// Reads a code, and the server that it leads to. Throws ``Refusal`` and `CountersignError`.
+    /// Reads a code, and finds the server of the code. Throws ``Refusal`` and `CountersignError`.
     private func read(_ text: String) async throws -> (sdk: CountersignSDK, ProcessInitializationData) {
         let code = String(text.splitBytes(at: "#", maxSplits: 1).last ?? "")
         guard let address = try? ProcessCode.uncheckedServer(of: code) else {
@@ -29,7 +30,7 @@ struct IdentityCodeRun {
         } catch let error as CountersignError
             where ![.malformedData, .unknownManager].contains(error.errorCode)
         {
-            // The keys could not be fetched, or the server has a newer one.
+            // The keys could not be fetched, or the server has a newer key.
             try await sdk.common.refreshServerKeys()
             return (sdk, try sdk.common.parseProcessInitializationData(text))
         }
@@ -37,7 +38,7 @@ struct IdentityCodeRun {
 
     // MARK: Scanning
 
-    /// Does what an authentication's code asks for.
+    /// Carries out an authentication's code.
     func scan(_ text: String) async throws {
         let (sdk, data) = try await self.read(text)
         guard case .authentication(let data) = data else {
@@ -60,11 +61,11 @@ struct IdentityCodeRun {
 
     // MARK: Enrolling
 
-    /// Makes the identity of an activation's code, or takes its account into the identity that there is.
+    /// Makes the identity of an activation's code, or merges the code's account into the existing identity.
     ///
     /// - Parameters:
-    ///   - name: What this phone is to be called.
-    ///   - biometric: Whether a finger or a face is enrolled too; `nil` where the person is asked.
+    ///   - name: The name of this phone.
+    ///   - biometric: `true` if a finger or a face is enrolled too; `nil` to ask the person.
     func enroll(_ text: String, name: String?, biometric: Bool?) async throws {
         let (sdk, data) = try await self.read(text)
         guard case .personalization(let data) = data else {
@@ -93,7 +94,7 @@ struct IdentityCodeRun {
                 .refused, .refused, "already-personalized",
                 "This phone has an identity of \(server) already, and a phone has one. `depersonalize` it first.")
         case .mergePersonalization(let server, let merge):
-            // A script has said with its command that it wants to; a person at a terminal is asked first.
+            // A script has already agreed by its command. A person at a terminal is asked first.
             if !person.terminal.isInteractive { person.approveOwnRequest() }
             var authentication = IdentityAuthentication(
                 sdk, on: self.phone.device, answeredBy: person,
@@ -107,7 +108,7 @@ struct IdentityCodeRun {
         }
     }
 
-    /// Asks for the activation's PIN until it is the right one.
+    /// Asks for the activation's PIN until the PIN is right.
     private func open(
         _ data: PersonalizationInitializationData, with sdk: CountersignSDK, _ person: inout IdentityHolder
     ) async throws -> PersonalizationResponse {
@@ -147,7 +148,7 @@ struct IdentityCodeRun {
 }
 
 extension PersonalizedIdentity {
-    /// What lines of JSON tell of an identity.
+    /// The description of an identity in lines of JSON.
     var json: JSONObject {
         var members: JSONObject = [
             "server": .string(self.idmIdentifier), "activation": .string(self.activation),
@@ -161,7 +162,7 @@ extension PersonalizedIdentity {
 }
 
 extension LockoutInformation {
-    /// How long it was when the server answered, in whole seconds; `nil` where it is for good.
+    /// The length of the lockout at the server's answer, in whole seconds; `nil` for a permanent lockout.
     var seconds: Int? {
         guard !self.isPermanent else { return nil }
         return Int(max(0, self.lockedUntil.timeIntervalSince(self.serverTime)).rounded(.up))

@@ -3,16 +3,16 @@ import PersonalInformation
 import UAF
 import _Primitives
 
-/// The person who holds the phone, as personalised identities ask them: somebody at the keyboard, or a script that has given
-/// its answers beforehand.
+/// The person who holds the phone, as seen by personalised identities: a person at the keyboard, or a script with
+/// prepared answers.
 struct IdentityHolder {
-    /// What a question of a secret is about.
+    /// The kinds of PINs that a question asks for.
     enum Asked {
         /// The PIN of an activation's code.
         case activation
         /// The identity's PIN.
         case present
-        /// One that is to be chosen.
+        /// A new PIN, to be chosen.
         case new
 
         var prompt: String {
@@ -30,7 +30,7 @@ struct IdentityHolder {
     private var script: ScriptedAnswers
     private var values: JSONObject?
 
-    /// - Parameter lines: Where a script's lines come from: the standard input.
+    /// - Parameter lines: The source of a script's lines: the standard input.
     init(
         _ answers: AnswerOptions, _ options: IdentityOptions, _ report: Report,
         lines: () -> String? = { readLine(strippingNewline: true) }
@@ -38,7 +38,7 @@ struct IdentityHolder {
         self.report = report
         self.options = options
         self.answers = answers
-        // The values come first: a PIN may have to be given more often than once.
+        // The values come first, because a PIN may have to be given several times.
         if options.valueStdin {
             guard case .object(let values)? = try? JSON(parsing: Array((lines() ?? "").utf8)) else {
                 throw Refusal.usage(
@@ -51,20 +51,20 @@ struct IdentityHolder {
 
     var terminal: PhoneTerminal { self.report.terminal }
 
-    /// Where the phone's own user has begun it, nobody else is asked whether it is meant.
+    /// Approves a request that the phone's own user has begun: nobody else is asked for approval.
     mutating func approveOwnRequest() { self.script.approveOwnRequest() }
 
-    /// A script that personalises a phone has said with that command that it wants to.
+    /// Approves an enrolment. A script that personalises a phone has agreed by its command.
     mutating func approveEnrolment() { self.script.approveEnrolment() }
 
-    /// Throws a usage ``Refusal`` where a PIN on the command line would be for a server of somebody else's.
+    /// Throws a usage ``Refusal`` if a PIN on the command line would go to a server on another machine.
     func checkArguments(for server: String) throws {
         if let server = ServerAddress(server) { try self.answers.checkArguments(for: server) }
     }
 
     // MARK: Yes and no
 
-    /// Whether the person agrees. A script without an answer does not.
+    /// Returns `true` if the person agrees. A script without an answer does not agree.
     func decides(_ question: String) async -> Bool {
         switch self.script.decision {
         case .approve: return true
@@ -77,10 +77,10 @@ struct IdentityHolder {
 
     // MARK: PINs
 
-    /// Whether there is a PIN that was not used yet, so that a script can try again.
+    /// `true` if an unused PIN is left, so that a script can try again.
     var canTryAgain: Bool { self.terminal.isInteractive || self.script.hasSecret }
 
-    /// The next PIN. Throws ``Refusal`` where there is none.
+    /// Returns the next PIN. Throws ``Refusal`` if no PIN is left.
     mutating func pin(_ asked: Asked) async throws -> SecretBytes {
         if let pin = self.script.next(.pin) { return SecretBytes(Array(pin.utf8)) }
         guard self.terminal.isInteractive, self.script.secret == nil else {
@@ -96,8 +96,8 @@ struct IdentityHolder {
         return pin
     }
 
-    /// A PIN from the keyboard. What can be none, such as a Return too early, is asked for again, and costs no attempt; what is
-    /// wrong with a new one is said by whoever judges it.
+    /// Reads a PIN from the keyboard. An input that cannot be a PIN, such as a Return too early, is asked for again and
+    /// costs no attempt. The code that judges a new PIN reports faults of the new PIN.
     private func typedPin(_ asked: Asked) async throws -> SecretBytes {
         while true {
             guard let typed = try await self.terminal.readSecret(asked.prompt) else { throw Self.gaveUp }
@@ -107,18 +107,19 @@ struct IdentityHolder {
         }
     }
 
-    /// The fewest digits that a server can ask for.
+    /// The smallest number of digits that a server can require.
     private static let fewestDigits = 5
     private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 
-    /// What a script has left out is told after the service's code was taken up, and the code is good for one phone's try.
+    /// The program detects missing answers of a script after the phone has taken up the service's code. The code is
+    /// valid for one phone's try.
     private static let usedUp = "The code is used up: have a new one shown where you started."
 
     static let gaveUp = Refusal(.refused, .denied, "denied", "You gave up. Nothing was signed.")
 
     // MARK: Roles and factors
 
-    /// Which of several the person comes as. Throws ``Refusal``.
+    /// Returns the index of the role with which the person comes. Throws ``Refusal``.
     func role(among names: [(id: String, name: String)]) async throws -> Int {
         if let wanted = self.options.role {
             let found = names.firstIndex { $0.id.hasSameBytes(as: wanted) || $0.name.hasSameBytes(as: wanted) }
@@ -140,7 +141,7 @@ struct IdentityHolder {
         return chosen
     }
 
-    /// Which alternative to sign with. Throws ``Refusal``.
+    /// Returns the alternative of factors to sign with. Throws ``Refusal``.
     func alternative(among alternatives: [[AuthenticatorType]]) async throws -> [AuthenticatorType] {
         func name(_ alternative: [AuthenticatorType]) -> String { alternative.map(\.name).joined(separator: ",") }
         if let wanted = self.options.factor {
@@ -151,7 +152,7 @@ struct IdentityHolder {
             return found
         }
         guard alternatives.count > 1, self.terminal.isInteractive else {
-            // A script that has a PIN to give means one that takes it.
+            // A script with a PIN wants an alternative with a PIN.
             let withPIN = self.script.hasSecret ? alternatives.first { $0.contains(.pin) } : nil
             return withPIN ?? alternatives[0]
         }
@@ -162,17 +163,17 @@ struct IdentityHolder {
 
     // MARK: Attributes
 
-    /// What the service gets of an attribute.
+    /// The kinds of answers that the service gets for an attribute.
     enum Given: String {
         /// A value of the account.
         case alias
-        /// A value that the person gave just now.
+        /// A value that the person has just given.
         case value
-        /// Nothing.
+        /// No value.
         case nothing
     }
 
-    /// Settles what the service gets of an attribute. Throws ``Refusal``.
+    /// Decides which value of an attribute the service gets. Throws ``Refusal``.
     func answer(_ asked: AskedAttribute) async throws -> (given: Given, alias: String?) {
         let chosen = self.options.alias.last { $0.attribute == asked.attribute }
         guard !asked.isDataMissing else {
@@ -193,7 +194,7 @@ struct IdentityHolder {
         }
         let names = asked.aliases.map(\.alias)
         guard asked.isRequired else {
-            // What the service can do without is given only by somebody who says so.
+            // An optional value is given only if somebody says so.
             guard self.terminal.isInteractive else { return nil }
             let none = "nothing"
             let choice = try await self.terminal.choose("\(asked.title) (the service can do without)?", [none] + names)
@@ -241,7 +242,7 @@ struct IdentityHolder {
         return try await self.type(asked)
     }
 
-    /// Asks at the keyboard until the value does.
+    /// Asks at the keyboard until the value is valid.
     private func type(_ asked: AskedAttribute) async throws -> Given {
         while true {
             guard let value = try await self.typed(asked) else {

@@ -4,7 +4,7 @@ import PersonalInformation
 import UAF
 import _Primitives
 
-/// What a person answers to a service that asks for a personalised identity, given beforehand.
+/// A person's prepared answers to a service that requests a personalised identity.
 struct IdentityOptions: ParsableArguments {
     @Option(help: "As what to come to the service, where the identity has several roles there.")
     var role: String?
@@ -25,7 +25,7 @@ struct IdentityOptions: ParsableArguments {
     var factor: FactorList?
 }
 
-/// One `--alias`.
+/// The value of one `--alias` option.
 struct ChosenAlias: ExpressibleByArgument, Equatable {
     let attribute: PersonalAttribute
     let alias: String
@@ -40,7 +40,7 @@ struct ChosenAlias: ExpressibleByArgument, Equatable {
     }
 }
 
-/// One `--factor`.
+/// The value of one `--factor` option.
 struct FactorList: ExpressibleByArgument, Equatable {
     let types: Set<AuthenticatorType>
 
@@ -53,10 +53,10 @@ struct FactorList: ExpressibleByArgument, Equatable {
 }
 
 extension AuthenticatorType {
-    /// As options and lines of JSON name it.
+    /// The name in options and lines of JSON.
     var name: String { "\(self)" }
 
-    /// As a sentence names it.
+    /// The name in sentences.
     var title: String {
         switch self {
         case .device: "this device"

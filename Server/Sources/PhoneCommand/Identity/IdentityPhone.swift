@@ -5,14 +5,14 @@ import JOSE
 import UAFClient
 import _Primitives
 
-/// The phone as personalised identities see it: which servers it trusts, and the SDK for them.
+/// The phone as seen by personalised identities: the trusted servers, and the SDK for them.
 struct IdentityPhone: Sendable {
     let options: PhoneOptions
     let report: Report
     let device: PhoneDevice
     let trusted: TrustedServers
 
-    /// Switches the phone on, where it is not on already. Throws as `PhoneDevice.init`.
+    /// Switches the phone on, unless `device` is given. Throws the errors of `PhoneDevice.init`.
     init(_ options: PhoneOptions, _ report: Report, device: PhoneDevice? = nil) throws {
         self.options = options
         self.report = report
@@ -20,19 +20,19 @@ struct IdentityPhone: Sendable {
         self.trusted = TrustedServers(home: self.device.home)
     }
 
-    /// What the phone is called at a server where the person gives it no name.
+    /// The default name of the phone at a server.
     static var name: String { "Terminal phone on \(ProcessInfo.processInfo.hostName)" }
 
     // MARK: Opening
 
-    /// The SDK for one server, which the phone trusts or, where it is on this machine, begins to.
+    /// Returns the SDK for one server. The phone must trust the server; a server on this machine becomes trusted here.
     ///
-    /// Throws ``Refusal`` for a server that is not trusted, and `CountersignError`.
+    /// Throws ``Refusal`` for an untrusted server, and `CountersignError`.
     func sdk(for address: String) async throws -> CountersignSDK {
         try await self.sdk([try await self.trustedServer(address)])
     }
 
-    /// The SDK for all servers that are trusted; `nil` where there is none.
+    /// Returns the SDK for all trusted servers; `nil` if no server is trusted.
     func sdkForAll() async throws -> CountersignSDK? {
         let servers = try self.trusted.all()
         return servers.isEmpty ? nil : try await self.sdk(servers)
@@ -48,11 +48,11 @@ struct IdentityPhone: Sendable {
 
     // MARK: Trust
 
-    /// Whether a server answers now, with keys that its root key has signed: they are fetched for this, whatever the phone has
-    /// kept of it.
+    /// Returns `true` if a server answers now, with keys that its root key has signed. The keys are fetched anew,
+    /// whatever the phone has stored.
     ///
-    /// Throws ``Refusal``: `not-its-key` where another root key has signed them, `not-its-address` where the server is called
-    /// otherwise, `no-identities` for whoever is no such server, `tls-error`.
+    /// Throws ``Refusal``: `not-its-key` if another root key has signed the keys, `not-its-address` if the server has
+    /// another name, `no-identities` if the address belongs to no such server, `tls-error`.
     func answers(_ server: ServerAddress, by roots: JWKSet) async throws -> Bool {
         let response: TransportResponse
         do {
@@ -86,7 +86,7 @@ struct IdentityPhone: Sendable {
                     "The server at \(server.text) calls itself otherwise. Nothing was changed: say its address as it stands "
                         + "in its codes, to the letter.")
             case .malformed: throw stranger
-            // Of another version, or by a clock that is wrong: the key is its own all the same.
+            // The keys have another version, or a clock is wrong. The root key is right all the same.
             default: break
             }
         }
@@ -104,7 +104,8 @@ struct IdentityPhone: Sendable {
         return try await self.trust(server, announced: address)
     }
 
-    /// Takes over the root key of a server on this machine, as it says it. Nobody can be in between.
+    /// Stores the root key of a server on this machine, as the server reports the key. Nobody can be between the phone
+    /// and such a server.
     private func trust(_ server: ServerAddress, announced address: String) async throws
         -> IdentityConfiguration.TrustedServer
     {
@@ -126,10 +127,11 @@ struct IdentityPhone: Sendable {
 
     // MARK: Which identity
 
-    /// The identity that a command is about: that of the server that was named, or the only one. Throws ``Refusal`` where
-    /// there is none, or several.
+    /// Returns the identity for a command: the identity of the named server, or the only identity. Throws ``Refusal``
+    /// if the phone has no identity, or several.
     ///
-    /// - Parameter person: Who answers, where somebody does: a PIN on the command line is for a server on this machine.
+    /// - Parameter person: The person who answers; `nil` for a command without questions. A PIN on the command line is
+    ///   for a server on this machine.
     func identity(_ person: IdentityHolder? = nil) async throws -> (
         sdk: CountersignSDK, identity: PersonalizedIdentity
     ) {

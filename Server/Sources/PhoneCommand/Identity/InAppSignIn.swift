@@ -3,7 +3,7 @@ import Countersign
 import Foundation
 import _Primitives
 
-/// Which service an app is, for `countersign-phone authenticate`, and what its back end wants with the code.
+/// The service that an app is, for `countersign-phone authenticate`, and the parameters of its back end for the code.
 struct InAppOptions: ParsableArguments {
     @Option(help: "The service that the app is, by its client_id: a personalised identity signs the app in.")
     var service: String?
@@ -30,7 +30,7 @@ struct InAppOptions: ParsableArguments {
         }
     }
 
-    /// What the app asks a server for; `nil` where it is no service.
+    /// Returns the app's request to a server; `nil` if the app is no service.
     func request(at server: String) -> InAppAuthenticationRequest? {
         guard let service, let redirectURI, let codeChallenge else { return nil }
         return InAppAuthenticationRequest(
@@ -39,12 +39,12 @@ struct InAppOptions: ParsableArguments {
     }
 }
 
-/// An app that is a service itself has its own person authenticated, without a code to scan.
+/// Authenticates the person of an app that is itself a service, without a code to scan.
 struct InAppSignIn {
     let phone: IdentityPhone
     let person: IdentityHolder
 
-    /// Signs the app in, and says the code that its back end redeems. Throws ``Refusal`` and `CountersignError`.
+    /// Signs the app in, and reports the code for its back end. Throws ``Refusal`` and `CountersignError`.
     func run(_ options: InAppOptions) async throws {
         let (sdk, identity) = try await self.phone.identity(self.person)
         guard let request = options.request(at: identity.idmIdentifier) else { throw Refusal.usage("Say --service.") }

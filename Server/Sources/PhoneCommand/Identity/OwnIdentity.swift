@@ -4,13 +4,13 @@ import Foundation
 import UAFClient
 import _Primitives
 
-/// What the phone's own user does with their identity: it begins on this phone, and the server permits it once it has
-/// authenticated the person.
+/// The actions of the phone's own user on an identity. An action begins on this phone, and the server permits the
+/// action after it has authenticated the person.
 struct OwnIdentity {
     private let phone: IdentityPhone
     private var person: IdentityHolder
 
-    /// Throws as `IdentityPhone.init`.
+    /// Throws the errors of `IdentityPhone.init`.
     init(_ options: PhoneOptions, _ answers: AnswerOptions, _ report: Report) throws {
         self.init(
             try IdentityPhone(options, report),
@@ -26,7 +26,7 @@ struct OwnIdentity {
     private var report: Report { self.phone.report }
     private static let wrongEnd = Refusal.failed("wrong-process", "The server ended in something else than was begun.")
 
-    /// Authenticates for what was begun.
+    /// Authenticates the person for the action that was begun.
     private func authenticate(
         _ sdk: CountersignSDK, _ data: AuthenticationInitializationData, to purpose: String
     ) async throws -> (result: AuthenticationResult, person: IdentityHolder) {
@@ -36,7 +36,8 @@ struct OwnIdentity {
         return (result, authentication.person)
     }
 
-    /// Has a PIN chosen. Throws ``Refusal`` where it does not do; at a terminal it is asked for again.
+    /// Makes the person choose a PIN. Throws ``Refusal`` for an unsuitable PIN; at a terminal the person is asked
+    /// again.
     private func choose(_ pinSpec: PinSpecification, _ person: inout IdentityHolder) async throws {
         while true {
             let result = pinSpec.setPin(try await person.pin(.new))
@@ -86,7 +87,7 @@ struct OwnIdentity {
 
     /// Deletes the account.
     ///
-    /// - Parameter isAgreed: Whether the person has said so beforehand.
+    /// - Parameter isAgreed: `true` if the person has agreed beforehand.
     func deleteAccount(isAgreed: Bool) async throws {
         guard isAgreed || self.person.terminal.isInteractive else {
             throw Refusal.usage("An account is deleted for good: without a terminal, say --approve.")
@@ -112,7 +113,7 @@ struct OwnIdentity {
 }
 
 extension PinSpecification.ResultCode {
-    /// What is wrong with a PIN, in words.
+    /// Returns the fault of a PIN in words.
     fileprivate func sentence(_ spec: PinSpecification) -> String {
         switch self {
         case .valid: "nothing is wrong with it."

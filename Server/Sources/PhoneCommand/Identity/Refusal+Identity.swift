@@ -2,7 +2,7 @@ import Countersign
 import _Primitives
 
 extension Refusal {
-    /// A rest that nobody sits out here; `nil` for one that is for good.
+    /// Makes the refusal for a lockout that the program does not wait for; `nil` for a permanent lockout.
     init(lockedFor seconds: Int?) {
         guard let seconds else {
             self.init(
@@ -16,7 +16,7 @@ extension Refusal {
             "There was a failed attempt, and nothing is judged for another \(seconds) seconds. Then begin again.")
     }
 
-    /// What happened, in the SDK's words, and what a person does about it at this phone.
+    /// Makes a refusal with the event in the SDK's words, and with the person's next step at this phone.
     init(_ error: CountersignError) {
         if let error = error as? CountersignLockoutError {
             self.init(lockedFor: error.information.seconds)
@@ -34,7 +34,7 @@ extension Refusal {
         self.init(status, outcome, reason, "\(happened) \(advice)")
     }
 
-    /// How each cause ends the program, and what to do.
+    /// Returns the end of the program and the person's next step for each cause.
     private static func ending(of code: CountersignErrorCode) -> (Ending, Outcome, String) {
         switch code {
         case .connectionError, .timeout:

@@ -3,15 +3,17 @@ import Foundation
 import JOSE
 import _Primitives
 
-/// The servers whose identities this phone takes, each with its root keys: what an app has in its configuration.
+/// The servers whose identities this phone accepts, each with its root keys. An app has this list in its configuration.
 ///
-/// A file in the phone's folder. Root keys are public; whoever can write to the folder has the phone anyway.
+/// The list is a file in the phone's folder. Root keys are public; a person who can write to the folder controls the
+/// phone anyway.
 struct TrustedServers: Sendable {
     private let path: String
 
     init(home: String) { self.path = "\(home)/trust.json" }
 
-    /// The servers, in the order in which they were trusted. Throws ``Refusal`` for a file that somebody else has written.
+    /// Returns the servers, in the order in which they were trusted. Throws ``Refusal`` for a file that another program
+    /// has written.
     func all() throws -> [IdentityConfiguration.TrustedServer] {
         guard FileManager.default.fileExists(atPath: self.path) else { return [] }
         guard let object = SimulatedState.read(self.path), let servers = try? object.array("servers") else {
@@ -25,7 +27,7 @@ struct TrustedServers: Sendable {
         }
     }
 
-    /// A server by its address; `nil` where it was never trusted.
+    /// Returns a server by its address; `nil` if the server was never trusted.
     func server(_ address: String) throws -> IdentityConfiguration.TrustedServer? {
         try self.all().first { $0.idmIdentifier.hasSameBytes(as: address) }
     }
@@ -45,8 +47,8 @@ struct TrustedServers: Sendable {
             ], self.path)
     }
 
-    /// A root key as an operator gives it: a JSON web key on P-256, without its private part. Its text as it is kept, its
-    /// thumbprint, for comparing, and itself, to verify by.
+    /// Reads a root key from an operator: a JSON web key on P-256, without its private part. Returns the text to store,
+    /// the thumbprint for comparing, and the key for verifying.
     ///
     /// Throws ``Refusal``.
     static func key(_ bytes: some Collection<UInt8>) throws -> (text: String, thumbprint: String, roots: JWKSet) {

@@ -1,6 +1,6 @@
 import Countersign
 
-/// The SDK's screens, each of which asks the ``PhoneHolder`` and waits for the answer.
+/// The SDK's screens. Each screen asks the ``PhoneHolder`` and waits for the answer.
 struct PersonInteraction: Sendable {
     let person: PhoneHolder
     let isRegistration: Bool
@@ -77,7 +77,7 @@ extension PersonInteraction: DevicePasscodeUserVerifier {
 }
 
 extension RegistrationOperation {
-    /// The operation with every screen that this phone has.
+    /// Returns the operation with every screen of this phone.
     func answered(by interaction: PersonInteraction) -> Self {
         self.authenticatorSelector(interaction).pinEnroller(interaction).passwordEnroller(interaction)
             .fingerprintUserVerifier(interaction).biometricUserVerifier(interaction)
@@ -86,7 +86,7 @@ extension RegistrationOperation {
 }
 
 extension AuthenticationOperation {
-    /// The operation with every screen that this phone has.
+    /// Returns the operation with every screen of this phone.
     func answered(by interaction: PersonInteraction) -> Self {
         self.authenticatorSelector(interaction).requesterVerifier(interaction).transactionConfirmer(interaction)
             .pinUserVerifier(interaction).passwordUserVerifier(interaction).fingerprintUserVerifier(interaction)

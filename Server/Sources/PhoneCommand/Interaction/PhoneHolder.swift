@@ -5,16 +5,16 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// The person who holds the phone: somebody at the keyboard, or a script that has given its answers beforehand.
+/// The person who holds the phone: a person at the keyboard, or a script with prepared answers.
 ///
 /// The SDK asks one question at a time and waits for its answer.
 actor PhoneHolder {
     private let report: Report
     private var script: ScriptedAnswers
     private var hasDecided = false
-    /// Why the script gave up, where that was not a denial.
+    /// The reason that the script gave up, unless the reason was a denial.
     private(set) var gaveUp: Refusal?
-    /// Whether a text was to be agreed to, not only who is there.
+    /// `true` if the person had to agree to a content, not only to the requester.
     private(set) var hasSeenTransaction = false
 
     init(report: Report, script: ScriptedAnswers) {
@@ -26,10 +26,10 @@ actor PhoneHolder {
 
     // MARK: - Who asks, and for what
 
-    /// What is asked for, as it is said to scripts.
+    /// The kind of request, as reported to scripts.
     private enum Asked: String { case registration, authentication }
 
-    /// Shows the request, once, before anything is answered.
+    /// Shows the request once, before any answer.
     private func show(
         _ requester: Countersign.Requester?, account: RegisteredAccount?, transaction: Data?, payment: PaymentDetails?,
         picture: ShownPicture? = nil, operation: Asked
@@ -81,7 +81,8 @@ actor PhoneHolder {
         }
     }
 
-    /// Whether the person agrees to what is shown. Asked once; a script without an answer counts as a no.
+    /// Returns `true` if the person agrees to the shown request. The person is asked once. A script without an answer
+    /// does not agree.
     private func decide(_ question: String) async -> Bool {
         if self.hasDecided { return true }
         switch self.script.decision {
@@ -123,7 +124,7 @@ actor PhoneHolder {
     func selectAuthenticator(
         _ context: AuthenticatorSelectionContext, isRegistration: Bool, _ handler: AuthenticatorSelectionHandler
     ) async {
-        // Where there is a text, it has been shown and agreed to before.
+        // A transaction's text has been shown and agreed to before.
         if !self.hasDecided {
             guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
             self.show(
@@ -150,7 +151,7 @@ actor PhoneHolder {
         handler.aaid(usable[chosen].aaid)
     }
 
-    /// Whether the request is for the account that a script has named, if it has.
+    /// Returns `true` if the request is for the account that a script has named, or if the script has named no account.
     private func isMeant(_ account: RegisteredAccount, orGiveUp cancel: () -> Void) -> Bool {
         guard let wanted = self.script.account, !wanted.utf8.elementsEqual(account.username.utf8) else { return true }
         self.giveUp(.notFound("no-such-account", "The request is for another account."), cancel)
@@ -178,8 +179,8 @@ actor PhoneHolder {
         handler.approve()
     }
 
-    /// Shows who asks from a browser that is new to the account, and wants a yes of its own: what agrees to a request
-    /// does not say whose browser it came from.
+    /// Shows a requester in a browser that is new to the account, and requires a separate yes: agreeing to a request
+    /// does not confirm whose browser made the request.
     func verifyRequester(_ context: RequesterVerificationContext, _ handler: RequesterVerificationHandler) async {
         let requester = context.requester
         var members: JSONObject = ["event": .string("new-browser")]
@@ -209,7 +210,7 @@ actor PhoneHolder {
         isOwn ? handler.approve() : handler.cancel()
     }
 
-    /// Ends the operation for a cause that is not the person's no.
+    /// Ends the operation for a reason other than the person's denial.
     private func giveUp(_ refusal: Refusal, _ cancel: () -> Void) {
         self.gaveUp = refusal
         cancel()
@@ -234,8 +235,8 @@ actor PhoneHolder {
         handler.password(password)
     }
 
-    /// A new PIN or password; `refusal` says why the one before was not taken. `nil` once the person or the script has
-    /// given up.
+    /// Returns a new PIN or password; `nil` if the person or the script has given up. `refusal` is the reason that the
+    /// previous secret was not accepted.
     private func newSecret(_ kind: AuthenticatorName, _ refusal: Refusal?, orGiveUp cancel: () -> Void) async -> String?
     {
         if self.script.secret != nil || !self.terminal.isInteractive {
@@ -276,7 +277,7 @@ actor PhoneHolder {
         handler.verifyPassword(password)
     }
 
-    /// The PIN or the password; `nil` once the person or the script has given up.
+    /// Returns the PIN or the password; `nil` if the person or the script has given up.
     private func secret(
         _ kind: AuthenticatorName, _ status: AuthenticatorProtectionStatus, isWrong: Bool, isEarly: Bool,
         orGiveUp cancel: () -> Void
@@ -299,7 +300,7 @@ actor PhoneHolder {
         return secret
     }
 
-    /// A script does not wait: a cool-down ends its operation.
+    /// Returns the next secret of a script. A script does not wait: a cool-down ends its operation.
     private func scriptedSecret(
         _ kind: AuthenticatorName, _ status: AuthenticatorProtectionStatus, isWrong: Bool, isEarly: Bool,
         orGiveUp cancel: () -> Void
@@ -352,7 +353,7 @@ actor PhoneHolder {
         handler.listenForOsCredentials(self.prompt)
     }
 
-    /// What a dialog of an operating system would say.
+    /// The text of an operating system's dialog.
     private var prompt: SystemPrompt {
         SystemPrompt(reason: self.hasSeenTransaction ? "Confirm what you have just read" : "Show that it is you")
     }
@@ -370,7 +371,7 @@ actor PhoneHolder {
 }
 
 extension PaymentDetails {
-    /// The fields by their names in the API of relying parties.
+    /// The fields with their names in the API of relying parties.
     fileprivate var json: JSONObject {
         var members: JSONObject = [
             "amount": .string(self.amount), "currency": .string(self.currency), "payee": .string(self.payee),
@@ -406,9 +407,9 @@ extension AuthenticatorName {
         }
     }
 
-    /// How a sentence names what the person types.
+    /// The word in sentences for the secret that the person types.
     var word: String { self == .pin ? "PIN" : self.rawValue }
 
-    /// Whether a real phone has here what this one only simulates.
+    /// `true` if this phone only simulates the authenticator, in contrast to a real phone.
     var isSimulated: Bool { [.fingerprint, .face, .passcode].contains(self) }
 }

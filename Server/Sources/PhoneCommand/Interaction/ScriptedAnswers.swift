@@ -1,22 +1,22 @@
 import Foundation
 
-/// The answers that were given on the command line, and the PINs or passwords on the standard input.
+/// The answers on the command line, and the PINs or passwords on the standard input.
 struct ScriptedAnswers: Sendable {
     enum Decision: Sendable {
         case approve, deny
     }
 
     private(set) var decision: Decision?
-    /// Whether a browser that is new to the account is the person's own.
+    /// `true` if a browser that is new to the account belongs to the person.
     let approvesNewBrowser: Bool
     let account: String?
     let authenticator: AuthenticatorName?
     let opensContinuation: Bool
-    /// What the secrets here are, `pin` or `password`; `nil` where the keyboard is asked.
+    /// The kind of the secrets, `pin` or `password`; `nil` if the keyboard is asked.
     let secret: AuthenticatorName?
     private var secrets: [String]
 
-    /// - Parameter lines: Where the lines of secrets come from, until there is none: the standard input.
+    /// - Parameter lines: The source of the lines of secrets, until `nil`: the standard input.
     init(_ options: AnswerOptions, lines: () -> String? = { readLine(strippingNewline: true) }) {
         self.decision = options.approve ? .approve : options.deny ? .deny : nil
         self.approvesNewBrowser = options.newBrowser
@@ -30,14 +30,14 @@ struct ScriptedAnswers: Sendable {
         }
     }
 
-    /// A script that enrols a phone has said with that command that it wants to.
+    /// Approves an enrolment. A script that enrols a phone has agreed by its command.
     mutating func approveEnrolment() { self.decision = self.decision ?? .approve }
 
-    /// Nobody else asks for an authentication that the phone's own user starts.
+    /// Approves an authentication that the phone's own user starts: no other party asks for it.
     mutating func approveOwnRequest() { self.decision = self.decision ?? .approve }
 
-    /// Agrees to the phone's own request, whatever is said to the one that follows, and gives the answers to that: without
-    /// the first secret, where there is another.
+    /// Agrees to the phone's own request, whatever the answer to the following request is. Returns the answers to the
+    /// following request, without the first secret if another secret is left.
     mutating func dividedAfterOwnRequest() -> Self {
         var following = self
         if following.secrets.count > 1 { following.secrets.removeFirst() }
@@ -45,10 +45,10 @@ struct ScriptedAnswers: Sendable {
         return following
     }
 
-    /// Whether a secret is left.
+    /// `true` if a secret is left.
     var hasSecret: Bool { !self.secrets.isEmpty }
 
-    /// The next PIN or password; each line is used once.
+    /// Returns the next PIN or password. Each line is used once.
     mutating func next(_ kind: AuthenticatorName) -> String? {
         self.secret != kind || self.secrets.isEmpty ? nil : self.secrets.removeFirst()
     }

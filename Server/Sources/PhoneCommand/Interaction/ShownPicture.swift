@@ -2,26 +2,26 @@ import Countersign
 import UAF
 import _Primitives
 
-/// A picture that is to be confirmed, as a terminal can show it: each point black or white, so that no point is shown as
-/// anything but what it is.
+/// A picture to be confirmed, in a form for terminals. Each point is black or white, so that no point appears as
+/// anything else.
 struct ShownPicture {
-    /// The one kind of picture that this phone shows. Eighty columns are what every terminal has, and two points fit into
-    /// one letter's height.
+    /// The only kind of picture that this phone shows. Every terminal has eighty columns, and two points fit into the
+    /// height of one letter.
     static let display = PictureDisplay(width: 80, height: 64, bitDepth: 1, colorType: 0)
 
     /// The points, from black to white.
     let picture: Picture
-    /// SHA-256 of the file: what is signed.
+    /// The SHA-256 of the file, which is signed.
     let hash: String
 
-    /// Throws ``PictureError`` for what is no picture of the kind that is shown here.
+    /// Reads a picture. Throws ``PictureError`` for bytes that are no picture of the supported kind.
     init(png bytes: [UInt8]) throws {
         guard let kind = try? PictureDisplay(ofPNG: bytes), Self.display.shows(kind) else { throw PictureError.notPNG }
         self.picture = try Picture(png: bytes)
         self.hash = Base64URL.encode(UAF.Transaction(contentType: .imagePNG, content: bytes).contentHash)
     }
 
-    /// What scripts are told of it.
+    /// The description of the picture for scripts.
     var json: JSONObject {
         [
             "width": .integer(Int64(self.picture.width)), "height": .integer(Int64(self.picture.height)),
@@ -29,7 +29,7 @@ struct ShownPicture {
         ]
     }
 
-    /// The picture in letters, two points to a letter, for a dark terminal: what is white is drawn.
+    /// The picture in letters, two points to a letter, for a dark terminal: white points are drawn.
     var lines: [String] {
         func isLight(_ column: Int, _ row: Int) -> Bool {
             row < self.picture.height && self.picture.points[row * self.picture.width + column] > 127

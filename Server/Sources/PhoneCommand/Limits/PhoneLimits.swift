@@ -1,55 +1,56 @@
 import NIOCore
 
-/// Every time, count and size of the terminal phone that the SDK does not have, in one place.
+/// All times, counts and sizes of the terminal phone that the SDK does not define.
 enum PhoneLimits {
     // MARK: The terminal
 
-    /// The most characters of a line; an address of a continuation has the most.
+    /// The maximum number of characters of a line. The address of a continuation is the longest line.
     static let lineCharacters = 4096
-    /// Columns of a terminal that does not say how wide it is.
+    /// The number of columns of a terminal that does not report its width.
     static let usualColumns = 72
-    /// Columns that are written in: lines are no shorter and no longer, whatever the terminal has.
+    /// The range of columns for lines. Lines stay within this range, whatever the width of the terminal is.
     static let columns = 40...84
-    /// Letters of a secret that can be typed.
+    /// The maximum number of letters of a typed secret.
     static let secretLetters = 64
-    /// Bytes of an answer that can be typed.
+    /// The maximum number of bytes of a typed answer.
     static let answerBytes = 1024
-    /// How often the seconds that are left are shown, which are counted by it.
+    /// The step of the count-down, at which the remaining seconds are shown.
     static let countDownStep: Duration = .seconds(1)
-    /// How often it is looked whether a key was pressed.
+    /// The pause between two checks for a pressed key.
     static let keyboardPause: Duration = .milliseconds(20)
 
     // MARK: What is read
 
-    /// Bytes of a picture's file.
+    /// The maximum size of a picture's file in bytes.
     static let pictureBytes = 64 * 1024 * 1024
-    /// Points of a picture.
+    /// The maximum number of points of a picture.
     static let picturePoints = 100_000_000
-    /// Points of a picture that is looked at again in twice its size, where no code was found in it.
+    /// The maximum number of points of a picture that is read again at twice its size, if no code was found.
     static let doubledPoints = 8_000_000
-    /// Bytes of a UAF message.
+    /// The maximum size of a UAF message in bytes.
     static let messageBytes = 256 * 1024
 
     // MARK: The network
 
-    /// How long a server can take to accept a connection.
+    /// The time for a server to accept a connection.
     static let connectTime: TimeAmount = .seconds(10)
-    /// How long a page of a web view can take.
+    /// The time for loading a page of a web view.
     static let pageTime: Duration = .seconds(30)
-    /// Bytes of a page of a web view.
+    /// The maximum size of a page of a web view in bytes.
     static let pageBytes = 4 * 1024 * 1024
-    /// How long a list of facets can take.
+    /// The time for loading a list of facets.
     static let facetListTime: Duration = .seconds(10)
 
-    /// How long a server's root key can take.
+    /// The time for loading a server's root key.
     static let fileTime: Duration = .seconds(10)
-    /// The longest rest after a failed attempt that a script sits out.
+    /// The longest lockout after a failed attempt that a script waits for.
     static let scriptedRest: Duration = .seconds(60)
 
     // MARK: What is simulated
 
-    /// Misses in a row after which a sensor locks.
+    /// The number of misses in a row after which a sensor locks.
     static let missesUntilLockout = 5
-    /// Seconds by which the clock can be moved. More would move it out of certificates' and messages' time altogether.
+    /// The maximum shift of the clock in seconds. A larger shift would leave the validity of certificates and messages
+    /// altogether.
     static let clockSkew = 86_400
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import _Primitives
 
-/// Which phone, and how it speaks.
+/// The choice of the phone, and the form of its output.
 struct PhoneOptions: ParsableArguments {
     static let defaultHome = "~/.countersign-phone"
 
@@ -23,7 +23,7 @@ struct PhoneOptions: ParsableArguments {
 
     var homePath: String { (self.home as NSString).expandingTildeInPath }
 
-    /// The address that was given.
+    /// Returns the given address.
     func serverAddress() throws -> ServerAddress? {
         guard let text = self.server else { return nil }
         guard let address = ServerAddress(text) else {
@@ -33,7 +33,7 @@ struct PhoneOptions: ParsableArguments {
     }
 }
 
-/// What the person answers, given beforehand.
+/// The person's prepared answers.
 struct AnswerOptions: ParsableArguments {
     @Flag(help: "Agree to what is asked.")
     var approve = false
@@ -69,10 +69,10 @@ struct AnswerOptions: ParsableArguments {
         }
     }
 
-    /// Whether the standard input is taken for what the person types.
+    /// `true` if the standard input takes the place of the person's typing.
     var takesStandardInput: Bool { self.pinStdin || self.passwordStdin }
 
-    /// Throws a usage ``Refusal`` where a PIN on the command line would be for a server of somebody else's.
+    /// Throws a usage ``Refusal`` if a PIN on the command line would go to a server on another machine.
     func checkArguments(for server: ServerAddress) throws {
         guard self.pin == nil || server.isLoopback else {
             throw Refusal.usage("--pin is for a server on this machine alone; use --pin-stdin.")
@@ -80,12 +80,12 @@ struct AnswerOptions: ParsableArguments {
     }
 }
 
-/// An authenticator as the command line names it.
+/// The name of an authenticator on the command line.
 enum AuthenticatorName: String, ExpressibleByArgument, CaseIterable {
     case pin, password, fingerprint, face, passcode, device
 }
 
-/// A server by scheme, host, port, and the path below which it is.
+/// A server by scheme, host, port, and the path below which the server is.
 struct ServerAddress: Equatable, Sendable {
     let url: URL
 
@@ -99,7 +99,7 @@ struct ServerAddress: Equatable, Sendable {
         self.init(parts)
     }
 
-    /// The server where a code's token is redeemed: what is in front of that address's own path.
+    /// Finds the server that redeems a code's token: the part of the address before the token's own path.
     init?(redeeming url: URL) {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
         let end = parts.path.firstRange(of: "/token/redeem/")
@@ -120,7 +120,7 @@ struct ServerAddress: Equatable, Sendable {
         self.url = url
     }
 
-    /// Whether nobody but this machine can be meant.
+    /// `true` if the address can only mean this machine.
     var isLoopback: Bool {
         ["localhost", "127.0.0.1", "::1", "[::1]"].contains(self.url.host() ?? "")
     }

@@ -1,6 +1,6 @@
 /// Text laid out for a terminal of a given width.
 enum BoxText {
-    /// Lines of at most `width` columns, broken at spaces where there are any. Line feeds of the text stay.
+    /// Returns lines of at most `width` columns, broken at spaces if possible. Line feeds of the text stay.
     static func wrap(_ text: String, width: Int) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
             Self.wrapLine(String($0), width: width)
@@ -30,15 +30,15 @@ enum BoxText {
         return lines
     }
 
-    /// A frame of `width` columns with a title around a text.
+    /// Returns a frame of `width` columns with a title around a text.
     static func box(title: String, text: String, width: Int) -> [String] {
         let inner = width - 4
         let lines = self.wrap(text, width: inner).map { "│ \(self.filled($0, inner)) │" }
         return [self.head(title, inner)] + lines + ["╰\(String(repeating: "─", count: inner + 2))╯"]
     }
 
-    /// A frame of `width` columns with a title around names and their values, a rule between the two columns. A value
-    /// of several lines stays in its column, so that no part of it stands where a name would.
+    /// Returns a frame of `width` columns with a title around names and their values, with a rule between the two
+    /// columns. A value of several lines stays in its column, so that no part of the value appears as a name.
     static func table(title: String, rows: [(name: String, value: String)], width: Int) -> [String] {
         let inner = width - 4
         let names = rows.map { self.columns($0.name) }.max() ?? 0
@@ -57,12 +57,12 @@ enum BoxText {
         return "╭─ \(head) \(String(repeating: "─", count: max(0, inner - self.columns(head) - 1)))╮"
     }
 
-    /// The text with spaces up to `width` columns.
+    /// Returns the text with spaces up to `width` columns.
     private static func filled(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - self.columns(text)))
     }
 
-    /// How many columns a text takes: two for wide letters, none for marks that sit on the letter before them.
+    /// Returns the number of columns of a text: two for wide letters, none for marks on the letter before.
     static func columns(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { columns, scalar in
             switch scalar.properties.generalCategory {
@@ -72,7 +72,7 @@ enum BoxText {
         }
     }
 
-    /// The blocks that East Asian Width (Unicode Annex 11) calls wide, and pictographs.
+    /// Returns `true` for pictographs and for the blocks that East Asian Width (Unicode Annex 11) calls wide.
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,

@@ -2,12 +2,12 @@ import Ceremony
 import Foundation
 import _Primitives
 
-/// What a person at the keyboard sees and types.
+/// The terminal that a person at the keyboard reads and types at.
 ///
-/// Every text goes through `DisplayText` here, wherever it came from: no escape sequence and no invisible character of a
-/// server's reaches the terminal. Only this file writes escape sequences.
+/// Every text goes through `DisplayText` here, whatever its source: no escape sequence and no invisible character of a
+/// server reaches the terminal. Only this file writes escape sequences.
 struct PhoneTerminal: Sendable {
-    /// A look of a piece of text.
+    /// The styles of a piece of text.
     enum Style: String {
         case bold = "1"
         case dim = "2"
@@ -17,14 +17,14 @@ struct PhoneTerminal: Sendable {
         case accent = "36"
     }
 
-    /// Whether somebody can answer questions.
+    /// `true` if somebody can answer questions.
     let isInteractive: Bool
     private let isColoured: Bool
     private let width: Int
-    /// Where words go: the standard error stream while the standard output carries JSON.
+    /// The stream for words: the standard error stream while the standard output carries JSON.
     private let output: FileHandle
 
-    /// A terminal that nobody sits at, which writes to a file.
+    /// Makes a terminal without a person, which writes to a file.
     init(writingTo output: FileHandle, isColoured: Bool = false) {
         self.isInteractive = false
         self.isColoured = isColoured
@@ -32,7 +32,8 @@ struct PhoneTerminal: Sendable {
         self.output = output
     }
 
-    /// The terminal of this process. With `machineReadable` words go to the standard error stream, and nothing is asked.
+    /// Makes the terminal of this process. With `machineReadable`, words go to the standard error stream, and nothing
+    /// is asked.
     init(machineReadable: Bool) {
         let descriptor: Int32 = machineReadable ? 2 : 1
         self.isInteractive = !machineReadable && isatty(0) == 1 && isatty(1) == 1
@@ -44,7 +45,7 @@ struct PhoneTerminal: Sendable {
         self.width = min(max(columns, PhoneLimits.columns.lowerBound), PhoneLimits.columns.upperBound)
     }
 
-    /// A line fit to be shown, in a look.
+    /// Returns a line that is safe to display, in a style.
     private func styled(_ text: String, _ styles: Style...) -> String { self.styled(text, styles) }
 
     private func styled(_ text: String, _ styles: [Style]) -> String {
@@ -53,20 +54,20 @@ struct PhoneTerminal: Sendable {
         return "\u{1B}[\(styles.map(\.rawValue).joined(separator: ";"))m\(shown)\u{1B}[0m"
     }
 
-    /// A line.
+    /// Prints a line.
     func print(_ text: String = "", _ styles: Style...) { self.write(self.styled(text, styles) + "\n") }
 
-    /// The one way to the terminal: what comes here is safe.
+    /// Writes to the terminal. All output goes through this function, and its argument is already safe.
     private func write(_ text: String) { try? self.output.write(contentsOf: Data(text.utf8)) }
 
-    /// A line for something that went well.
+    /// Prints a line about a success.
     func success(_ text: String) { self.write("\(self.styled("✓", .good, .bold)) \(self.styled(text))\n") }
-    /// A line for something that did not.
+    /// Prints a line about a failure.
     func failure(_ text: String) { self.write("\(self.styled("✗", .bad, .bold)) \(self.styled(text))\n") }
-    /// A line for something that a person should know.
+    /// Prints a line that a person should know.
     func notice(_ text: String) { self.write("\(self.styled("!", .warning, .bold)) \(self.styled(text))\n") }
 
-    /// Names and values below each other, values of several lines indented.
+    /// Prints names and values below each other. Values of several lines are indented.
     func list(_ rows: [(name: String, value: String)]) {
         let column = (rows.map(\.name.count).max() ?? 0) + 2
         for row in rows {
@@ -79,18 +80,19 @@ struct PhoneTerminal: Sendable {
         }
     }
 
-    /// A text in a frame: what the person is about to sign, as it will be signed.
+    /// Prints a text in a frame: the text that the person is about to sign, in exactly the signed form.
     func box(title: String, text: String) {
         for line in BoxText.box(title: Self.safe(title), text: Self.safe(text), width: self.width) { self.print(line) }
     }
 
-    /// Names and values in a frame: the fields of a payment, as they will be signed.
+    /// Prints names and values in a frame: the fields of a payment, in exactly the signed form.
     func table(title: String, rows: [(name: String, value: String)]) {
         let rows = rows.map { (name: Self.safe($0.name), value: Self.safe($0.value)) }
         for line in BoxText.table(title: Self.safe(title), rows: rows, width: self.width) { self.print(line) }
     }
 
-    /// A text of several lines, each fit to be shown: before it is laid out, so that it has the width that it shows.
+    /// Makes each line of a text safe to display. This happens before the layout, so that the text has its displayed
+    /// width.
     private static func safe(_ text: String) -> String {
         DisplayText.lines(text, maximumLength: PhoneLimits.lineCharacters).joined(separator: "\n")
     }
@@ -136,9 +138,9 @@ struct PhoneTerminal: Sendable {
         }
     }
 
-    /// Reads a secret; each letter shows as a dot. `nil` when the person gives up (Escape, Ctrl-C, Ctrl-D).
+    /// Reads a secret; each letter shows as a dot. `nil` if the person gives up (Escape, Ctrl-C, Ctrl-D).
     func readSecret(_ prompt: String) async throws -> String? {
-        // Before the prompt: what is typed as soon as it shows must not be echoed.
+        // This comes before the prompt: letters that are typed as soon as the prompt shows must not be echoed.
         let keyboard = RawKeyboard()
         self.write(self.styled(prompt))
         defer {
@@ -179,7 +181,8 @@ struct PhoneTerminal: Sendable {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The next byte of the standard input, waiting without holding a thread, so that a timeout can end the question.
+    /// Returns the next byte of the standard input. Waits without holding a thread, so that a timeout can end the
+    /// question.
     private static func readByte() async throws -> UInt8? {
         while true {
             try Task.checkCancellation()
@@ -192,9 +195,9 @@ struct PhoneTerminal: Sendable {
     }
 }
 
-/// The keyboard letter by letter and without echo, until it is restored.
+/// Reads the keyboard letter by letter and without echo, until the keyboard is restored.
 private struct RawKeyboard {
-    /// How the keyboard was when the program started; `nil` where there is none.
+    /// The keyboard's settings at the program's start; `nil` without a keyboard.
     static let original: termios? = {
         var attributes = termios()
         return tcgetattr(0, &attributes) == 0 ? attributes : nil
@@ -210,7 +213,7 @@ private struct RawKeyboard {
 }
 
 extension PhoneTerminal {
-    /// Gives the keyboard back as it was, whatever question was open.
+    /// Restores the keyboard's original settings, whatever question was open.
     static func restoreKeyboard() {
         guard var original = RawKeyboard.original else { return }
         tcsetattr(0, TCSANOW, &original)

@@ -4,7 +4,7 @@ import Foundation
 import UAFClient
 import _Primitives
 
-/// How the program ends.
+/// The exit codes of the program.
 enum Ending: Int32 {
     case done = 0
     case refused = 1
@@ -14,7 +14,7 @@ enum Ending: Int32 {
     case unreachable = 5
 }
 
-/// What came of a command, in one word for scripts.
+/// The result of a command, in one word for scripts.
 enum Outcome: String {
     case answered, approved, authenticated, deregistered, enrolled, forgotten, listed, opened, revoked, wiped
     case activated, added, changed, deleted, depersonalized, merged, personalized, trusted
@@ -40,10 +40,10 @@ struct Ended: Error {
     }
 }
 
-/// Why a command did not do what it was asked to: a word for scripts, a sentence for people, and how to end.
+/// The reason that a command failed: a word for scripts, a sentence for people, and the exit code.
 struct Refusal: Error, Equatable {
     let status: Ending
-    /// What came of it: none of the first row.
+    /// The result: none of the first row.
     let outcome: Outcome
     /// The cause in kebab-case, for scripts.
     let reason: String
@@ -62,7 +62,7 @@ struct Refusal: Error, Equatable {
     }
     static func failed(_ reason: String, _ sentence: String) -> Self { Self(.refused, .failed, reason, sentence) }
 
-    /// The one place where the errors of the layers below become this program's.
+    /// Turns the errors of the layers below into this program's errors. This is the only such place.
     init(_ error: any Error) {
         switch error {
         case let refusal as Refusal: self = refusal
@@ -133,7 +133,8 @@ struct Refusal: Error, Equatable {
         }
     }
 
-    /// What happened, in the SDK's words or in plainer ones, and what to do about it by the SDK's recovery.
+    /// Makes a refusal with the event, in the SDK's words or in plainer words, and with the next step from the SDK's
+    /// recovery.
     private init(_ error: OperationError) {
         let (status, outcome, reason) = Self.ending(of: error)
         var sentence = Self.happened(error)
@@ -182,7 +183,7 @@ struct Refusal: Error, Equatable {
         }
     }
 
-    /// What a person does about it at this phone.
+    /// Returns the person's next step at this phone.
     private static func advice(_ recovery: OperationError.Recovery) -> String {
         switch recovery {
         case .nothing: "There is nothing to do."
@@ -209,7 +210,7 @@ struct Refusal: Error, Equatable {
         }
     }
 
-    /// `tokenExpired` as `token-expired`.
+    /// Returns `tokenExpired` as `token-expired`.
     static func kebab(_ name: some CustomStringConvertible) -> String {
         name.description.reduce(into: "") { text, letter in
             text += letter.isUppercase ? "-\(letter.lowercased())" : String(letter)

@@ -2,39 +2,39 @@ import Ceremony
 import Foundation
 import _Primitives
 
-/// What a command says: an object of JSON a line for scripts, words for people.
+/// The output of a command: one object of JSON a line for scripts, words for people.
 struct Report: Sendable {
     let isJSON: Bool
     let terminal: PhoneTerminal
-    /// Where lines of JSON go.
+    /// The stream for lines of JSON.
     private let lines: FileHandle
 
-    /// What a command says. With `isAnswerAlone` the standard output carries what ``answer(_:)`` is given and nothing
-    /// else: all that is said, failures too, goes to the standard error stream.
+    /// Makes the output of a command. With `isAnswerAlone`, the standard output carries only the bytes of
+    /// ``answer(_:)``: all other output, failures too, goes to the standard error stream.
     init(isJSON: Bool, isAnswerAlone: Bool = false) {
         self.isJSON = isJSON
         self.terminal = PhoneTerminal(machineReadable: isJSON || isAnswerAlone)
         self.lines = isAnswerAlone ? .standardError : .standardOutput
     }
 
-    /// What a command says in lines of JSON, to a file.
+    /// Makes the output of a command in lines of JSON, to a file.
     init(writingLinesTo lines: FileHandle) {
         self.isJSON = true
         self.terminal = PhoneTerminal(machineReadable: true)
         self.lines = lines
     }
 
-    /// Says one thing: `members` as a line of JSON, or else what `words` prints.
+    /// Reports one event: prints `members` as a line of JSON, or calls `words`.
     func say(_ members: JSONObject, _ words: (PhoneTerminal) -> Void) {
         guard self.isJSON else { return words(self.terminal) }
         let line = DisplayText.json(JSON.object(members).text) + "\n"
         try? self.lines.write(contentsOf: Data(line.utf8))
     }
 
-    /// Writes what a command was asked for as it is, and a line feed.
+    /// Writes the command's answer unchanged, and a line feed.
     func answer(_ bytes: [UInt8]) { try? FileHandle.standardOutput.write(contentsOf: Data(bytes + [0x0A])) }
 
-    /// Runs a command's work; a failure is said, and ends the program with its status.
+    /// Runs a command's work. Reports a failure, and ends the program with the failure's exit code.
     func running(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -51,7 +51,7 @@ struct Report: Sendable {
 }
 
 extension JSONObject {
-    /// Sets a member to a text, or leaves it out.
+    /// Sets a member to a text, or leaves the member out.
     mutating func set(_ name: String, _ text: String?) {
         if let text { self[name] = .string(text) }
     }

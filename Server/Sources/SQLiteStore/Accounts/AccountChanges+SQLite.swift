@@ -5,8 +5,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// Changes of accounts, and the rows of other tables that rest because a change was disowned. A row that rests is moved to
-    /// a table of its own, so that no reader of the first table can find the row.
+    /// Adds changes of accounts, and tables for the rows that rest because a change was disowned. A resting row moves
+    /// to a separate table, so that no reader of the first table can find the row.
     static let accountChanges = Migration(name: "changes of accounts") { db, _ in
         try db.execute(
             sql: """
@@ -220,7 +220,7 @@ extension Database {
         }
     }
 
-    /// The second factor of the account `?2` was set at `?3` or later.
+    /// The condition for a second factor of the account `?2` that was set at `?3` or later.
     private static let factorIsNew =
         "account_id = ?2 AND EXISTS (SELECT 1 FROM totp WHERE totp.account_id = ?2 AND totp.set_at >= ?3)"
 
@@ -261,8 +261,8 @@ extension Database {
         try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: account)
     }
 
-    /// Puts a password that nobody knows in the place of the account's, if the account has one that was set at `moment` or
-    /// later; `nil` for any.
+    /// Replaces the account's password by an unknown password, if the account's password was set at `moment` or later;
+    /// `nil` for any.
     private func restPassword(
         _ change: AccountChangeRecord, unusableHash: String, ifSetSince moment: Timestamp?, at now: Timestamp,
         _ sealing: Sealing
@@ -275,7 +275,7 @@ extension Database {
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
     }
 
-    /// Puts back what rests of a change, except for additions in whose place something newer stands.
+    /// Puts back the resting rows of a change, except for additions that something newer has replaced.
     fileprivate func wake(_ change: AccountChangeRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(
             sql: """
@@ -287,7 +287,7 @@ extension Database {
         for attribute in [PersonalAttribute.email, .phoneNumber] {
             try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: change.accountID)
         }
-        // The password that nobody knows was set by the decision that is reversed now.
+        // The reversed decision has set the unknown password.
         try self.cachedStatement(
             sql: """
                 UPDATE password SET (hash, set_at, is_one_time) = (
@@ -307,8 +307,8 @@ extension Database {
         }
     }
 
-    /// Moves rows that a condition chooses to the table in which they rest. Returns the number of rows. In the condition `?1`
-    /// is the change.
+    /// Moves rows that match a condition to the table of resting rows. Returns the number of rows. In the condition
+    /// `?1` is the change.
     @discardableResult
     private func move(
         _ table: RestingTable, where condition: String, change: String, _ values: [(any DatabaseValueConvertible)?]
@@ -340,7 +340,7 @@ extension Database {
 private struct RestingTable {
     let name: String
     let columns: String
-    /// ``columns``, as they are put back.
+    /// The expressions that put back ``columns``, in the same order.
     let columnsPutBack: String
 
     private init(_ name: String, _ columns: String, putBack: String? = nil) {
@@ -362,17 +362,17 @@ private struct RestingTable {
 
     /// The tables whose rows are put back as they are, in the order in which they refer to each other.
     static let all = [Self.upstreamLinks, .emails, .values, .totp, .recoveryCodes]
-    /// Every table in which something rests.
+    /// All tables of resting rows.
     static let names = ["rested_activation", "rested_password"] + Self.all.map { "rested_\($0.name)" }
 }
 
 extension AccountAddition {
-    /// The address of an e-mail address; `nil` for every other addition.
+    /// The address, if the addition is an e-mail address; `nil` for every other addition.
     fileprivate var email: String? {
         if case .email(let address) = self { address } else { nil }
     }
 
-    /// The text that a row has: the kind, and after a space the name.
+    /// The stored text: the kind, and after a space the name.
     fileprivate var stored: String {
         switch self {
         case .device: "device"
@@ -386,7 +386,7 @@ extension AccountAddition {
         }
     }
 
-    /// Throws `StoreError` `corrupt`.
+    /// Reads the stored text. Throws `StoreError` `corrupt`.
     fileprivate init(stored text: String) throws {
         let space = text.utf8.firstIndex(of: UInt8(ascii: " "))
         let kind = space.map { String(text[..<$0]) } ?? text

@@ -4,13 +4,14 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// User names were found by their one spelling, and kept as they had been written.
+    /// Stores user names in their single canonical spelling. Before, a name was found by its canonical spelling and
+    /// kept as it had been written.
     static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
         let names = try db.rows("SELECT id, username FROM account") {
             (id: try $0.text("id"), sealed: try $0.bytes("username"))
         }
         for (id, sealed) in names {
-            // A name that somebody has spoilt must not be what keeps the server from starting.
+            // A damaged name must not keep the server from starting.
             guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
             let name = written.precomposedStringWithCanonicalMapping
             guard !name.hasSameBytes(as: written) else { continue }
@@ -22,8 +23,9 @@ extension Migration {
 }
 
 extension Migration {
-    /// User names were found by their bytes. Names that differ in A to Z or in white space at their ends mean one account now;
-    /// accounts that have such names already keep answering to their exact bytes.
+    /// Finds user names by one key in place of their bytes. Names that differ only in the case of A to Z or in white
+    /// space at their ends now mean one account. If several accounts already have such names, these accounts keep
+    /// answering to their exact bytes.
     static let nameKeys = Migration(name: "user names by one key") { db, sealing in
         try db.execute(sql: "ALTER TABLE reset_ask ADD COLUMN exact_code BLOB NOT NULL DEFAULT X''")
         var accounts: [ExactText: [(id: String, name: AccountName)]] = [:]
@@ -33,7 +35,7 @@ extension Migration {
                 (id: try $0.text("id"), sealed: try $0.bytes("username"))
             })
         {
-            // A name that somebody has spoilt must not be what keeps the server from starting.
+            // A damaged name must not keep the server from starting.
             guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
             let name = AccountName(stored: AccountName.trimmed(written))
             accounts[ExactText(name.key), default: []].append((id, name))

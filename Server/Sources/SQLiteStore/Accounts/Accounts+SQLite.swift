@@ -33,21 +33,22 @@ extension Migration {
 }
 
 extension Migration {
-    /// Keys from before have no attestation: what attested them was not kept.
+    /// Adds the attestations of keys. Older keys have none, because the server did not keep their attestations.
     static let attestations = Migration(name: "attestations of keys") { db, _ in
         try db.execute(sql: "ALTER TABLE credential ADD COLUMN attestation BLOB")
     }
 }
 
 extension Migration {
-    /// Keys from before show no pictures: what their authenticators said of it was not kept.
+    /// Adds the picture displays of keys. Older keys show no pictures, because the server did not keep the displays
+    /// that their authenticators reported.
     static let pictureDisplays = Migration(name: "pictures that authenticators show") { db, _ in
         try db.execute(sql: "ALTER TABLE credential ADD COLUMN picture_displays BLOB")
     }
 }
 
 extension Migration {
-    /// Devices from before have no secret: nobody can prove to be them.
+    /// Adds the secrets of devices. Older devices have no secret, so nobody can prove to be such a device.
     static let deviceSecrets = Migration(name: "secrets of devices, and what replaces what") { db, _ in
         try db.execute(
             sql: """
@@ -63,7 +64,8 @@ extension Migration {
 }
 
 extension Migration {
-    /// Public keys were sealed to their row alone: a row that somebody had given another account opened all the same.
+    /// Binds public keys to their accounts. Before, a public key was sealed to its row alone: the key still opened
+    /// after somebody had assigned the row to another account.
     static let boundKeys = Migration(name: "public keys bound to their accounts") { db, sealing in
         let keys = try db.rows("SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential") { row in
             let id = try row.text("id")
@@ -84,34 +86,34 @@ extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
     static let pictureDisplays = SealingPurpose("picture displays")
     static let usernameCode = SealingPurpose("user name code")
-    /// Stands in the place of ``usernameCode`` for an account whose name another account has in another spelling.
+    /// Takes the place of ``usernameCode`` for an account whose name another account has in another spelling.
     static let exactUsernameCode = SealingPurpose("exact user name code")
     static let username = SealingPurpose("user name")
-    /// What stands in the place of a name's code.
+    /// Takes the place of a name's code in an account without a user name.
     fileprivate static let noUsername = SealingPurpose("no user name")
     static let displayName = SealingPurpose("display name")
     static let email = SealingPurpose("e-mail address")
     static let deviceName = SealingPurpose("device name", isOpenedOften: true)
-    /// As it was before ``boundPublicKey``.
+    /// The purpose of public keys before ``boundPublicKey``.
     static let publicKey = SealingPurpose("public key")
     static let boundPublicKey = SealingPurpose("public key of an account", isOpenedOften: true)
 }
 
 extension SQLiteDatabase {
-    /// The address that people's phones are enrolled at (`issuer`), as the server kept it when it last started; `nil` before
-    /// that.
+    /// Returns the address for enrolling phones (`issuer`), kept at the server's last start; `nil` before the first
+    /// start.
     public func issuer() async throws -> String? {
         try await self.read { db in try String.fetchOne(db, sql: "SELECT issuer FROM store_check WHERE id = 1") }
     }
 
-    /// Keeps the address that people's phones are enrolled at.
+    /// Keeps the address for enrolling phones.
     public func keep(issuer: String) async throws {
         try await self.step { db in
             try db.execute(sql: "UPDATE store_check SET issuer = ? WHERE id = 1", arguments: [issuer])
         }
     }
 
-    /// Whether anybody has a device, or is about to.
+    /// Returns `true` if any account has a device, or is about to have one.
     public func hasDevices() async throws -> Bool {
         try await self.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM device)") ?? false }
     }
@@ -158,7 +160,8 @@ extension SQLiteDatabase: AccountStore {
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: id, sealing) else { return false }
-            // What stays is not sealed anew: a restore takes another value without an entry for somebody else's doing.
+            // An unchanged value is not resealed. A restore treats a changed sealed value without an audit entry as the
+            // act of somebody else.
             if account.username != username {
                 try db.cachedStatement(sql: "UPDATE account SET username_code = ?, username = ? WHERE id = ?")
                     .execute(arguments: [
@@ -234,34 +237,36 @@ extension SQLiteDatabase: AccountStore {
 }
 
 extension Sealing {
-    /// The code by which a user name is found, in all spellings.
+    /// Returns the code by which a user name is found, in all spellings.
     func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
 
-    /// The code by which a user name is found that another account has in another spelling.
+    /// Returns the code for a user name that another account has in another spelling.
     func exactUsernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .exactUsernameCode) }
 
-    /// The two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one account has
-    /// either: where names collide, no account has the code of all spellings.
+    /// Returns the two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one
+    /// account has either code: if names collide, no account has the code of all spellings.
     func usernameCodes(_ username: AccountName) -> [[UInt8]] {
         [self.exactUsernameCode(username), self.usernameCode(username)]
     }
 
-    /// What an account is found by among names: one without a user name has a code that no name has.
+    /// Returns the code by which an account is found among names. An account without a user name has a code that no
+    /// name has.
     fileprivate func usernameCode(_ username: AccountName?, account: String) -> [UInt8] {
         username.map(self.usernameCode) ?? self.code(account, purpose: .noUsername)
     }
 
-    /// A user name as it is kept; empty where there is none.
+    /// Returns a user name in its stored form; empty if the account has no user name.
     fileprivate func username(_ username: AccountName?, account: String) throws -> Data {
         try username.map { try self.seal($0.text, purpose: .username, row: account).blob } ?? Data()
     }
 
-    /// What a public key is bound to: its row, and whose it is there. None of the parts has a space in it.
+    /// Returns the place of a public key, to which the key is bound: row, account, device, AAID and key identifier.
+    /// None of the parts contains a space.
     static func place(ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]) -> String {
         "\(id) \(account) \(device) \(aaid) \(Base64URL.encode(keyID))"
     }
 
-    /// An account's e-mail address as it is kept.
+    /// Returns an account's e-mail address in its stored form.
     func email(_ email: AccountEmail?, account: String) throws -> Data? {
         try email.map { try self.seal($0.address, purpose: .email, row: account).blob }
     }
@@ -277,7 +282,7 @@ extension AccountRecord {
     }
 
     static let columns = Column.selection
-    /// The condition of a row by the codes of a name (`Sealing.usernameCodes`).
+    /// The condition that finds a row by the codes of a name (`Sealing.usernameCodes`).
     static let hasName = "username_code IN (?, ?)"
 
     init(_ row: StoredRow, _ sealing: Sealing) throws {
@@ -363,8 +368,9 @@ extension CredentialRecord {
 }
 
 extension Database {
-    /// Gives an account an e-mail address, or none. Links that were mailed to the one before are over, and the values of `email`
-    /// that are that one are verified only as long as somebody has seen to it that the account has it.
+    /// Sets or removes an account's e-mail address. Links that were mailed to the former address become invalid. A
+    /// value of `email` that equals the former address stays verified only if the account still has the address
+    /// confirmed elsewhere.
     func setEmail(
         _ email: AccountEmail?, accountID id: String, at moment: Timestamp, _ sealing: Sealing
     ) throws -> Bool {
@@ -383,10 +389,11 @@ extension Database {
         return true
     }
 
-    /// Deletes an account, with what hangs on it; `false` where there is none. Who was invited by it is a person's, too, and
-    /// stays only where the invitation does that it was made for.
+    /// Deletes an account with its dependent rows; `false` if the account does not exist. The invitation that the
+    /// account accepted is personal data, and is deleted too. The invitation that the account was made for stays only
+    /// if `keepsInvite` is `true`.
     func deleteAccount(_ id: String, at now: Timestamp, keepsInvite: Bool = false) throws -> Bool {
-        // By its devices and offers, which go with it.
+        // The answers are deleted through the devices and offers, which go with the account.
         try self.deleteAnswers(ofAccount: id)
         try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
         guard self.changesCount == 1 else { return false }
@@ -437,8 +444,8 @@ extension Database {
         }
     }
 
-    /// Whether there is an account of that identifier which is not locked, and has not been since its person
-    /// authenticated at `moment`.
+    /// Returns `true` if the account exists, is not locked, and was not locked after its person authenticated at
+    /// `moment`.
     func maySignIn(_ id: String, since moment: Timestamp) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
@@ -446,7 +453,7 @@ extension Database {
             arguments: [moment.milliseconds, id]) ?? false
     }
 
-    /// Locks or unlocks an account; `false` where there is none.
+    /// Locks or unlocks an account; `false` if the account does not exist.
     func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
         try self.cachedStatement(
             sql: "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3"
@@ -467,7 +474,7 @@ extension Database {
         ) { try CredentialRecord($0, sealing) }
     }
 
-    /// The key of that model and name, with its account's state.
+    /// Returns the key of that model and name, with its account's state.
     func storedCredential(aaid: String, keyID: [UInt8], _ sealing: Sealing) throws -> StoredCredential? {
         try self.row(
             """
@@ -480,7 +487,7 @@ extension Database {
         }
     }
 
-    /// Adds a device and its keys. A model and key name that exist already are a conflict.
+    /// Adds a device and its keys. Throws `conflict` if a key of the same model and name exists already.
     func insert(_ registration: DeviceRegistration, _ sealing: Sealing) throws {
         let device = registration.device
         let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)
@@ -506,7 +513,8 @@ extension Database {
         }
     }
 
-    /// Adds keys to active devices of accounts that are not locked, in place of the devices' keys of the same models.
+    /// Adds keys to active devices of accounts that are not locked. The new keys replace the devices' keys of the same
+    /// models.
     func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
         for key in credentials {
             let isLocked = try Bool.fetchOne(
@@ -549,7 +557,8 @@ extension Database {
         }
     }
 
-    /// Moves a counter on, where the key is active and its account not locked. One statement: nothing can come between.
+    /// Advances a counter, if the key is active and its account is not locked. One statement does both, so nothing can
+    /// come between the check and the change.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
         try self.run(
             """
@@ -579,7 +588,7 @@ extension Database {
             .execute(arguments: [id])
     }
 
-    /// Deletes a device; its keys go with it.
+    /// Deletes a device together with its keys.
     func deleteDevice(id: String) throws -> Bool {
         try self.deleteAnswers(of: id)
         try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])

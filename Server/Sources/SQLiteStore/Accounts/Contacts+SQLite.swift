@@ -4,7 +4,7 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Telephone numbers and addresses of people: those who are there already have none.
+    /// Adds people's telephone numbers and addresses. Existing accounts have none.
     static let contacts = Migration(name: "telephone numbers and addresses") { db, _ in
         try db.execute(
             sql: """
@@ -14,7 +14,8 @@ extension Migration {
                 """)
     }
 
-    /// What else services are told of people, and when that last changed: of those who are there already nothing is known.
+    /// Adds the further attributes that services receive about people, and the time of the last change. Existing
+    /// accounts have none.
     static let profiles = Migration(name: "profiles of people") { db, _ in
         try db.execute(
             sql: """
@@ -65,22 +66,22 @@ extension SQLiteDatabase {
 }
 
 extension Sealing {
-    /// An account's telephone number as it is kept.
+    /// Returns an account's telephone number in its stored form.
     func phone(_ phone: AccountPhone?, account: String) throws -> Data? {
         try phone.map { try self.seal($0.number, purpose: .phone, row: account).blob }
     }
 
-    /// An account's address as it is kept.
+    /// Returns an account's address in its stored form.
     func postalAddress(_ address: PostalAddress?, account: String) throws -> Data? {
         try address.map { try self.seal(JSON.object($0.parts).text, purpose: .postalAddress, row: account).blob }
     }
 
-    /// An account's profile as it is kept.
+    /// Returns an account's profile in its stored form.
     func profile(_ profile: PersonProfile?, account: String) throws -> Data? {
         try profile.map { try self.seal(JSON.object($0.claims).text, purpose: .profile, row: account).blob }
     }
 
-    /// Reads a profile that was kept.
+    /// Reads a stored profile.
     func openProfile(_ sealed: [UInt8], account: String) throws -> PersonProfile {
         let text = try self.openText(sealed, purpose: .profile, row: account)
         guard case .object(let claims)? = try? JSON(parsing: Array(text.utf8)), let profile = PersonProfile(claims)
@@ -88,7 +89,7 @@ extension Sealing {
         return profile
     }
 
-    /// Reads an address that was kept.
+    /// Reads a stored address.
     func openPostalAddress(_ sealed: [UInt8], account: String) throws -> PostalAddress {
         let text = try self.openText(sealed, purpose: .postalAddress, row: account)
         guard case .object(let parts)? = try? JSON(parsing: Array(text.utf8)), let address = PostalAddress(parts) else {

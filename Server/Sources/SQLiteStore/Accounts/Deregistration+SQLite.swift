@@ -3,7 +3,7 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// A session knows the device that it was signed in to with.
+    /// Adds to each session the device that signed the session in.
     static let devices = Migration(name: "devices of sessions") { db, _ in
         try db.execute(
             sql: """
@@ -15,7 +15,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// Which keys a dispatched deregistration has deleted, for the phone that lost the answer.
+    /// Adds the keys that a dispatched deregistration has deleted, for a phone that lost the answer.
     static let deregisteredKeys = Migration(name: "keys of dispatched deregistrations") { db, _ in
         try db.execute(
             sql: """
@@ -70,7 +70,7 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// Deletes keys of an account, and the devices that have none left. Says which keys there were.
+    /// Deletes keys of an account, and devices without any keys left. Returns the names of the deleted keys.
     func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp,
         _ sealing: Sealing, _ ending: SessionEnding
@@ -100,7 +100,7 @@ extension Database {
         switch selection {
         case .all:
             try delete("account_id = ?", [accountID])
-            // Also those that no device is known of.
+            // This also deletes authentications without a known device.
             if own.isEmpty { try self.deleteAuthentications(of: .account(accountID), at: now) }
         case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
         case .keys(let names):
@@ -108,29 +108,29 @@ extension Database {
                 try delete("account_id = ? AND aaid = ? AND key_id = ?", [accountID, name.aaid, name.keyID.blob])
             }
         }
-        // One that has been without a key before, as an activation that was disabled, goes where everything was asked for.
+        // A device may have been without a key before, for example after its activation was disabled. Such a device is
+        // deleted if the request was for everything.
         var isEverything = false
         if case .all = selection { isEverything = own.isEmpty }
         try self.revokeEmptyDevices(of: isEverything ? nil : touched, accountID: accountID, at: now, sealing, ending)
         return gone
     }
 
-    /// Keeps which keys a ceremony has deleted, in their order.
+    /// Keeps the names of the keys that a ceremony has deleted, in their order.
     func note(deregistered names: [CredentialSelection.Name], ceremonyID: String) throws {
         let statement = try self.cachedStatement(
             sql: "INSERT INTO deregistered_key (ceremony_id, aaid, key_id) VALUES (?, ?, ?)")
         for name in names { try statement.execute(arguments: [ceremonyID, name.aaid, name.keyID.blob]) }
     }
 
-    /// The keys that a ceremony has deleted, the newest first.
+    /// Returns the keys that a ceremony has deleted, the newest first.
     func deregistered(ceremonyID: String) throws -> [CredentialSelection.Name] {
         try self.rows(
             "SELECT aaid, key_id FROM deregistered_key WHERE ceremony_id = ? ORDER BY number DESC", [ceremonyID]
         ) { CredentialSelection.Name(aaid: try $0.text("aaid"), keyID: try $0.bytes("key_id")) }
     }
 
-    /// Deletes the keys that a device takes the place of, and the devices that have none left. Says which devices lost
-    /// keys.
+    /// Deletes the keys that a device replaces, and devices without any keys left. Returns the devices that lost keys.
     func replaceKeys(
         by successor: String, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws -> [String] {
@@ -151,7 +151,7 @@ extension Database {
         return devices
     }
 
-    /// Takes away those of these devices of an account that have no key left; `nil` for all of its devices.
+    /// Revokes the given devices of an account that have no key left; `nil` for all devices of the account.
     fileprivate func revokeEmptyDevices(
         of devices: [String]?, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
@@ -166,8 +166,8 @@ extension Database {
         }
     }
 
-    /// Deletes a device with its keys and sessions, and ends what is open with it: an enrolment that nobody has
-    /// confirmed, a sign-in that its browser has not taken up. What ends of an identity stands in its account's history.
+    /// Deletes a device with its keys and sessions, and ends the device's open ceremonies: an unconfirmed enrolment, or
+    /// a sign-in before the browser has taken up the result. The account's history records the ends for an identity.
     func revokeDevice(
         id: String, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
@@ -187,8 +187,9 @@ extension Database {
         ])
     }
 
-    /// Whether a device may authenticate; where none is named, there is nothing against it. One whose activation wrong factors
-    /// have disabled may not; while the last attempt that it has is judged it may, as that can be right.
+    /// Returns `true` if a device may authenticate, and for `nil`. A device whose activation wrong factors have
+    /// disabled may not authenticate. While the activation's last attempt is being judged, the device may authenticate,
+    /// because the attempt can be right.
     func isActiveDevice(_ device: String?) throws -> Bool {
         guard let device else { return true }
         return try Bool.fetchOne(

@@ -4,10 +4,11 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// The keys of devices for themselves. Those of before have none: they add theirs when they authenticate.
+    /// Adds the keys of devices for themselves. An existing device has no keys yet, and adds keys at its next
+    /// authentication.
     ///
-    /// A row outlives its device for a while, and an account no moment: so it hangs on the account. One phone may have
-    /// several registrations, all with its one pair of keys.
+    /// A row outlives the device for a while, but never the account, so the row refers to the account. One phone may
+    /// have several registrations, all with the phone's single pair of keys.
     static let deviceIdentities = Migration(name: "keys of devices for themselves") { db, _ in
         try db.execute(
             sql: """
@@ -31,7 +32,7 @@ extension SealingPurpose {
 }
 
 extension Sealing {
-    /// By what a device's key is found.
+    /// Returns the code by which a device's key is found.
     fileprivate func deviceKeyCode(_ name: String) -> Data { self.code(name, purpose: .deviceKeyCode).blob }
 }
 
@@ -71,8 +72,8 @@ extension SQLiteDatabase: DeviceIdentityStore {
 }
 
 extension Database {
-    /// Keeps the keys of a device that has just been added. Throws `conflict` where one of them is another's: a device's own
-    /// are those of the same account that it has both of, in the same places.
+    /// Keeps the keys of a device that has just been added. Throws `conflict` if another device has one of the keys.
+    /// Keys of a row of the same account do not conflict if both keys are the same, in the same places.
     func insert(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
         guard try !self.isTaken(identity, accountID: accountID, sealing) else {
             throw StoreError(.conflict, "another device's key")
@@ -92,8 +93,8 @@ extension Database {
         ])
     }
 
-    /// Keeps the keys of a device that has none, or has them take the place of others where they may. Keys of another
-    /// change nothing: whoever has authenticated has done so all the same.
+    /// Keeps the keys of a device that has none, or replaces the device's keys if the addition allows a replacement.
+    /// Keys of another device change nothing: the authentication itself stays valid.
     func add(_ addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
         let (device, account) = (addition.deviceID, addition.accountID)
         let isKnown = try Bool.fetchOne(
@@ -105,9 +106,9 @@ extension Database {
         try self.appendAudit(addition.audit, sealing)
     }
 
-    /// Gives a device that may authenticate other keys, which nobody has had: those that it had prove nothing from then on.
-    /// Keys that another registration has are not taken, though it may be the same phone: they would be two devices' by one
-    /// answer of one of them.
+    /// Gives an active device new keys, which no device has had. The former keys prove nothing from then on. Keys of
+    /// another registration are not taken, even if both may be the same phone: by one answer of one device, the keys
+    /// would belong to two devices.
     private func replaceIdentity(by addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
         let (device, identity) = (addition.deviceID, addition.identity)
         guard let replacement = addition.replacement, try !self.isKnown(identity, sealing) else { return }
@@ -131,7 +132,7 @@ extension Database {
         try self.insertNotice(notice, sealing)
     }
 
-    /// Whether anybody has one of the keys, in either place.
+    /// Returns `true` if any device has one of the keys, in either place.
     private func isKnown(_ identity: DeviceIdentity, _ sealing: Sealing) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
@@ -145,7 +146,7 @@ extension Database {
             ]) ?? true
     }
 
-    /// Whether one of the keys is that of another account, or not of this pair.
+    /// Returns `true` if one of the keys belongs to another account, or to another pair.
     private func isTaken(_ identity: DeviceIdentity, accountID: String, _ sealing: Sealing) throws -> Bool {
         let (signing, encryption) = (
             sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name)
@@ -161,24 +162,25 @@ extension Database {
                     """), arguments: [signing, encryption, accountID]) ?? true
     }
 
-    /// Forgets the keys of a device that nobody has confirmed.
+    /// Deletes the keys of an unconfirmed device.
     func deleteIdentity(ofDevice id: String) throws {
         try self.cachedStatement(sql: "DELETE FROM device_identity WHERE device_id = ?").execute(arguments: [id])
     }
 
-    /// Forgets the keys of devices that a restore has taken away.
+    /// Deletes the keys of devices that a restore has removed.
     func deleteIdentitiesOfNoDevice() throws {
         try self.execute(
             sql: "DELETE FROM device_identity WHERE ended_at IS NULL AND device_id NOT IN (SELECT id FROM device)")
     }
 
-    /// Notes that a device was taken away: its keys prove nothing more but that it is the one that is gone.
+    /// Notes the removal of a device: from now on the device's keys prove only this removal.
     func endIdentity(ofDevice id: String, at now: Timestamp) throws {
         try self.cachedStatement(sql: "UPDATE device_identity SET ended_at = ? WHERE device_id = ?")
             .execute(arguments: [now.milliseconds, id])
     }
 
-    /// Forgets the keys of devices that were taken away before `moment`, at most `limit`. Returns how many.
+    /// Deletes the keys of devices that were removed before `moment`, at most `limit`. Returns the number of deleted
+    /// rows.
     func deleteEndedIdentities(before moment: Timestamp, limit: Int) throws -> Int {
         try self.cachedStatement(
             sql: """

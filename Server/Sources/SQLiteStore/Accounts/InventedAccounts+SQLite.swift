@@ -61,7 +61,7 @@ extension SQLiteDatabase: InventedAccountStore {
 }
 
 extension Database {
-    /// The document of ``InventedAccountStore``.
+    /// Returns the document of ``InventedAccountStore``.
     func inventedAccounts() throws -> String? {
         try String.fetchOne(self.cachedStatement(sql: "SELECT document FROM invented_accounts"))
     }

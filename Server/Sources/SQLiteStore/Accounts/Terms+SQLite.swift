@@ -3,7 +3,7 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Who has agreed to which version of the operator's terms: so far nobody to any.
+    /// Adds the versions of the operator's terms that people have agreed to. Existing accounts have agreed to none.
     static let terms = Migration(name: "terms that people agree to") { db, _ in
         try db.execute(
             sql: """

@@ -34,7 +34,7 @@ extension SQLiteDatabase: AdministrationStore {
     public func redeemAdministratorLink(
         digest: [UInt8], at now: Timestamp, administrator: AdministratorRecord, audit: AuditEvent
     ) async throws -> Bool {
-        // Anybody can send a secret that they have invented: readers look it up.
+        // Anybody can send an invented secret, so a reader looks the secret up first.
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
             let link = try db.row(
                 "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest.blob, now.milliseconds])

@@ -19,7 +19,7 @@ extension Migration {
                 """)
     }
 
-    /// From where somebody was signed in. Entries from before have none.
+    /// Adds the address from which a person signed in. Older entries have none.
     static let auditAddresses = Migration(name: "addresses in the audit trail") { db, _ in
         try db.execute(sql: "ALTER TABLE audit ADD COLUMN address BLOB")
     }
@@ -82,7 +82,7 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
     }
 }
 
-/// Goes through a trail from its beginning, a page at a time.
+/// Verifies an audit trail from its beginning, page by page.
 private struct AuditCheck {
     static let page = Limits.Fixed.auditPage
 
@@ -92,7 +92,7 @@ private struct AuditCheck {
 
     init(sealing: Sealing) { self.sealing = sealing }
 
-    /// The verdict on the whole trail, once a page is broken or there is none left.
+    /// Returns the verdict on the whole trail, once a page is broken or no page is left.
     mutating func verdict(on rows: [(entry: AuditEntry, code: [UInt8])]) -> AuditVerdict? {
         guard !rows.isEmpty else { return .intact(entries: self.number) }
         for row in rows {
@@ -107,14 +107,15 @@ private struct AuditCheck {
 }
 
 extension Sealing {
-    /// The code of an entry: over the code before, and every field with its length.
+    /// Returns the code of an entry, computed over the previous code and every field with its length.
     fileprivate func auditCode(_ event: AuditEvent, number: Int64, after previous: [UInt8]) -> [UInt8] {
         var bytes = previous
         bytes.reserveCapacity(256)
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: event.at.milliseconds.bigEndian) { bytes.append(contentsOf: $0) }
         var fields = [event.kind.rawValue, event.accountID, event.ceremonyID, event.actor, event.detail]
-        // A sixth field only where there is one: entries from before there were addresses keep their codes.
+        // The sixth field is added only if the entry has an address: entries from before addresses existed keep their
+        // codes.
         if let address = event.address { fields.append(address) }
         for field in fields {
             guard let field else {
@@ -159,7 +160,7 @@ extension Database {
             [notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob])
     }
 
-    /// Checks the whole trail of an attached database, or of this one, on this connection.
+    /// Checks the whole trail of an attached database, or of this database, on this connection.
     func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
         var check = AuditCheck(sealing: sealing)
         while true {
@@ -171,7 +172,7 @@ extension Database {
     fileprivate func auditRows(
         after: Int64, limit: Int, _ sealing: Sealing, of schema: String = "main"
     ) throws -> [(entry: AuditEntry, code: [UInt8])] {
-        // A database that is being replaced, or a backup, may be from before there were addresses.
+        // A replaced database or a backup may be older than the addresses.
         let hasAddress = try Bool.fetchOne(
             self.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address')"))
@@ -188,8 +189,8 @@ extension Database {
                 AuditEvent.Kind(rawValue: try row.text("kind")), at: try row.moment("at"),
                 accountID: try row.optionalText("account_id"), ceremonyID: try row.optionalText("ceremony_id"),
                 actor: try row.optionalText("actor"), detail: try row.optionalText("detail"),
-                // An address that does not open was changed. The entry's code is not over this mark, so verification
-                // finds it.
+                // An address that does not open was changed. The entry's code does not cover this mark, so verification
+                // finds the change.
                 address: try row.optionalBytes("address").map {
                     (try? sealing.openText($0, purpose: .auditAddress, row: "\(number)")) ?? "?"
                 })

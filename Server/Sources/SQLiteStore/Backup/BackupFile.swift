@@ -3,9 +3,9 @@ import Foundation
 import Store
 import _Primitives
 
-/// The form of a backup: a database of SQLite, and after it a manifest, the manifest's code, its length and a mark.
+/// The file format of a backup: an SQLite database, followed by a manifest, the manifest's code, its length and a mark.
 ///
-/// The mark is at the end, so that a backup whose writing was cut off has none.
+/// The mark is at the end, so an incompletely written backup has no mark.
 struct BackupFile {
     private static let mark = Array("CTSBACK1".utf8)
     private static let codeCount = 32
@@ -13,7 +13,8 @@ struct BackupFile {
 
     let path: String
 
-    /// Hashes the database that lies in the file and writes the rest after it. All of it is on disk when this returns.
+    /// Hashes the database in the file and writes the rest after the database. All of the file is on disk when this
+    /// returns.
     func finish(_ manifest: BackupManifest, _ key: KeyEncryptionKey) throws -> BackupManifest {
         var manifest = manifest
         do {
@@ -33,9 +34,9 @@ struct BackupFile {
         return manifest
     }
 
-    /// The manifest, once its code holds. Throws ``StoreError/Code/notFound`` where there is no file,
-    /// ``StoreError/Code/wrongKey`` for one of another key, ``StoreError/Code/corrupt`` for one that is not whole or
-    /// was changed.
+    /// Returns the manifest, after checking the manifest's code. Throws ``StoreError/Code/notFound`` if the file does
+    /// not exist, ``StoreError/Code/wrongKey`` if the backup has another key, and ``StoreError/Code/corrupt`` if the
+    /// backup is incomplete or was changed.
     func manifest(_ keys: KeyRing) throws -> BackupManifest {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
@@ -73,8 +74,8 @@ struct BackupFile {
         }
     }
 
-    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/corrupt``
-    /// where it is not what the manifest says.
+    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/corrupt`` if
+    /// the database does not match the manifest.
     func copyDatabase(_ manifest: BackupManifest, to draft: DraftFile) throws {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")

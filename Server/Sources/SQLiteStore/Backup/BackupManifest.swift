@@ -1,9 +1,9 @@
 import Store
 public import _Primitives
 
-/// What a backup is, written at its end and authenticated under the key-encryption key.
+/// The description of a backup, written at its end and authenticated under the key-encryption key.
 public struct BackupManifest: Sendable, Equatable {
-    /// How many there are of what an operator knows.
+    /// The numbers of the items that an operator knows.
     public struct Counts: Sendable, Equatable {
         public var accounts: Int64
         public var devices: Int64
@@ -14,19 +14,19 @@ public struct BackupManifest: Sendable, Equatable {
 
     static let format = 1
 
-    /// When the backup was begun: it holds every step that was acknowledged before.
+    /// The time at which the backup began. The backup holds every step that was acknowledged before.
     public var createdAt: Timestamp
-    /// The number of migrations that its database has seen.
+    /// The number of migrations that the backup's database has run.
     public var schema: Int
-    /// Under which key it was sealed: a digest that tells two keys apart and nothing else.
+    /// The key that the backup was sealed under: a digest that distinguishes two keys and reveals nothing else.
     public var keyID: String
-    /// The address that the server was last started with.
+    /// The address with which the server was last started.
     public var issuer: String?
     /// The size of the database, in bytes.
     public var byteCount: Int64
     /// The database's SHA-256.
     public var digest: [UInt8]
-    /// How much is in it.
+    /// The numbers of items in the backup.
     public var counts: Counts
 
     /// The manifest as JSON, for its place in the file and for scripts.
@@ -44,7 +44,7 @@ public struct BackupManifest: Sendable, Equatable {
 }
 
 extension BackupManifest {
-    /// Reads what ``json`` wrote. Throws ``StoreError/Code/newerSchema`` for a form that is not known, and
+    /// Reads the output of ``json``. Throws ``StoreError/Code/newerSchema`` for an unknown format, and
     /// ``StoreError/Code/corrupt`` for anything else.
     init(parsing bytes: [UInt8]) throws {
         do {
@@ -77,6 +77,7 @@ extension SealingPurpose {
 }
 
 extension KeyEncryptionKey {
-    /// The code of a backup's manifest: under the key itself, as whoever checks it has not opened the database yet.
+    /// Returns the code of a backup's manifest. The code is made under the key itself, because a verifier has not
+    /// opened the database yet.
     func backupCode(_ manifest: [UInt8]) -> [UInt8] { Sealing(self).code(manifest, purpose: .backupManifest) }
 }

@@ -9,32 +9,32 @@ public import _Primitives
     import Darwin
 #endif
 
-/// Makes backups of a store, whether or not a server runs over it.
+/// Makes backups of a store, whether or not a server uses the store.
 ///
-/// A backup is read through a connection of its own, of one consistent state: no step of the server waits for it. The
-/// log grows by what is written meanwhile, since SQLite keeps the state that is being read.
+/// A backup reads one consistent state through a separate connection: no step of the server waits for the backup. The
+/// log grows by the steps written meanwhile, since SQLite keeps the state that is being read.
 public struct DatabaseBackup: Sendable {
     private let databasePath: String
     private let keys: KeyRing
     private let busyTimeout: Duration
 
-    /// Backups of the store in `folder`.
+    /// Makes a value that backs up the store in `folder`.
     public init(folder: String, keys: KeyRing, limits: Limits = Limits()) {
         self.databasePath = folder + "/countersign.sqlite"
         self.keys = keys
         self.busyTimeout = limits.busyTimeout
     }
 
-    /// Backups of a store that needs one key alone.
+    /// Makes a value that backs up a store with only one key.
     public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
         self.init(folder: folder, keys: KeyRing(key), limits: limits)
     }
 
-    /// Writes a backup to the new file `path`, of mode 0600, which gets its name once all of it is on disk and its database
-    /// was checked. Blocks.
+    /// Writes a backup to the new file `path`, of mode 0600. The file gets its name after the whole backup is on disk
+    /// and the database was checked. Blocks.
     ///
-    /// Throws ``StoreError``: `notFound` where there is no database, `conflict` where the file exists, `wrongKey`,
-    /// `newerSchema`, `corrupt` where the database is damaged, `unavailable` where the file cannot be written.
+    /// Throws ``StoreError``: `notFound` if the folder has no database, `conflict` if the file exists, `wrongKey`,
+    /// `newerSchema`, `corrupt` if the database is damaged, `unavailable` if the file cannot be written.
     public func write(
         to path: String, issuer: String?, at now: Timestamp, random: RandomSource = .system
     ) throws -> BackupManifest {
@@ -51,7 +51,7 @@ public struct DatabaseBackup: Sendable {
         let draft = file.path
         do {
             let schema = try self.copyDatabase(to: draft)
-            // A backup has nothing that its store could still lose.
+            // A backup contains only data that the store cannot lose any more.
             try LogFile.synchronize(of: self.databasePath)
             try self.eraseSealingKeys(in: draft)
             let counts = try self.check(draft)
@@ -59,7 +59,7 @@ public struct DatabaseBackup: Sendable {
                 BackupManifest(
                     createdAt: now, schema: schema, keyID: self.keys.newest.identifier, issuer: issuer, byteCount: 0,
                     digest: [], counts: counts), self.keys.newest)
-            // A link never takes the place of a file that came meanwhile.
+            // A link never replaces a file that somebody made meanwhile.
             guard link(draft, path) == 0 else {
                 if errno == EEXIST { throw StoreError(.conflict, "there is a file at \(path)") }
                 throw FileFailure.storeError("cannot make \(path)")
@@ -73,7 +73,8 @@ public struct DatabaseBackup: Sendable {
         }
     }
 
-    /// One consistent state as a file of its own, without what was deleted. Gives the number of its migrations.
+    /// Copies one consistent state to a separate file, without deleted content. Returns the number of migrations that
+    /// the state has run.
     private func copyDatabase(to path: String) throws -> Int {
         var configuration = Configuration()
         configuration.readonly = true
@@ -91,12 +92,12 @@ public struct DatabaseBackup: Sendable {
         }
     }
 
-    /// What phones have sealed lives for minutes, and the keys to open it go nowhere: whoever has a backup, and the key that
-    /// it lies under, still reads nothing of what was sealed before.
+    /// Deletes the private keys for messages that phones have sealed. A message lives for minutes, and the keys are
+    /// never copied: a person with a backup and the key of the backup still cannot read the messages sealed before.
     private func eraseSealingKeys(in path: String) throws {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
-            // Nothing stays in free pages, nor in a journal beside the file, which is nobody's before it has its name.
+            // Nothing stays in free pages, or in a journal beside the file: the file has no owner until the end.
             try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY")
         }
         let copy = try DatabaseQueue(path: path, configuration: configuration)
@@ -120,7 +121,7 @@ public struct DatabaseBackup: Sendable {
 }
 
 extension Database {
-    /// Throws ``StoreError/Code/corrupt`` where the file is damaged.
+    /// Checks the database. Throws ``StoreError/Code/corrupt`` if the file is damaged.
     func checkIntegrity(of schema: String = "main") throws {
         guard try String.fetchOne(self, sql: "PRAGMA \(schema).integrity_check(1)") == "ok" else {
             throw StoreError(.corrupt, "the database is damaged")

@@ -9,14 +9,15 @@ public import _Primitives
     import Darwin
 #endif
 
-/// Puts a backup into a data folder, in which no server runs.
+/// Restores a backup into a data folder that no server uses.
 ///
-/// The backup is verified whole, and everything is done to a copy of it, before anything of the folder changes. One
-/// rename decides: before it the folder holds what it held, after it the restored database, whenever the process ends.
+/// The restore verifies the whole backup and changes only a copy of the backup, before it changes anything in the
+/// folder. A single rename decides: before, the folder holds the former content, and afterwards the restored database,
+/// whenever the process ends.
 public struct DatabaseRestore: Sendable {
-    /// What becomes of the revocations, locks and deletions since the backup, where the replaced database names them.
+    /// The treatment of revocations, locks and deletions since the backup that the replaced database records.
     public enum Revocations: Sendable, Equatable {
-        /// They stay in force: what was revoked stays revoked.
+        /// Revocations stay in force: everything revoked stays revoked.
         case kept
         /// Everything is as it was when the backup was made.
         case undone
@@ -26,23 +27,23 @@ public struct DatabaseRestore: Sendable {
     private let keys: KeyRing
     private let busyTimeout: Duration
 
-    /// Restores into `folder`, which is made where it does not exist.
+    /// Makes a value that restores into `folder`. A restore makes the folder if it does not exist.
     public init(folder: String, keys: KeyRing, limits: Limits = Limits()) {
         self.folder = folder
         self.keys = keys
         self.busyTimeout = limits.busyTimeout
     }
 
-    /// Restores what needs one key alone.
+    /// Makes a value that restores a backup with only one key.
     public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
         self.init(folder: folder, keys: KeyRing(key), limits: limits)
     }
 
-    /// Restores a backup. Where the folder holds a database, `mayReplace` must say so; it is kept in a folder beside.
-    /// Blocks.
+    /// Restores a backup. If the folder holds a database, `mayReplace` must be `true`; the database is kept in a folder
+    /// beside. Blocks.
     ///
-    /// Throws ``StoreError``: `locked` where a process uses the folder, `conflict` where a database must not be
-    /// replaced, `notFound`, `wrongKey`, `missingKey`, `newerSchema`, and `corrupt` for a backup that is not whole or was changed.
+    /// Throws ``StoreError``: `locked` if a process uses the folder, `conflict` if a database must not be replaced,
+    /// `notFound`, `wrongKey`, `missingKey`, `newerSchema`, and `corrupt` if the backup is incomplete or was changed.
     public func restore(
         _ path: String, revocations: Revocations, mayReplace: Bool, at now: Timestamp, random: RandomSource = .system
     ) throws -> RestoreReport {
@@ -65,8 +66,8 @@ public struct DatabaseRestore: Sendable {
         return report
     }
 
-    /// What ``restore(_:revocations:mayReplace:at:random:)`` would do. Changes nothing, and needs no stopped server:
-    /// the copy is made in `temporaryFolder` and removed.
+    /// Returns the report that ``restore(_:revocations:mayReplace:at:random:)`` would return. Changes nothing, and
+    /// works while the server runs: the copy is made in `temporaryFolder` and removed.
     public func check(
         _ path: String, revocations: Revocations, in temporaryFolder: String, at now: Timestamp,
         random: RandomSource = .system
@@ -80,7 +81,7 @@ public struct DatabaseRestore: Sendable {
 
     private var databasePath: String { self.folder + "/countersign.sqlite" }
 
-    /// The restored database, whole and on disk.
+    /// Makes the restored database in a draft, complete and on disk.
     private func make(
         _ draft: DraftFile, _ path: String, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp,
         random: RandomSource
@@ -109,7 +110,7 @@ public struct DatabaseRestore: Sendable {
         }
     }
 
-    /// Voids the past, and keeps of the replaced database what must not be lost. One transaction.
+    /// Voids the past, and keeps the parts of the replaced database that must not be lost. One transaction.
     private func change(
         _ db: Database, _ sealing: Sealing, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp,
         random: RandomSource
@@ -155,39 +156,40 @@ extension RestoreReport {
 }
 
 extension Database {
-    /// Deletes what was meant to live for minutes or as long as a browser or a token: people must prove anew who they
-    /// are. What others carry in sealed form ends with the epoch.
+    /// Deletes data that was meant to live for minutes, or as long as a browser or a token: people must authenticate
+    /// again. Sealed data that others hold becomes invalid with the epoch.
     fileprivate func voidPast(epoch: String) throws -> RestoreReport.Voided {
         func delete(_ table: String, _ condition: String = "1") throws -> Int {
             try self.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
             return self.changesCount
         }
         var voided = RestoreReport.Voided()
-        // What a deregistration has deleted is told again for as long as ever: that gives nobody anything.
+        // A completed deregistration is reported again for as long as ever: the report gives no access.
         voided.ceremonies = try delete("ceremony", "(\(CeremonyRecord.isCarriedOutDeregistration)) IS NOT TRUE")
         _ = try delete("dispatch_token", "ceremony_id NOT IN (SELECT id FROM ceremony)")
-        // Those that a browser has come with go with what waits for its person.
+        // A pushed request that a browser has presented is deleted with the request that waits for the person.
         voided.authorizationRequests =
             try delete("oauth_pushed_request", "request IS NULL") + delete("oauth_request")
         for table in ["oauth_device_code", "oauth_backchannel_request"] { _ = try delete(table) }
         voided.codesAndTokens = try delete("oauth_grant")
         voided.sessions = try delete("oauth_session")
         _ = try delete("oauth_authentication")
-        // Which of them was taken back since is not known: people are asked again.
+        // The backup does not know the consents that were withdrawn since, so people are asked again.
         _ = try delete("oauth_consent")
         voided.administratorTokens = try delete("administrator")
-        // What waited for a number that no ceremony can take any more.
+        // Pending devices waited for a number that no ceremony can take any more.
         voided.pendingDevices = try delete("device", "is_active = 0")
         for table in [
             "answered_challenge", "administrator_link", "oauth_revoked_token", "oauth_initial_token",
             "password_attempt", "password_attempt_day", "known_browser", "known_network", "mailed_link", "reset_ask",
             "dropped_mail",
-            // Which offers were used since is not known; a backup of a store from before has no keys, others have none.
+            // The backup does not know the offers that were used since. Only the backup of an older store contains
+            // keys.
             "identity_answer", "pending_activation", IdentityKeys.sealingKeyTable,
         ] {
             _ = try delete(table)
         }
-        // An account that was made for somebody invited is nobody's without the invitation.
+        // An account that was made for an invited person belongs to nobody without the invitation.
         _ = try delete(
             "account",
             """

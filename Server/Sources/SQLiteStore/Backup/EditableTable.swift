@@ -2,26 +2,26 @@ import GRDB
 import Store
 import _Primitives
 
-/// What of a table's rows the server changes, and by which entries of the audit trail that shows.
+/// The columns of a table that the server changes, with the entries of the audit trail for each change.
 ///
-/// A restore takes these columns over from the database that it replaces, each where a later entry tells of its change.
-/// Every other difference was made by somebody who could write the database, and is named and not taken over: a secret or
-/// a redirect address of theirs would outlive the restore that was to get rid of them.
+/// A restore copies these columns from the replaced database, each column only if a later entry records the change.
+/// Every other difference was made by somebody with write access to the database. The restore names the difference and
+/// does not copy the value: the intruder's secret or redirect address would outlive the restore.
 struct EditableTable: Sendable {
-    /// Who made a difference.
+    /// The author of a difference.
     enum Author { case server, somebodyElse }
 
     let name: String
-    /// The column that people know a row by.
+    /// The column by which people recognise a row.
     let title: String
-    /// Each column that an operation changes, with the entries that tell of it.
+    /// The columns that an operation changes, with the audit entries of the change.
     let editable: [(column: String, entries: [AuditEvent.Kind])]
-    /// Columns that the restore looks at elsewhere.
+    /// The columns that another part of the restore compares.
     let passedOver: Set<ExactText>
-    /// Whether `entry` is about the row `theirs`, in SQL.
+    /// The SQL condition for an `entry` about the row `theirs`.
     let isAbout: String
 
-    /// An operation that changes more of a client adds its columns here.
+    /// The columns of clients. An operation that changes further columns of a client adds them here.
     static let clients = EditableTable(
         name: "oauth_client", title: "name",
         editable: [
@@ -49,7 +49,7 @@ struct EditableTable: Sendable {
         ], passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
 
-    /// Whatever an operator changes of another provider leaves one kind of entry.
+    /// The columns of other providers. Every change by an operator leaves the same kind of entry.
     static let providers = EditableTable(
         name: "upstream_provider", title: "title",
         editable: [
@@ -59,29 +59,29 @@ struct EditableTable: Sendable {
         ].map { ($0, [.providerChanged]) }, passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
 
-    /// What an operator changes of a service of personalised identities.
+    /// The columns of a service of personalised identities that an operator changes.
     static let services = EditableTable(
         name: "service", title: "id", editable: [("profile", [.serviceChanged])], passedOver: [],
         isAbout: "entry.detail = theirs.id")
 
-    /// What an operator changes of an organisation.
+    /// The columns of an organisation that an operator changes.
     static let organisations = EditableTable(
         name: "organisation", title: "name", editable: [("name", [.organisationRenamed])], passedOver: [],
         isAbout: "entry.detail = theirs.id")
 
-    /// A client that is to prove itself in another way has no secret any more.
+    /// The entries after which a client has no secret any more: the client has to authenticate in another way.
     private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
 
-    /// What a service is told of a person has changed.
+    /// The entries for changed attributes of a person that services receive.
     private static let changesPerson: [AuditEvent.Kind] = [
         .accountEmailChanged, .accountPhoneChanged, .accountAddressChanged, .accountProfileChanged, .accountRenamed,
         .accountDisplayNameChanged,
     ]
 
-    /// The column of which no two rows have the same.
+    /// The column in which no two rows have the same value.
     private static let uniqueColumn = "username_code"
 
-    /// An operation that changes more of an account adds its columns here.
+    /// The columns of accounts. An operation that changes further columns of an account adds them here.
     static let accounts = EditableTable(
         name: "account", title: "username",
         editable: [
@@ -94,7 +94,7 @@ struct EditableTable: Sendable {
         ],
         passedOver: ["is_locked", "locked_at"], isAbout: "entry.account_id = theirs.id")
 
-    /// The rows of both databases that differ by somebody's doing: identifier and title.
+    /// Returns a query for the rows of both databases that differ through `author`: identifier and title.
     func changed(by author: Author, _ db: Database) throws -> String? {
         let editable = try self.carriedColumns(db)
         var differences = editable.map { column, entries in
@@ -114,7 +114,7 @@ struct EditableTable: Sendable {
             """
     }
 
-    /// The statements that take over what the server has changed.
+    /// Returns the statements that copy the server's changes.
     func carryOver(_ db: Database) throws -> [String] {
         try self.carriedColumns(db).flatMap { column, entries in
             func update(_ value: String) -> String {
@@ -123,7 +123,7 @@ struct EditableTable: Sendable {
                 WHERE theirs.id = ours.id AND ours.\(column) IS NOT theirs.\(column) AND \(self.told(entries))
                 """
             }
-            // Of two rows the one may have what was the other's: first neither has it.
+            // A row may have another row's former value, so the column first gets a random value.
             return (column == Self.uniqueColumn ? [update("randomblob(32)")] : []) + [update("theirs.\(column)")]
         }
     }
@@ -132,7 +132,7 @@ struct EditableTable: Sendable {
         ReplacedRows.told(entries, where: self.isAbout)
     }
 
-    /// One of the databases may be older and lack a column.
+    /// Returns the columns that both databases have. One of the databases may be older and lack a column.
     private func carriedColumns(_ db: Database) throws -> [(column: String, entries: [AuditEvent.Kind])] {
         let shared = try ReplacedRows.columns(of: self.name, db)
         return self.editable.filter { shared.contains($0.column) }

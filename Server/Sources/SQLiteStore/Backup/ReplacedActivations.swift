@@ -3,9 +3,9 @@ import GRDB
 import Store
 import _Primitives
 
-/// Activations, and the root of the server's keys for them, that are otherwise in the database that a restore replaces.
+/// Compares activations, and the root of the server's keys for activations, with the database before the restore.
 ///
-/// What failed attempts have cost stays: whoever could have a backup restored would have all of them anew.
+/// The cost of failed attempts stays: otherwise a person who can have a backup restored would get all attempts anew.
 enum ReplacedActivations {
     static let steps: [ReplacedStep] = [
         ReplacedStep(
@@ -36,7 +36,7 @@ enum ReplacedActivations {
         try !ReplacedRows.columns(of: "activation", db).isEmpty
     }
 
-    /// Of the attempts that either database knows the more count, whatever becomes of revocations.
+    /// Keeps the higher number of attempts of the two databases, whether or not revocations are undone.
     static func keepAttempts(_ db: Database) throws {
         guard try Self.areThere(db) else { return }
         func later(_ column: String) -> String {
@@ -53,11 +53,11 @@ enum ReplacedActivations {
                 """)
     }
 
-    /// The root that was made since the backup: apps are configured with it, and take no other.
+    /// Keeps a root that was made since the backup: apps are configured with this root, and accept no other.
     static func keepRoot(_ db: Database, _ sealing: Sealing) throws {
         guard try !ReplacedRows.columns(of: "identity_root", db).isEmpty,
             let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM replaced.identity_root WHERE id = 1"),
-            // One that somebody has written into the database is none.
+            // A root that somebody has written into the database does not count.
             (try? sealing.open(sealed, purpose: .identityRoot, row: "1")) != nil
         else { return }
         try db.execute(

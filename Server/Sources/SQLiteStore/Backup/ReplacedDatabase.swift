@@ -4,29 +4,29 @@ import GRDBSQLite
 import Store
 import _Primitives
 
-/// The database that a restore replaces, attached to the restored one as `replaced`.
+/// The database that a restore replaces, attached to the restored database as `replaced`.
 ///
-/// It counts only where it is whole, under the same key, and goes on from where the backup was made, which its audit
-/// trail tells: any other database would make a difference of everything.
+/// The database counts only if the file is complete, has the same key, and continues from the state of the backup
+/// according to the audit trail. Any other database would differ in everything.
 struct ReplacedDatabase {
     let sealing: Sealing
 
-    /// Attaches the database for reading alone: beside a server that runs over it, nobody waits for anybody.
+    /// Attaches the database for reading alone: neither the restore nor a running server waits for the other.
     static func attach(_ path: String, to db: Database) throws {
         let unreserved = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%;"))
         guard let name = path.addingPercentEncoding(withAllowedCharacters: unreserved) else {
             throw StoreError(.unavailable, "a path that cannot be named")
         }
         try db.execute(sql: "ATTACH DATABASE ? AS replaced", arguments: ["file:\(name)?mode=ro"])
-        // An SQLite that was built without such names takes them for those of new files.
+        // An SQLite build without URI names would treat the name as the name of a new file.
         guard sqlite3_db_readonly(db.sqliteConnection, "replaced") == 1 else {
             throw StoreError(.unavailable, "the database is not open for reading alone")
         }
         try db.keepLogFile(of: "replaced")
     }
 
-    /// Notes every difference, and keeps what must not be lost: the audit trail and the counters of keys, and the
-    /// revocations unless they are to be undone.
+    /// Notes every difference, and keeps the parts that must not be lost: the audit trail, the counters of keys, and
+    /// the revocations unless the operator wants to undo revocations.
     func compare(_ db: Database, keepsRevocations isKept: Bool, _ report: inout RestoreReport) throws {
         do {
             if let reason = try self.reasonAgainst(db) {
@@ -43,7 +43,8 @@ struct ReplacedDatabase {
         }
         try SealedColumn.align(db, with: "replaced", self.sealing)
         var changes: [RestoreReport.Change] = []
-        // An account goes before its devices, and a device before its keys: what goes with it is not named again.
+        // Accounts come before their devices, and devices before their keys: a row deleted with its owner is not named
+        // again.
         let steps =
             Self.steps + ReplacedProviders.steps + ReplacedActivations.steps + ReplacedIdentities.steps
         for step in steps {
@@ -68,7 +69,7 @@ struct ReplacedDatabase {
             counters: changes.count { $0.kind == .counterAdvanced }, auditEntries: try self.keepAudit(db))
     }
 
-    /// Why the database cannot be compared; `nil` where it can.
+    /// Returns the reason against a comparison; `nil` if the database can be compared.
     private func reasonAgainst(_ db: Database) throws -> String? {
         let schema = try Int.fetchOne(db, sql: "PRAGMA replaced.user_version") ?? 0
         guard schema <= Migration.all.count else { return "it was written by a newer version" }
@@ -89,7 +90,8 @@ struct ReplacedDatabase {
         return nil
     }
 
-    /// What phones may still ask about that lost the answer: the keys stay deleted, and so they are told it.
+    /// Keeps the answers to carried-out deregistrations for phones that lost the answer: the keys stay deleted, and the
+    /// phones are told so.
     private func keepDeregistrations(_ db: Database) throws {
         guard try !ReplacedRows.columns(of: "deregistered_key", db).isEmpty else { return }
         let told = ReplacedRows.told([.deregistered], where: "entry.ceremony_id = theirs.id")
@@ -123,7 +125,7 @@ struct ReplacedDatabase {
         }
     }
 
-    /// What clients have shown since the backup counts no second time.
+    /// Keeps the values that clients have shown since the backup, so no value counts a second time.
     private func keepShown(_ db: Database) throws {
         let columns = try ReplacedRows.columns(of: "oauth_shown", db).joined(separator: ", ")
         guard !columns.isEmpty else { return }
@@ -131,7 +133,7 @@ struct ReplacedDatabase {
             sql: "INSERT OR IGNORE INTO main.oauth_shown (\(columns)) SELECT \(columns) FROM replaced.oauth_shown")
     }
 
-    /// What is taken over lies under the keys that it lay under.
+    /// Keeps the former keys, because copied values stay sealed under their keys.
     private func keepKeys(_ db: Database) throws {
         for id in try db.sealingKeys(of: "replaced") {
             try db.execute(
@@ -153,7 +155,7 @@ struct ReplacedDatabase {
     }
 
     private func name(of kind: RestoreReport.Change.Kind, _ row: StoredRow) throws -> String {
-        // A name that somebody has spoilt must not be what keeps the backup from being restored.
+        // A damaged name must not keep the backup from being restored.
         func open(_ column: String, _ purpose: SealingPurpose, of id: String) throws -> String {
             let id = try row.text(id)
             return (try? self.sealing.openText(try row.bytes(column), purpose: purpose, row: id)) ?? id
@@ -175,7 +177,8 @@ struct ReplacedDatabase {
         }
     }
 
-    /// What of a device or a key is shown: the identifier, the device with its name, the owner with theirs.
+    /// Returns the columns that describe a device or a key: the identifier, the device with its name, the owner with
+    /// the user name.
     private static func shown(_ device: String) -> String {
         """
         item.id AS id, \(device).name AS name, \(device).id AS device_id, account.username AS username,
@@ -183,12 +186,12 @@ struct ReplacedDatabase {
         """
     }
 
-    /// The devices or keys of one database that the other has not.
+    /// Returns a query for the devices or keys of one database that the other does not have.
     private static func owned(_ table: String, of schema: String) -> String {
         let other = schema == "main" ? "replaced" : "main"
         let device = table == "device" ? "item" : "device"
         let join = table == "device" ? "" : "JOIN \(schema).device AS device ON device.id = item.device_id"
-        // Of what is new on something that is new itself only the latter is named.
+        // A new item of a new owner is not named: only the owner is named.
         let owner =
             table == "device"
             ? "item.account_id IN (SELECT id FROM \(other).account)"
@@ -231,7 +234,8 @@ struct ReplacedDatabase {
             ReplacedStep(
                 .keyDeregistered, Self.owned("credential", of: "main"),
                 { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),
-            // Whatever becomes of revocations: a counter that went back would let a copied device pass.
+            // Counters are kept whether or not revocations are undone: a counter that went back would let a copied
+            // device pass.
             ReplacedStep(
                 .counterAdvanced,
                 """
@@ -280,7 +284,7 @@ struct ReplacedDatabase {
                         """,
                     ]
                 }),
-            // Of an algorithm that nothing was signed with when the backup was made: a client may have it now.
+            // The backup has no signing key of this algorithm yet, but a client may use the algorithm now.
             ReplacedStep(
                 .signingKeyAdded,
                 query: { db in

@@ -1,11 +1,11 @@
 import GRDB
 import Store
 
-/// Services of personalised identities, organisations, and what accounts have of both, that are otherwise in the database
-/// that a restore replaces.
+/// Compares services of personalised identities, organisations, and the accounts' data of both, with the database
+/// before the restore.
 ///
-/// A role or a membership that was taken away since the backup would let somebody in again, and a value that its owner had
-/// deleted would be told to services.
+/// Otherwise a role or a membership removed since the backup would grant access again, and services would receive a
+/// value deleted by its owner.
 enum ReplacedIdentities {
     static let steps: [ReplacedStep] = [
         Self.services(
@@ -37,11 +37,11 @@ enum ReplacedIdentities {
         ReplacedStep(.accountChangedOutside, query: { try Self.values(changedByServer: false, $0) }),
     ]
 
-    /// What tells that an account has other roles or memberships.
+    /// The entries for changed roles or memberships of an account.
     private static let roleChanges: [AuditEvent.Kind] = [
         .roleAssigned, .roleRevoked, .rolesReset, .memberAdded, .memberRemoved, .inviteAccepted, .accountMerged,
     ]
-    /// What tells that an account has other values or addresses.
+    /// The entries for changed values or addresses of an account.
     private static let valueChanges: [AuditEvent.Kind] = [
         .personalValueAdded, .personalValueChanged, .personalValueRemoved, .additionalEmailAdded,
         .additionalEmailChanged, .additionalEmailRemoved, .accountMerged,
@@ -57,7 +57,8 @@ enum ReplacedIdentities {
         try Self.isThere(db) ? try table.changed(by: author, db) : nil
     }
 
-    /// The services of one database that the other has not, where it has the client: what goes with that is not named again.
+    /// Returns a step for the services of one database that the other does not have. Only services whose client is in
+    /// the other database count: a service deleted with its client is not named again.
     private static func services(
         _ kind: RestoreReport.Change.Kind, missingIn other: String, of schema: String, _ statements: [String] = []
     ) -> ReplacedStep {
@@ -88,8 +89,9 @@ enum ReplacedIdentities {
             }, { _ in statements })
     }
 
-    /// The accounts of both databases whose roles or memberships differ. Of a service whose profile was changed they differ
-    /// by that, and of one that only one of them has by its being there.
+    /// Returns a query for the accounts of both databases whose roles or memberships differ. If the profile of a
+    /// service was changed, that change explains different roles at the service. Services and organisations that only
+    /// one of the databases has are not compared, since their existence is already a difference.
     private static func roles(changedByServer isTold: Bool, _ db: Database) throws -> String? {
         let isServers = ReplacedRows.told([.serviceChanged], where: "entry.detail = service")
         func roles(_ schema: String) -> String {
@@ -114,7 +116,7 @@ enum ReplacedIdentities {
             db)
     }
 
-    /// The accounts of both databases whose values or further addresses differ.
+    /// Returns a query for the accounts of both databases whose values or further addresses differ.
     private static func values(changedByServer isTold: Bool, _ db: Database) throws -> String? {
         func values(_ schema: String) -> String {
             """
@@ -146,8 +148,8 @@ enum ReplacedIdentities {
             """
     }
 
-    /// The statements that take over the rows of accounts of which the trail tells. `owner` is the column, and the table, of
-    /// what a row belongs to beside its account; one whose owner is not there is left.
+    /// Returns the statements that copy the rows of accounts with an entry in the trail. `owner` is the column, and the
+    /// table, of a row's second owner beside the account. A row without an existing owner is not copied.
     private static func carryOver(
         _ tables: [(name: String, owner: String?)], _ kinds: [AuditEvent.Kind], _ db: Database
     ) throws -> [String] {
@@ -157,7 +159,7 @@ enum ReplacedIdentities {
                     AND kind IN (\(kinds.map { "'\($0)'" }.joined(separator: ", "))))
             """
         return try tables.flatMap { table, owner in
-            // A number of the one may be another row's in the other.
+            // A number of one database may belong to another row in the other database.
             let columns = try ReplacedRows.columns(of: table, db).filter { !$0.utf8.elementsEqual("number".utf8) }
                 .joined(separator: ", ")
             let isOwned = owner.map { " AND \($0) IN (SELECT id FROM main.\($0))" } ?? ""

@@ -1,15 +1,15 @@
 import GRDB
 import Store
 
-/// Passwords, and what is asked for beside them, that are otherwise in the database that a restore replaces.
+/// Compares passwords and second factors with the database before the restore.
 ///
-/// What was changed since the backup stays changed: a password that somebody had to give up, and a recovery code that was
-/// spent, would be good again.
+/// Changes since the backup stay in force: otherwise an abandoned password and a spent recovery code would be valid
+/// again.
 enum ReplacedPasswords {
     private static let tables = ["password", "totp", "recovery_code"]
 
-    /// The accounts of both databases whose passwords differ, by the server's doing or by somebody else's: identifier and
-    /// title.
+    /// Returns a query for the accounts of both databases whose passwords differ, through the server or through
+    /// somebody else: identifier and title.
     static func changed(byServer isTold: Bool, _ db: Database) throws -> String? {
         guard try !ReplacedRows.columns(of: "password", db).isEmpty else { return nil }
         func codes(_ schema: String) -> String {
@@ -18,7 +18,7 @@ enum ReplacedPasswords {
                 (SELECT code FROM \(schema).recovery_code WHERE account_id = ours.id ORDER BY code))
             """
         }
-        // A sealed value is the same in both where nobody has sealed it anew.
+        // A sealed value that nobody has resealed is the same in both databases.
         let differences = [("password", "hash"), ("totp", "secret")].map { table, column in
             """
             (SELECT \(column) FROM main.\(table) WHERE account_id = ours.id)
@@ -34,7 +34,7 @@ enum ReplacedPasswords {
             """
     }
 
-    /// The statements that take over what the server has changed.
+    /// Returns the statements that copy the server's changes.
     static func carryOver(_ db: Database) throws -> [String] {
         let kinds = AuditEvent.Kind.passwordChanges.map { "'\($0)'" }.joined(separator: ", ")
         let accounts = """

@@ -1,9 +1,9 @@
 import GRDB
 import Store
 
-/// Other providers, and who is connected with them, that are otherwise in the database that a restore replaces.
+/// Compares other providers, and the accounts connected with them, with the database before the restore.
 ///
-/// A connection that was ended since the backup would let somebody in again, and so would a provider that was taken away.
+/// Otherwise an ended connection would grant access again, and so would a removed provider.
 enum ReplacedProviders {
     static let steps: [ReplacedStep] = [
         Self.step(
@@ -19,8 +19,8 @@ enum ReplacedProviders {
         Self.step(.identityLinked, "upstream_link", "provider", missingIn: "main", of: "replaced"),
     ]
 
-    /// The rows of one database that the other has not. Of connections only those of accounts and providers that both have:
-    /// what goes with something else is not named again.
+    /// Returns a step for the rows of one database that the other does not have. Connections count only if both
+    /// databases have the account and the provider: a connection deleted with its owner is not named again.
     private static func step(
         _ kind: RestoreReport.Change.Kind, _ table: String, _ title: String, missingIn other: String,
         of schema: String, _ statements: [String] = []

@@ -1,9 +1,9 @@
 import GRDB
 import Store
 
-/// What is asked of the database that a restore replaces, attached as `replaced`.
+/// Queries about the database that a restore replaces, attached as `replaced`.
 enum ReplacedRows {
-    /// Whether an entry of one of these kinds came after the backup, in SQL.
+    /// Returns the SQL condition that an entry of one of these kinds came after the backup.
     static func told(_ kinds: [AuditEvent.Kind], where condition: String = "1") -> String {
         """
         EXISTS (SELECT 1 FROM replaced.audit AS entry WHERE entry.number > (SELECT max(number) FROM main.audit)
@@ -11,14 +11,14 @@ enum ReplacedRows {
         """
     }
 
-    /// Whether there is no key here of the algorithm, and of the face where that is known, of a row of `replaced.oauth_key`,
-    /// in SQL.
+    /// Returns the SQL condition that this database has no key of the algorithm of a row of `replaced.oauth_key`, and
+    /// of its face if both databases have the column.
     static func hasNoKey(_ db: Database) throws -> String {
         let names = try Self.columns(of: "oauth_key", db).contains("face") ? "(algorithm, face)" : "(algorithm)"
         return "\(names) NOT IN (SELECT \(names.dropFirst().dropLast()) FROM main.oauth_key)"
     }
 
-    /// The columns that a table has in both databases, one of which may be older.
+    /// Returns the columns that a table has in both databases. One database may be older.
     static func columns(of table: String, _ db: Database) throws -> [String] {
         try String.fetchAll(
             db,
@@ -29,10 +29,11 @@ enum ReplacedRows {
     }
 }
 
-/// One kind of difference: how it is found, and how it is kept in force.
+/// One kind of difference: the query that finds the difference, and the statements for keeping the later state in
+/// force.
 struct ReplacedStep: Sendable {
     let kind: RestoreReport.Change.Kind
-    /// `nil` where one of the databases is too old to have such a difference.
+    /// Returns the query; `nil` if one of the databases is too old for such a difference.
     let query: @Sendable (Database) throws -> String?
     let statements: @Sendable (Database) throws -> [String]
 

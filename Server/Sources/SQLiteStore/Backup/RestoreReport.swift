@@ -1,8 +1,8 @@
-/// What a restore did, and what is not as it was before it.
+/// The result of a restore, and the differences from the replaced database.
 public struct RestoreReport: Sendable, Equatable {
-    /// Something that was otherwise in the database that was replaced than in the backup.
+    /// A difference between the replaced database and the backup.
     public struct Change: Sendable, Equatable {
-        /// What had happened since the backup.
+        /// The event that had happened since the backup.
         public enum Kind: String, Sendable, CaseIterable {
             case accountDeleted = "account-deleted"
             case accountLocked = "account-locked"
@@ -42,7 +42,7 @@ public struct RestoreReport: Sendable, Equatable {
             case serviceChangedOutside = "service-changed-outside"
             case organisationChangedOutside = "organisation-changed-outside"
 
-            /// What a restore does about it.
+            /// The restore's treatment of the difference.
             public var treatment: Treatment {
                 switch self {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .activationDisabled,
@@ -62,44 +62,45 @@ public struct RestoreReport: Sendable, Equatable {
             }
         }
 
-        /// What a restore does about a difference.
+        /// The kinds of treatment of a difference.
         public enum Treatment: Sendable {
-            /// It stays in force, unless revocations are undone: the backup would give back what was taken away or changed.
+            /// The change stays in force, unless revocations are undone: the backup would give back something that was
+            /// taken away or changed.
             case carriedOver
-            /// It stays in force, whatever becomes of revocations.
+            /// The change stays in force, whether or not revocations are undone.
             case kept
-            /// It is gone with the database that is replaced.
+            /// The change is lost with the replaced database.
             case lost
-            /// It is not taken over, and never was the server's: no entry of the audit trail tells of it, or nothing that
-            /// the server does makes such a change.
+            /// The change is not copied, and the server never made the change: no entry of the audit trail records the
+            /// change, or no operation of the server makes such a change.
             case refused
 
-            /// Whether the restored database has it, too.
+            /// Returns `true` if the restored database has the change, too.
             func isKept(revocationsAre areKept: Bool) -> Bool { self == .kept || self == .carriedOver && areKept }
         }
 
-        /// What had happened.
+        /// The event that had happened.
         public var kind: Kind
-        /// The identifier of what it happened to.
+        /// The identifier of the affected item.
         public var id: String
-        /// Its name for people: a user name, a device and its owner, a client's name.
+        /// The item's name for people: a user name, a device and its owner, a client's name.
         public var name: String
-        /// Whether the restored database has it, too.
+        /// `true` if the restored database has the change, too.
         public var isKept: Bool
     }
 
-    /// What became of the database that was replaced.
+    /// The result of the comparison with the replaced database.
     public enum Comparison: Sendable, Equatable {
-        /// There was none.
+        /// The folder had no database.
         case nothingThere
-        /// It could not be read, or is no continuation of the backup: what it held is lost unnamed.
+        /// The database could not be read, or does not continue the backup: its content is lost unnamed.
         case notComparable(reason: String)
-        /// Every difference is in ``RestoreReport/changes``. So many keys kept their later counters, and so many entries of
-        /// the audit trail that are not in the backup were kept.
+        /// The databases were compared, and every difference is in ``RestoreReport/changes``. `counters` keys kept
+        /// their later counters, and `auditEntries` entries of the audit trail that are not in the backup were kept.
         case compared(counters: Int, auditEntries: Int)
     }
 
-    /// How many of the past were voided.
+    /// The numbers of voided items.
     public struct Voided: Sendable, Equatable {
         public var ceremonies = 0
         public var authorizationRequests = 0
@@ -111,14 +112,14 @@ public struct RestoreReport: Sendable, Equatable {
 
     /// The backup.
     public var manifest: BackupManifest
-    /// What of the past does not work any more.
+    /// The items that do not work any more.
     public var voided: Voided
-    /// What became of the database that was replaced.
+    /// The result of the comparison with the replaced database.
     public var comparison: Comparison
-    /// What had happened since the backup, as far as it is known.
+    /// The known events since the backup.
     public var changes: [Change]
-    /// The entry at which the backup's audit trail is broken, if it is.
+    /// The entry at which the backup's audit trail is broken; `nil` if the trail is intact.
     public var auditBrokenAt: Int64?
-    /// Where the replaced database lies.
+    /// The folder of the replaced database.
     public var replacedFolder: String?
 }

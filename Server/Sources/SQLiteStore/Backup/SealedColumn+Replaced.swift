@@ -3,7 +3,8 @@ import Store
 import _Primitives
 
 extension SealedColumn {
-    /// Takes the values of another database that are the same under another key: what is left that differs was changed.
+    /// Copies the values of another database that are equal but sealed differently. Values that differ afterwards were
+    /// changed.
     static func align(_ db: Database, with schema: String, _ sealing: Sealing) throws {
         for column in Self.all {
             let columns = try ReplacedRows.columns(of: column.table, db)

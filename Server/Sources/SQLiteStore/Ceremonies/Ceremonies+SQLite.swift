@@ -39,7 +39,7 @@ extension SQLiteDatabase: CeremonyStore {
             guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
             return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
         }) { [sealing] db, detail in
-            // What is sealed never changes: the reader has opened it.
+            // Sealed details never change, and the reader has opened them already.
             try db.ceremony(ofToken: tokenDigest, sealing, detail: detail).map { try redeem(db, $0, $1) }
         }
     }
@@ -54,7 +54,7 @@ extension SQLiteDatabase: CeremonyStore {
             return ceremony
         }
         guard case .continuation = key else { return try await self.step(change) }
-        // Anybody can send one that they have invented: readers look it up.
+        // Anybody can send an invented key, so a reader looks the key up first.
         return try await self.step(screenedBy: { [sealing] db -> Screening<Void, CeremonyRecord?> in
             try db.ceremony(key, sealing) == nil ? .answered(nil) : .step(())
         }) { db, _ in try change(db) }
@@ -146,7 +146,7 @@ extension SQLiteDatabase: CeremonyStore {
         endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int
     ) async throws -> Int {
         try await self.step { db in
-            // Each by an index of its own: what is kept for a month is not walked over every time.
+            // Each deletion uses a separate index, so a sweep does not walk over rows that are kept for a month.
             var ceremonies = 0
             for (condition, moment) in [
                 (CeremonyRecord.hasEnded, endedBefore),
@@ -173,7 +173,7 @@ extension SQLiteDatabase: CeremonyStore {
 }
 
 extension Database {
-    /// Adds a ceremony and its tokens, in the place of what its reference had before.
+    /// Adds a ceremony and its tokens, and ends the earlier ceremony of the same reference.
     func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
         if let reference = ceremony.reference, let earlier = try self.ceremony(.reference(reference), sealing) {
             guard constantTimeEqual(earlier.browserDigest ?? [], ceremony.browserDigest ?? []) else {
@@ -185,7 +185,7 @@ extension Database {
                 ended.phase = .ended
                 ended.outcome = .cancelled
                 ended.changedAt = ceremony.createdAt
-                // What was typed there and is no account's yet is forgotten, as with every end.
+                // The person's input belongs to no account yet and is deleted, as with every end.
                 ended.progress = nil
             }
             try self.update(ended, from: earlier, sealing)
@@ -202,7 +202,7 @@ extension Database {
             deregistered: ceremony.kind == .deregistration ? try self.deregistered(ceremonyID: ceremony.id) : [])
     }
 
-    /// What the answer to a token that was just redeemed is made of.
+    /// Returns the data for the answer to a token that was just redeemed.
     fileprivate func redeemed(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws -> RedeemedCeremony {
         guard let accountID = ceremony.accountID else {
             return RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
@@ -218,7 +218,7 @@ extension Database {
             credentials: try self.credentials(accountID: accountID, sealing).filter(\.isActive))
     }
 
-    /// Lets an enrolment's device authenticate, in the place of the keys that it replaces.
+    /// Lets an enrolment's device authenticate, and removes the keys that the device replaces.
     private func activateDevice(
         of ceremony: CeremonyRecord, _ change: CeremonyChange, at now: Timestamp, _ sealing: Sealing
     ) throws {
@@ -232,7 +232,7 @@ extension Database {
         }
     }
 
-    /// Writes what goes with a step.
+    /// Writes the further changes of a step.
     func apply(
         _ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing
     )

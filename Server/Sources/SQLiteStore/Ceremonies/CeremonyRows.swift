@@ -4,8 +4,8 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// Rows are in the order of their creation, because a ceremony's life is short: what is open lies close together,
-    /// and steps that share a commit share pages.
+    /// Adds ceremonies. Rows are in the order of their creation, because a ceremony's life is short: open ceremonies
+    /// lie close together, and steps that share a commit share pages.
     static let ceremonies = Migration(name: "ceremonies") { db, _ in
         try db.execute(
             sql: """
@@ -37,7 +37,8 @@ extension Migration {
 }
 
 extension Migration {
-    /// What an answer of a moment ago proved was not kept before: it counts as the least.
+    /// Adds the methods and the assurance of ceremonies. An answer from before the migration counts as the least,
+    /// because its proofs were not kept.
     static let assurance = Migration(name: "assurance of ceremonies") { db, _ in
         try db.execute(
             sql: """
@@ -48,7 +49,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// Two indexes for the sweep, which comes every few seconds, in the place of one.
+    /// Replaces one index by two for the sweep, which comes every few seconds.
     static let staleCeremonies = Migration(name: "ended ceremonies by how long they are kept") { db, _ in
         try db.execute(
             sql: """
@@ -89,9 +90,10 @@ enum CeremonyColumn: Int, TableColumn {
 /// A column that a step may change.
 private struct ChangeableColumn: Sendable {
     let column: CeremonyColumn
-    /// What an UPDATE says of it.
+    /// The column's assignment in an UPDATE.
     let assignment: String
-    /// Whether two records have the same in it. Sealed twice, the same is not the same: what is compared is not sealed.
+    /// Returns `true` if two records have the same value in the column. The values are compared unsealed, because
+    /// sealing the same value twice gives different bytes.
     let isSame: @Sendable (CeremonyRecord, CeremonyRecord) -> Bool
 
     init<Value: Equatable & SendableMetatype>(
@@ -116,22 +118,23 @@ private struct ChangeableColumn: Sendable {
 }
 
 extension CeremonyRecord {
-    // Conditions on a row, by the enumerations. Their text is that of the indexes, or SQLite does not use them.
+    // Conditions on a row, written with the enumerations. The text has to equal the text of the indexes; otherwise
+    // SQLite does not use the indexes.
 
-    /// It has not ended.
+    /// The ceremony has not ended.
     static let isOpen = "phase < \(Phase.ended.rawValue)"
-    /// It has ended, and can go some minutes later.
+    /// The ceremony has ended, and can be deleted some minutes later.
     static let hasEnded = """
         phase = \(Phase.ended.rawValue) AND (kind <> \(Kind.deregistration.rawValue) \
         OR outcome IS NOT \(Outcome.succeeded.rawValue))
         """
-    /// It is a deregistration that was carried out, whose answer is kept for longer.
+    /// The ceremony is a deregistration that was carried out. Its answer is kept for longer.
     static let isCarriedOutDeregistration = """
         phase = \(Phase.ended.rawValue) AND kind = \(Kind.deregistration.rawValue) \
         AND outcome = \(Outcome.succeeded.rawValue)
         """
 
-    /// Opens `detail`, unless it is at hand.
+    /// Reads a ceremony. Opens `detail`, unless the caller has it.
     init(_ row: StoredRow, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
         let id = try row.text(CeremonyColumn.id)
         guard let kind = Kind(rawValue: try row.integer(CeremonyColumn.kind)),
@@ -168,7 +171,7 @@ extension CeremonyRecord {
         }
     }
 
-    /// What is stored in a column, `detail` and `progress` as they are sealed.
+    /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form.
     fileprivate func value(
         of column: CeremonyColumn, detail: [UInt8] = [], progress: [UInt8]?
     ) -> (any DatabaseValueConvertible)? {
@@ -208,7 +211,7 @@ extension CeremonyRecord {
 }
 
 extension CeremonyDetail {
-    /// As it is sealed: a JSON object of the members that are there.
+    /// The detail before sealing: a JSON object of the members that have a value.
     var stored: [UInt8] {
         var object = JSONObject()
         object["service"] = self.service.map { .string($0) }
@@ -249,8 +252,8 @@ extension Database {
         try self.run(CeremonyColumn.insertion, values)
     }
 
-    /// Writes what a step has changed of a ceremony. What stays is not named: neither it nor an index over it is written
-    /// anew.
+    /// Writes the columns of a ceremony that a step has changed. Unchanged columns are not named, so neither the
+    /// columns nor their indexes are written anew.
     func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
         guard ceremony != before else { return }
         var (assignments, values): ([String], [(any DatabaseValueConvertible)?]) = ([], [])
@@ -278,7 +281,7 @@ extension Database {
         }
     }
 
-    /// The ceremony of a token, and the token; `detail` is that of the ceremony, where it was opened before.
+    /// Returns a token and its ceremony. `detail` is the ceremony's detail, if it was opened before.
     func ceremony(ofToken digest: [UInt8], _ sealing: Sealing, detail: CeremonyDetail? = nil) throws -> (
         CeremonyRecord, DispatchTokenRecord
     )? {
@@ -314,7 +317,7 @@ extension Database {
             .execute(arguments: [ceremonyID, moment.milliseconds])
     }
 
-    /// Lets every token of the ceremony expire that has not yet.
+    /// Lets every unexpired token of the ceremony expire.
     func expireTokens(ceremonyID: String, at now: Timestamp) throws {
         try self.run(
             "UPDATE dispatch_token SET expires_at = min(expires_at, ?) WHERE ceremony_id = ?",

@@ -7,9 +7,9 @@ import Store
     import Darwin
 #endif
 
-/// What a failed call on a file becomes.
+/// Translates failed file calls into errors of the store.
 enum FileFailure {
-    /// The store's error for the last failed call of the system, or for an error of Foundation's.
+    /// Returns the store's error for the last failed system call, or for an error of Foundation.
     static func storeError(_ what: String, _ error: (any Error)? = nil) -> StoreError {
         var number = errno
         if let error {
@@ -23,9 +23,9 @@ enum FileFailure {
     }
 }
 
-/// What is done to folders.
+/// Operations on folders.
 enum Folder {
-    /// Makes the entries of a folder durable. The folder of a bare name is the present one.
+    /// Makes the entries of a folder durable. An empty `path` stands for the present folder.
     static func synchronize(_ path: String) throws {
         let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFailure.storeError("cannot open \(path)") }
@@ -34,9 +34,9 @@ enum Folder {
     }
 }
 
-/// Whose the files are that root makes for a server that is not root's.
+/// Hands over files that root makes to the account of the server.
 public enum Owner {
-    /// Gives a file to the owner of its folder, where root made it. A link is not followed.
+    /// Gives a file that root made to the owner of the folder. Does not follow a link.
     ///
     /// Throws ``StoreError/Code/unavailable``.
     public static func give(_ path: String, ofFolder folder: String) throws {
@@ -47,7 +47,7 @@ public enum Owner {
         }
     }
 
-    /// The same for an open file.
+    /// Gives an open file that root made to the owner of the folder.
     static func give(_ descriptor: Int32, ofFolder folder: String) throws {
         guard geteuid() == 0 else { return }
         var status = stat()

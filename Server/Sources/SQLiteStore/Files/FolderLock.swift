@@ -7,11 +7,11 @@ import Store
     import Darwin
 #endif
 
-/// The data folder, held by this process alone. The system lets the lock go when the process ends, however it ends.
+/// An exclusive lock on the data folder. The system releases the lock when the process ends, however the process ends.
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the folder, which is made where it does not exist. Throws `locked` or `unavailable`.
+    /// Locks the folder, and makes the folder if it does not exist. Throws `locked` or `unavailable`.
     init(folder: String) throws {
         do {
             try FileManager.default.createDirectory(
@@ -20,7 +20,8 @@ final class FolderLock: Sendable {
             throw StoreError(.unavailable, "cannot make the folder \(folder)")
         }
         let path = folder + "/lock"
-        // A command that root runs comes before the server's first start: the server must be able to open the file, too.
+        // Root may run a command before the server's first start, and the server must be able to open the file
+        // afterwards.
         let made = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         self.descriptor = made >= 0 ? made : open(path, O_RDWR | O_CLOEXEC)
         guard self.descriptor >= 0 else { throw StoreError(.unavailable, "cannot open \(path)") }
@@ -30,14 +31,14 @@ final class FolderLock: Sendable {
         }
     }
 
-    /// Makes a file that only its owner can read; the database's own files take their mode from it.
+    /// Makes a file that only its owner can read. The database's other files take their mode from this file.
     func makePrivateFile(_ path: String) throws {
         let file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StoreError(.unavailable, "cannot open \(path)") }
         _ = Foundation.close(file)
     }
 
-    /// Lets the folder go.
+    /// Releases the lock on the folder.
     func release() { flock(self.descriptor, LOCK_UN) }
 
     deinit { _ = Foundation.close(self.descriptor) }

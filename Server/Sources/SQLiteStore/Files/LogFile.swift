@@ -9,29 +9,30 @@ import Store
     import Darwin
 #endif
 
-/// The write-ahead log beside a database's file. It stays when the store is closed, so that the next start writes
-/// nothing: an operator must be able to start a server whose disk is full.
+/// The write-ahead log beside a database's file. The log stays when the store is closed, so that the next start writes
+/// nothing: an operator must be able to start a server with a full disk.
 package final class LogFile: Sendable {
     private let descriptor: CInt
 
     /// Opens the log of an open database for ``synchronize()``. Throws `unavailable`.
     init(of databasePath: String) throws {
-        // No lock of SQLite's lies on this file, which would be gone when it is closed here.
+        // SQLite holds no lock on this file. Closing the file here would release such a lock.
         self.descriptor = open(Self.path(of: databasePath), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard self.descriptor >= 0 else { throw FileFailure.storeError("cannot open the log of \(databasePath)") }
     }
 
     deinit { close(self.descriptor) }
 
-    /// Where the log of a database is: SQLite has it beside the file itself, where a link leads to that.
+    /// Returns the path of a database's log. SQLite puts the log beside the file itself, also if `databasePath` is a
+    /// link.
     private static func path(of databasePath: String) -> String {
         guard let file = realpath(databasePath, nil) else { return databasePath + "-wal" }
         defer { free(file) }
         return String(cString: file) + "-wal"
     }
 
-    /// Makes everything durable that was written before. Blocks. Throws `unavailable`: what the log has may be lost then,
-    /// and the system says so only once.
+    /// Makes everything durable that was written before. Blocks. Throws `unavailable`: the contents of the log may be
+    /// lost then, and the system reports the failure only once.
     package func synchronize() throws {
         var status: CInt
         repeat {
@@ -47,17 +48,17 @@ package final class LogFile: Sendable {
         }
     }
 
-    /// Makes everything durable that is in the log of a database now, where there is one. Throws `unavailable`.
+    /// Makes everything durable that is in the log of a database now, if the log exists. Throws `unavailable`.
     static func synchronize(of databasePath: String) throws {
         guard access(Self.path(of: databasePath), F_OK) == 0 else { return }
         try LogFile(of: databasePath).synchronize()
     }
 
-    /// Writes a log once more over itself, before a database is opened with it, and makes it durable.
+    /// Writes a log once more over itself and makes it durable. Called before a database is opened with the log.
     ///
-    /// After a disk has failed, the system may have bytes in its memory, and give them to whoever reads, that are not on the
-    /// disk and that it does not write any more. What comes after such a hole would be lost with it when the power goes.
-    /// It needs no room on the disk, and after a store was closed there is hardly anything. Throws `unavailable`.
+    /// After a disk has failed, the system may hold bytes in memory that are not on the disk and will never be written.
+    /// Readers still receive these bytes. Data after such a hole would be lost with the hole when the power fails.
+    /// Rewriting needs no room on the disk, and the log is nearly empty after a store was closed. Throws `unavailable`.
     static func rewrite(of databasePath: String) throws {
         let path = self.path(of: databasePath)
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
@@ -82,12 +83,12 @@ package final class LogFile: Sendable {
         guard offset == 0 || fsync(descriptor) == 0 else { throw FileFailure.storeError("cannot make \(path) durable") }
     }
 
-    /// The log's header. A log that has nothing after it is an empty one, to SQLite as to the library, which would write
-    /// into one that is gone or has no bytes at all.
+    /// The size of the log's header in bytes. SQLite and the library both treat a log with only a header as empty. The
+    /// library would write into a log that is missing or has no bytes at all.
     private static let headerCount = 32
 
-    /// Takes the steps out of a log once they all are in the database's file, so that a file which somebody copies over
-    /// that one later does not get them. Shortening a file needs no room on the disk.
+    /// Removes the steps from a log once all of them are in the database's file. So a database file that somebody
+    /// copies over this one later does not receive the steps. Shortening a file needs no room on the disk.
     static func empty(of databasePath: String) {
         let path = self.path(of: databasePath)
         var status = stat()
@@ -97,7 +98,7 @@ package final class LogFile: Sendable {
 }
 
 extension Database {
-    /// Lets the log of `schema` stay where it is when the last connection goes.
+    /// Keeps the log of `schema` in its place when the last connection closes.
     func keepLogFile(of schema: String = "main") throws {
         var isKept: CInt = 1
         guard sqlite3_file_control(self.sqliteConnection, schema, SQLITE_FCNTL_PERSIST_WAL, &isKept) == SQLITE_OK else {

@@ -7,24 +7,25 @@ import Store
     import Darwin
 #endif
 
-/// A restored database on its way to its place.
+/// A restored database on its way to its final place.
 ///
-/// It lies in the data folder under a name of its own, whole and on disk, from the moment that the restore cannot be
-/// undone any more. What is left to do are renames that can be done again: whoever opens the folder next finishes them.
+/// The file lies in the data folder under a separate name. It is complete and on disk from the moment when the restore
+/// cannot be undone any more. Only renames are left, and renames can be repeated: the next process that opens the
+/// folder finishes them.
 enum RestoredFile {
     private static let prefix = "restored-"
     private static let ending = ".sqlite"
     private static let draftEnding = ".draft"
 
-    /// Where a restored database is put together. Nobody takes it for anything.
+    /// Returns the path at which a restored database is put together. No process takes the file for a database.
     static func draft(in folder: String, name: String) -> String {
         "\(folder)/\(self.prefix)\(name)\(self.draftEnding)"
     }
 
-    /// Where the database of before is kept.
+    /// Returns the path of the folder that keeps the former database.
     static func replacedFolder(in folder: String, name: String) -> String { "\(folder)/replaced-\(name)" }
 
-    /// Says that a draft is whole. From here on the restore is done, whoever finishes it.
+    /// Marks a draft as complete. From here on the restore counts as done, whichever process finishes the renames.
     static func commit(name: String, in folder: String) throws {
         let path = "\(folder)/\(self.prefix)\(name)\(self.ending)"
         guard rename(self.draft(in: folder, name: name), path) == 0 else {
@@ -33,7 +34,7 @@ enum RestoredFile {
         try Folder.synchronize(folder)
     }
 
-    /// Puts what was committed into its place, the database of before into a folder of its own, and drafts away.
+    /// Moves a committed database into its place and the former database into a separate folder, and removes drafts.
     ///
     /// The caller holds the folder's lock.
     static func finish(in folder: String) throws {
@@ -60,15 +61,15 @@ enum RestoredFile {
                 isReplaced = true
             }
             let target = replaced + "/countersign.sqlite" + suffix
-            // The database keeps its name until the new one takes it: there is one at every moment.
+            // The database keeps its name until the new database takes the name, so a database exists at every moment.
             if suffix.isEmpty, link(database, target) == 0 || errno == EEXIST { continue }
             guard rename(database + suffix, target) == 0 else { throw FileFailure.storeError("cannot make \(target)") }
         }
         if isReplaced {
             try Owner.give(replaced, ofFolder: folder)
             try Folder.synchronize(replaced)
-            // The old log must have gone before the new database has its name, on the disk, too: SQLite would read the one
-            // into the other.
+            // The old log must be gone, also on the disk, before the new database gets its name: SQLite would read the
+            // old log into the new database.
             try Folder.synchronize(folder)
         }
         guard rename("\(folder)/\(self.prefix)\(name)\(self.ending)", database) == 0 else {

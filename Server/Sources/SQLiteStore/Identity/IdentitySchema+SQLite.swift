@@ -3,8 +3,8 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// Services of personalised identities, what accounts have of the attributes that they ask for, organisations and
-    /// invitations. Of the clients that are there none is a service, and nobody has anything.
+    /// Adds services of personalised identities, the accounts' values of the attributes that services request,
+    /// organisations and invitations. No existing client is a service, and no account has any values.
     static let identities = Migration(name: "personalised identities") { db, sealing in
         try db.execute(
             sql: """
@@ -74,7 +74,7 @@ extension Migration {
             (id: try $0.text("id"), email: try $0.bytes("email"))
         }
         for (id, email) in sealed {
-            // An address that somebody has spoilt must not be what keeps the server from starting.
+            // A damaged address must not keep the server from starting.
             guard let address = try? sealing.openText(email, purpose: .email, row: id) else { continue }
             try db.execute(
                 sql: "UPDATE account SET email_code = ? WHERE id = ?",
@@ -84,7 +84,8 @@ extension Migration {
 }
 
 extension Migration {
-    /// Invitations that people have asked for themselves. Of those that are there the trail says it: no operator made them.
+    /// Adds the mark of invitations that people have asked for themselves. For existing invitations the audit trail
+    /// shows this: no operator made them.
     static let askedInvites = Migration(name: "invitations that were asked for") { db, _ in
         try db.execute(
             sql: """
@@ -96,9 +97,9 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// A value of a person's, bound to the account and the attribute.
+    /// A value of a person, bound to the account and the attribute.
     static let personalValue = SealingPurpose("personal value")
-    /// What a person calls a value, bound as the value is.
+    /// A person's name for a value, bound to the account and the attribute.
     static let personalAlias = SealingPurpose("personal alias")
     static let invitedEmail = SealingPurpose("invited e-mail address")
     static let additionalEmail = SealingPurpose("further e-mail address")
@@ -106,10 +107,11 @@ extension SealingPurpose {
 }
 
 extension Sealing {
-    /// By what an e-mail address is found. The case of its letters does not matter.
+    /// Returns the code by which an e-mail address is found. The case of its letters does not matter.
     func emailCode(_ address: String) -> [UInt8] { self.code(address.asciiLowercased, purpose: .emailCode) }
 
-    /// What a person's value is bound to: its row, and whose it is there. None of the parts has a space in it.
+    /// Returns the place of a person's value, to which the value is bound: row, account and attribute. None of the
+    /// parts contains a space.
     static func place(ofValue id: String, account: String, attribute: String) -> String {
         "\(id) \(account) \(attribute)"
     }

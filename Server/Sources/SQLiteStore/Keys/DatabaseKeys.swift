@@ -3,20 +3,22 @@ import GRDB
 public import Store
 import _Primitives
 
-/// Which key-encryption keys a database needs, for whoever does not serve it: beside a server that runs, too.
+/// Lists the key-encryption keys that a database needs, for a program that does not serve the database. Works beside a
+/// running server, too.
 public struct DatabaseKeys: Sendable {
     private let path: String
     private let busyTimeout: Duration
 
-    /// The keys of the database in `folder`.
+    /// Makes a value that reads the keys of the database in `folder`.
     public init(folder: String, limits: Limits = Limits()) {
         self.path = folder + "/countersign.sqlite"
         self.busyTimeout = limits.busyTimeout
     }
 
-    /// The identifiers of the keys that values lie under, the newest first, where `keys` has them all. Blocks.
+    /// Returns the identifiers of the keys that stored values are sealed under, the newest first, if `keys` has all of
+    /// them. Blocks.
     ///
-    /// Throws ``StoreError``: `notFound` where there is no database, `wrongKey`, `missingKey`, `unavailable`.
+    /// Throws ``StoreError``: `notFound` if the folder has no database, `wrongKey`, `missingKey`, `unavailable`.
     public func needed(of keys: KeyRing) throws -> [String] {
         guard FileManager.default.fileExists(atPath: self.path) else {
             throw StoreError(.notFound, "there is no database at \(self.path)")
@@ -32,7 +34,8 @@ public struct DatabaseKeys: Sendable {
                 let needed = try db.sealingKeys()
                 return needed.isEmpty ? [sealing.keys.newest.identifier] : needed
             }
-            // A server may be running: what it has just sealed anew is as it was when the power goes, unless it is durable.
+            // A server may be running. Values that the server has just resealed must be durable: a loss of power would
+            // bring back the former values.
             try LogFile.synchronize(of: self.path)
             return needed
         } catch {

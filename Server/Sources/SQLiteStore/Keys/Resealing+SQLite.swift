@@ -24,7 +24,7 @@ extension SQLiteDatabase: SealingKeyStore {
             } while place != nil
         }
         guard resealed.unreadable == 0 else { return resealed }
-        // What was written meanwhile lies under the newest key already.
+        // Values that were written meanwhile are sealed under the newest key already.
         let newest = self.sealing.keys.newest.identifier
         try await self.step { [sealing] db in
             try db.execute(sql: "DELETE FROM sealing_key WHERE id <> ?", arguments: [newest])
@@ -33,8 +33,8 @@ extension SQLiteDatabase: SealingKeyStore {
         return resealed
     }
 
-    /// Looks at the next rows of a table, and seals anew what lies under another key than the newest. Gives the last row's
-    /// key; `nil` where there are no more.
+    /// Reads the next rows of a table, and reseals the values that lie under a key other than the newest. Returns the
+    /// key of the last row; `nil` if no rows are left.
     private func resealPage(
         of column: SealedColumn, after place: DatabaseValue?
     ) async throws -> (resealed: Resealed, last: DatabaseValue?) {
@@ -44,7 +44,8 @@ extension SQLiteDatabase: SealingKeyStore {
         ) { db, found in
             var resealed = Resealed(examined: found.examined)
             for place in found.former {
-                // It may be gone by now, or written anew, which seals it anew once more.
+                // The row may be gone by now. It may also have been rewritten: resealing a rewritten value once more
+                // does no harm.
                 let row = try db.row("SELECT \(column.selection) FROM \(column.table) WHERE \(column.key) = ?", [place])
                 guard let row, try row.optionalBytes(column.name) != nil else { continue }
                 guard let sealed = try column.sealedAnew(row, sealing) else {
@@ -61,16 +62,17 @@ extension SQLiteDatabase: SealingKeyStore {
     }
 }
 
-/// Rows of one page: those whose values lie under a former key, how many there are in all, and the last one's key.
+/// The rows of one page: the rows with values under a former key, the number of all examined rows, and the key of the
+/// last row.
 private struct FormerRows: Sendable {
     let former: [DatabaseValue]
     let examined: Int
-    /// `nil` where there are no more rows.
+    /// The key of the last examined row; `nil` if no rows are left.
     let last: DatabaseValue?
 }
 
 extension SealedColumn {
-    /// The next rows of the table, for a reader.
+    /// Returns the next rows of the table, for a reader.
     fileprivate func formerRows(
         _ db: Database, after place: DatabaseValue?, header: [UInt8]
     ) throws -> SQLiteDatabase.Screening<FormerRows, (resealed: Resealed, last: DatabaseValue?)> {

@@ -2,28 +2,29 @@ import GRDB
 import Store
 import _Primitives
 
-/// A column whose values are sealed, and what each is bound to: by this list a new key-encryption key finds what lies under
-/// a former one, and a restore finds what is the same under two.
+/// A column with sealed values, and the row name that each value is bound to. A new key-encryption key uses this list
+/// to find the values under a former key, and a restore uses the list to find equal values under two keys.
 ///
-/// A column that is not here would stay under its key for ever, and be lost with it. A test holds that of every column
-/// that can have bytes it is decided whether they are sealed. What ``StoreKeys`` itself keeps is not here.
+/// A sealed column that is missing here would stay under its key for ever, and its values would be lost with the key. A
+/// test checks that every column with bytes is declared as sealed or as not sealed. The sealed values of ``StoreKeys``
+/// are not listed here.
 struct SealedColumn: Sendable {
-    /// How a value's row is named where it was sealed.
+    /// The kinds of row names that values are bound to.
     private enum RowName {
         case text
         case number
         case digest
-        /// The place of a public key, which is its row and whose it is there.
+        /// The place of a public key: its row, account, device, AAID and key identifier.
         case place
-        /// The place of a person's value, which is its row, and whose and what it is.
+        /// The place of a person's value: its row, account and attribute.
         case value
-        /// The place of a consent, which is its session and whose it is.
+        /// The place of a consent: its session and account.
         case consent
     }
 
     let table: String
     let name: String
-    /// The table's key: one column, by whose order its rows are gone through.
+    /// The table's key: the single column that orders the rows when the table is read page by page.
     let key: String
     let purpose: SealingPurpose
     private let rowName: RowName
@@ -38,7 +39,7 @@ struct SealedColumn: Sendable {
         self.rowName = rowName
     }
 
-    /// A feature that seals a column adds it here.
+    /// All sealed columns. A feature that seals a column adds the column here.
     static let all: [SealedColumn] = [
         SealedColumn("account", "username", .username), SealedColumn("account", "display_name", .displayName),
         SealedColumn("account", "email", .email), SealedColumn("account", "phone", .phone),
@@ -100,7 +101,7 @@ struct SealedColumn: Sendable {
         SealedColumn("account_email", "address", .additionalEmail),
     ]
 
-    /// The columns that a row is asked for, to seal its value anew.
+    /// The columns that a query selects to reseal a row's value.
     var selection: String {
         let others: [String] =
             switch self.rowName {
@@ -112,8 +113,8 @@ struct SealedColumn: Sendable {
         return ([self.key, self.name] + others).map { "\(self.table).\($0)" }.joined(separator: ", ")
     }
 
-    /// The value of a row that has the columns of ``selection``, opened and sealed under the newest key; `nil` where it does
-    /// not open.
+    /// Returns the value of a row with the columns of ``selection``, opened and sealed under the newest key; `nil` if
+    /// the value does not open.
     func sealedAnew(_ row: StoredRow, _ sealing: Sealing) throws -> [UInt8]? {
         let rowName = try self.rowName(of: row)
         guard let bytes = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName) else {
@@ -122,7 +123,7 @@ struct SealedColumn: Sendable {
         return try sealing.seal(bytes, purpose: self.purpose, row: rowName)
     }
 
-    /// How a value's row was named where it was sealed.
+    /// Returns the row name that the row's value is bound to.
     func rowName(of row: StoredRow) throws -> String {
         switch self.rowName {
         case .text: try row.text(self.key)

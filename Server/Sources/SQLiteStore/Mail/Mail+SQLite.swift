@@ -3,7 +3,7 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What people are to be told by mail, and the links by which they come back from it.
+    /// Adds the outbox of mail to people, and the links in these mails.
     static let mail = Migration(name: "mail") { db, _ in
         try db.execute(
             sql: """
@@ -27,7 +27,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// New passwords that were asked for, by the code of a name: whether there is somebody of that name is looked for later.
+    /// Adds the requests for new passwords, by the code of a user name. A later step looks for an account of that name.
     static let resetAsks = Migration(name: "resetAsks") { db, _ in
         try db.execute(
             sql: """
@@ -41,7 +41,8 @@ extension Migration {
 }
 
 extension Migration {
-    /// Letters about invitations and activations. A code waits with its activation for the letter that carries it.
+    /// Adds letters about invitations and activations. A code is kept with its activation until the letter with the
+    /// code is sent.
     static let letters = Migration(name: "letters about identities") { db, _ in
         try db.execute(
             sql: """
@@ -52,14 +53,15 @@ extension Migration {
 }
 
 extension Migration {
-    /// Which address a link is about. One of before is about the account's first.
+    /// Adds the address that a link is about. An older link is about the account's first address.
     static let linkedAddresses = Migration(name: "links of further addresses") { db, _ in
         try db.execute(sql: "ALTER TABLE mailed_link ADD COLUMN about TEXT")
     }
 }
 
 extension Migration {
-    /// Whose letters come first, and how many were dropped. What waits from before has the turn that is usual for it.
+    /// Adds the order in which letters are sent, and the count of dropped letters. A waiting letter gets the usual turn
+    /// for its subject.
     static let mailTurns = Migration(name: "turns of mail") { db, _ in
         let awaited = MailRecord.Turn.awaited.rawValue
         try db.execute(
@@ -107,7 +109,7 @@ extension SQLiteDatabase: MailStore {
         }
     }
 
-    /// Takes what is due of a table. Nearly always nothing is: readers say so.
+    /// Takes the rows of a table that are due. Nearly always no row is due, and a reader answers without the writer.
     private func step<Taken: Sendable>(
         whereDueIn table: String, at moment: Timestamp, _ take: @escaping @Sendable (Database) throws -> [Taken]
     ) async throws -> [Taken] {
@@ -121,7 +123,7 @@ extension SQLiteDatabase: MailStore {
 
     public func removeAsk(_ ask: ResetAsk) async throws {
         try await self.step { db in
-            // A number is given anew when the newest has gone.
+            // SQLite gives a number again after the newest row was deleted.
             try db.cachedStatement(sql: "DELETE FROM reset_ask WHERE number = ? AND asked_at = ?").execute(
                 arguments: [ask.number, ask.askedAt.milliseconds])
         }
@@ -163,7 +165,7 @@ extension SQLiteDatabase: MailStore {
     }
 
     public func takeDroppedMails() async throws -> [MailRecord.Subject: Int] {
-        // Nearly always there are none: readers say so.
+        // Nearly always no letter was dropped, and a reader answers without the writer.
         try await self.step(screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in
             let isAny = try Bool.fetchOne(
                 db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM dropped_mail)"))
@@ -181,7 +183,7 @@ extension SQLiteDatabase: MailStore {
 
     public func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {
         try await self.step { [sealing] db in
-            // A number is given anew when the newest mail has gone.
+            // SQLite gives a number again after the newest mail was deleted.
             try db.cachedStatement(
                 sql: "DELETE FROM mail WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ?"
             ).execute(arguments: [
@@ -261,7 +263,7 @@ extension SQLiteDatabase: MailStore {
 }
 
 extension Database {
-    /// Takes letters that are due: those of strangers, or all others in their turns.
+    /// Takes letters that are due: letters of strangers, or all others in their turns.
     fileprivate func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, areStrangers: Bool) throws
         -> [MailDelivery]
     {
@@ -283,7 +285,7 @@ extension Database {
         }.sorted { ($0.turn.rawValue, $0.number) < ($1.turn.rawValue, $1.number) }
     }
 
-    /// Counts a letter that is not left because too many wait.
+    /// Counts a letter that is dropped because too many letters wait.
     fileprivate func countDropped(_ subject: MailRecord.Subject) throws {
         try self.cachedStatement(
             sql: """
@@ -293,7 +295,7 @@ extension Database {
         ).execute(arguments: [subject.rawValue])
     }
 
-    /// A link that is still good for what it was sent for.
+    /// Returns a link that is still valid for its purpose.
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) throws
         -> MailedLinkRecord?
     {
@@ -309,7 +311,7 @@ extension Database {
         }
     }
 
-    /// Leaves mail in the outbox, with its link.
+    /// Puts mail into the outbox, with its link.
     func leaveMail(_ mail: MailRecord) throws {
         if let link = mail.link?.record {
             try self.cachedStatement(
@@ -332,7 +334,8 @@ extension Database {
         ])
     }
 
-    /// Leaves mail where fewer than `most` wait, and counts it as dropped where as many do; says whether it is left.
+    /// Puts mail into the outbox if fewer than `most` mails wait; otherwise counts the mail as dropped. Returns `true`
+    /// if the mail is in the outbox.
     func leaveMail(_ mail: (MailRecord, most: Int)?) throws -> Bool {
         guard let (letter, most) = mail else { return false }
         guard try self.waitingMails(as: letter.turn) < most else {
@@ -343,7 +346,8 @@ extension Database {
         return true
     }
 
-    /// How much mail waits that counts with mail of that turn: strangers' among themselves, all mail for the others.
+    /// Returns the number of waiting mails that count for mail of a turn: only strangers' mail for strangers, and all
+    /// mail for the others.
     private func waitingMails(as turn: MailRecord.Turn) throws -> Int {
         let waiting =
             switch turn {
@@ -355,8 +359,8 @@ extension Database {
         return waiting ?? 0
     }
 
-    /// Forgets the links that were sent to an account's mailbox, and the mail that carries one. The questions about changes
-    /// stay.
+    /// Deletes the links that were sent to an account's mailbox, and the mails with these links. The questions about
+    /// changes stay.
     func deleteMailedLinks(ofAccount id: String) throws {
         try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose <> ?")
             .execute(arguments: [id, MailedLinkRecord.Purpose.changeQuestion.rawValue])

@@ -4,8 +4,8 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// Takes what was one record apart: an authentication, the sessions and grants that stand on it, and the codes of a
-    /// grant.
+    /// Splits the former single record into an authentication, the sessions and grants that rest on the authentication,
+    /// and the codes of a grant.
     ///
     /// ```
     /// oauth_authentication <── oauth_session_authentication ──> oauth_session
@@ -15,7 +15,7 @@ extension Migration {
     ///                             oauth_code
     /// ```
     ///
-    /// Whoever is signed in stays so, and a code that is under way still gives its tokens.
+    /// People stay signed in, and a code under way still gives its tokens.
     static let authentications = Migration(name: "authentications") { db, sealing in
         try db.execute(
             sql: """
@@ -72,8 +72,8 @@ extension Migration {
                 CREATE INDEX oauth_grant_end ON oauth_grant (expires_at);
                 CREATE INDEX oauth_code_grant ON oauth_code (grant_id);
                 """)
-        // An authentication that no session stands on any more ends with its last grant. The deletion of a session
-        // comes here through its rows of oauth_session_authentication.
+        // An authentication without a session ends with its last grant. The deletion of a session reaches this trigger
+        // through the session's rows of oauth_session_authentication.
         try db.execute(
             sql: """
                 CREATE TRIGGER oauth_authentication_left AFTER DELETE ON oauth_session_authentication
@@ -88,7 +88,8 @@ extension Migration {
 }
 
 extension Migration {
-    /// What was before was for no service of personalised identities, and no such service takes it.
+    /// Adds the service and the role of an authentication. An older authentication is for no service of personalised
+    /// identities, and no such service accepts it.
     static let authenticationRoles = Migration(name: "roles of authentications") { db, _ in
         try db.execute(
             sql: """
@@ -103,7 +104,7 @@ extension SealingPurpose {
     static let authenticationBrowser = SealingPurpose("oauth authentication browser")
     /// The network address of an authentication, bound to the authentication.
     static let authenticationAddress = SealingPurpose("oauth authentication address")
-    /// Where these two were before.
+    /// The former purposes of browser and address.
     fileprivate static let sessionBrowser = SealingPurpose("oauth session browser")
     fileprivate static let sessionAddress = SealingPurpose("oauth session address")
 }
@@ -136,7 +137,7 @@ extension Database {
             ], by: AuthenticationColumn.insertion)
     }
 
-    /// Keeps an authentication until `end` at least, because a grant of it goes on until then.
+    /// Keeps an authentication until `end` at least, because one of its grants continues until then.
     func keepAuthentication(_ id: String, until end: Timestamp) throws {
         try self.cachedStatement(
             sql: "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2"
@@ -144,14 +145,14 @@ extension Database {
         .execute(arguments: [id, end.milliseconds])
     }
 
-    /// The authentication of that identifier.
+    /// Returns the authentication of that identifier.
     func authentication(_ id: String, _ sealing: Sealing) throws -> AuthenticationRecord? {
         try self.row("SELECT \(AuthenticationColumn.selection) FROM oauth_authentication WHERE id = ?", [id]).map {
             try AuthenticationRecord($0, sealing)
         }
     }
 
-    /// The authentications that a session stands on, the last one first.
+    /// Returns the authentications of a session, the last first.
     func authentications(ofSession session: String, _ sealing: Sealing) throws -> [AuthenticationRecord] {
         try self.rows(
             """
@@ -162,8 +163,8 @@ extension Database {
         ) { try AuthenticationRecord($0, sealing) }
     }
 
-    /// Deletes what an account or a device has authenticated, or what was by a method, with all the sessions and grants
-    /// that stand on it.
+    /// Deletes the authentications of an account, of a device or of a method, with all sessions and grants resting on
+    /// the authentications.
     func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
         let (condition, values) = holder.condition
         _ = try self.endSessions(
@@ -178,7 +179,7 @@ extension Database {
         try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(condition)")
             .execute(arguments: StatementArguments(values))
         guard case .account(let id) = holder else { return }
-        // Those that are about to become authentications.
+        // These rows are about to become authentications.
         for table in ["password_sign_in", "upstream_arrival"] {
             try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [id])
         }
@@ -186,9 +187,10 @@ extension Database {
         try self.forgetKnown(ofAccount: id)
     }
 
-    /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.
+    /// Copies browsers and addresses from the sessions to their authentications, which have the sessions' identifiers.
     fileprivate func movePlaces(_ sealing: Sealing) throws {
-        // What cannot be opened is left out: words that a person would have read for some hours stop no start.
+        // Values that cannot be opened are left out: a description for people, needed for some hours, must not stop a
+        // start.
         func moved(_ sealed: [UInt8]?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> Data? {
             guard let sealed, let text = try? sealing.openText(sealed, purpose: old, row: id) else { return nil }
             return try sealing.seal(text, purpose: new, row: id).blob
@@ -209,15 +211,15 @@ extension Database {
     }
 }
 
-/// Whose authentications end.
+/// The holder whose authentications end.
 enum AuthenticationHolder {
     case account(String)
     case device(String)
-    /// Whoever was authenticated by it.
+    /// Everybody who was authenticated by the method.
     case method(String)
-    /// Those of an account that were by one method.
+    /// An account's authentications by one method.
     case accountByMethod(String, String)
-    /// Those of an account that are not of this session.
+    /// An account's authentications outside this session.
     case accountBeside(String, session: String?)
 
     fileprivate var condition: (sql: String, values: [String]) {
@@ -239,7 +241,7 @@ enum AuthenticationHolder {
 }
 
 extension RoleAtService {
-    /// Reads a row of the table's columns; `nil` where it has neither.
+    /// Reads a row of the table's columns; `nil` if the row has no service and no role.
     fileprivate init?(_ row: StoredRow) throws {
         guard let service = try row.optionalText(AuthenticationColumn.service),
             let role = try row.optionalText(AuthenticationColumn.role)

@@ -4,8 +4,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What requests ask of the sign-in itself, and in which word the level is told: those that wait already ask for
-    /// nothing.
+    /// Adds the wishes of requests for the sign-in, and the word that names the level to the client. Requests that wait
+    /// already have no wishes.
     static let requestWishes = Migration(name: "wishes of requests") { db, _ in
         try db.execute(
             sql: """
@@ -16,7 +16,7 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// What a request asks of the sign-in, bound to the request.
+    /// The wishes of a request for the sign-in, bound to the request.
     static let requestWishes = SealingPurpose("oauth request wishes")
 }
 
@@ -100,8 +100,8 @@ extension SQLiteDatabase: AuthorizationStore {
         digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
         isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
     ) async throws -> CodeTaking {
-        // A client can send what it has invented, and what it has sent before: readers look it up, and what there is
-        // nothing to write of ends there.
+        // A client can send invented codes, and codes that it has sent before. A reader looks the code up, and answers
+        // if nothing has to be written.
         try await self.step(screenedBy: { [sealing] db -> Screening<Void, CodeTaking> in
             guard let (code, standing, isTaken) = try db.standingCode(digest: digest, at: moment, sealing),
                 !isTaken || isRight(code, standing)
@@ -112,8 +112,8 @@ extension SQLiteDatabase: AuthorizationStore {
                 !isTaken || isRight(code, standing)
             else { return .unknown }
             guard !isTaken else {
-                // With the grant its code is gone, too: whoever goes on is told that there is none, and adds nothing to
-                // the trail, which is kept for ever.
+                // The code is deleted with the grant. A further request finds no code, and adds nothing to the trail,
+                // which is kept for ever.
                 _ = try db.endGrants(where: "id = ?", [standing.grant.id])
                 var replay = replay
                 replay.accountID = standing.authentication.account
@@ -174,7 +174,7 @@ extension SQLiteDatabase: AuthorizationStore {
 }
 
 extension Database {
-    /// Removes a request within the present step. Says whether there was one.
+    /// Removes a request within the present step. Returns `true` if the request existed.
     func removeRequest(_ id: String) throws -> Bool {
         try self.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
         return self.changesCount > 0
@@ -182,8 +182,8 @@ extension Database {
 
     /// Ends a request with a sign-in that is to begin within the present step.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone, or the device of the authentication is, or its account
-    /// is gone, is locked, or was locked since.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone, or the device of the authentication is gone, or its
+    /// account is gone, is locked, or was locked since.
     func end(request: String, by session: SessionRecord) throws {
         try self.checkSessionStands(ofRequest: request)
         try self.checkPasswordStands(of: session, request: request)
@@ -194,8 +194,8 @@ extension Database {
         try self.checkMaySignIn(session)
     }
 
-    /// Throws ``StoreError/Code/notFound`` where a password was shown for a request, and what became of it is not there any
-    /// more: another password, a second factor or a lock has ended it since it was read.
+    /// Checks the sign-in by password of a request. Throws ``StoreError/Code/notFound`` if the sign-in does not exist
+    /// any more: another password, a second factor or a lock has ended the sign-in since it was read.
     func checkPasswordStands(of session: SessionRecord, request: String) throws {
         guard session.authentication.method.hasSameBytes(as: AuthenticationRecord.passwordMethod) else { return }
         let stands = try Bool.fetchOne(
@@ -208,8 +208,8 @@ extension Database {
         guard stands == true else { throw StoreError(.notFound, "what the password gave was ended") }
     }
 
-    /// Throws ``StoreError/Code/notFound`` where a request has waited in a session that has ended: what the person did for
-    /// that one begins no other.
+    /// Checks the session of a request. Throws ``StoreError/Code/notFound`` if the session has ended: the person's acts
+    /// for an ended session begin no other session.
     func checkSessionStands(ofRequest id: String) throws {
         let isLeft = try Bool.fetchOne(
             self.cachedStatement(
@@ -223,7 +223,7 @@ extension Database {
         }
     }
 
-    /// Throws ``StoreError/Code/notFound`` where the person of a session may not sign in any more.
+    /// Throws ``StoreError/Code/notFound`` if the person of a session may not sign in any more.
     func checkMaySignIn(_ session: SessionRecord) throws {
         guard try self.isActiveDevice(session.authentication.device) else {
             throw StoreError(.notFound, "the device is gone")
@@ -233,8 +233,9 @@ extension Database {
         }
     }
 
-    /// Ends the session that a condition on `oauth_session` chooses, because a browser's new one takes its place. Another
-    /// person's session ends; one's own goes on under another name, and nobody is to be told.
+    /// Ends the session chosen by a condition on `oauth_session`, because a browser's new session replaces the old
+    /// session. The session of another person ends, and clients are told. The same person's session goes on under
+    /// another name, and no client is told.
     func replace(_ condition: String, _ value: any DatabaseValueConvertible, by session: SessionRecord) throws {
         _ = try self.endSessions(
             where: "\(condition) AND account <> ?", [value, session.account], at: session.usedAt)

@@ -3,7 +3,7 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What clients want people asked, without a browser.
+    /// Adds the requests by which clients ask people without a browser.
     static let backchannelRequests = Migration(name: "backchannel requests") { db, _ in
         try db.execute(
             sql: """
@@ -30,9 +30,9 @@ private enum BackchannelColumn: Int, TableColumn {
 }
 
 extension SealingPurpose {
-    /// What a person is asked in detail, bound to the request.
+    /// The detailed question to a person, bound to the request.
     static let backchannelDetails = SealingPurpose("oauth backchannel details")
-    /// What a client is told by, bound to the request.
+    /// The way in which a client is notified, bound to the request.
     static let backchannelNotification = SealingPurpose("oauth backchannel notification")
 }
 
@@ -120,7 +120,7 @@ extension BackchannelRequestRecord {
 }
 
 extension BackchannelNotification {
-    /// As it is sealed: none of the three has a space.
+    /// The text before sealing: none of the three parts contains a space.
     fileprivate var text: String { "\(self.mode.rawValue) \(self.secret) \(self.token)" }
 
     fileprivate init(kept text: String) throws {

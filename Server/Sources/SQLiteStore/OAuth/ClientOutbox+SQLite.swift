@@ -3,7 +3,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What clients have to be told of sessions that have ended, and where. Nobody has said yet where.
+    /// Adds the messages to clients about ended sessions, and the clients' addresses for these messages. Existing
+    /// clients have no address yet.
     static let logoutOutbox = Migration(name: "logout outbox") { db, _ in
         try db.execute(
             sql: """
@@ -19,8 +20,8 @@ extension Migration {
                 """)
     }
 
-    /// The outbox is for whatever clients have to be told, and what people have answered comes to be in it by itself. What
-    /// it held stays there.
+    /// Extends the outbox to all messages for clients. The answers of people enter the outbox by triggers. The existing
+    /// messages stay.
     static let clientOutbox = Migration(name: "client outbox") { db, _ in
         try db.execute(
             sql: """
@@ -50,12 +51,12 @@ extension Migration {
     }
 }
 
-/// What a delivery is about, as it is kept.
+/// The stored subject of a delivery.
 private enum DeliveryKind: Int, CaseIterable {
     case logout = 0
     case answer = 1
 
-    /// The column of a client's that says where it wants to be told.
+    /// The client's column with the address for such deliveries.
     var address: String {
         switch self {
         case .logout: "backchannel_logout_uri"
@@ -65,7 +66,7 @@ private enum DeliveryKind: Int, CaseIterable {
 }
 
 extension ClientDelivery.Content {
-    /// The session, or the request.
+    /// The identifier of the session, or of the request.
     fileprivate var matter: String {
         switch self {
         case .logout(let session, _): session
@@ -78,7 +79,7 @@ extension SQLiteDatabase: ClientOutbox {
     public func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {
-        // Nearly always nothing is due: readers say so.
+        // Nearly always nothing is due, and a reader answers without the writer.
         try await self.step(screenedBy: { db -> Screening<Void, [ClientDelivery]> in
             try db.clientsToBeTold(at: moment, share, underWay).isEmpty ? .answered([]) : .step(())
         }) { db, _ in
@@ -93,7 +94,7 @@ extension SQLiteDatabase: ClientOutbox {
 
     public func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws {
         try await self.step { [sealing] db in
-            // A number is given anew when the newest delivery has gone.
+            // SQLite gives a number again after the newest delivery was deleted.
             try db.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?")
                 .execute(arguments: [delivery.number, delivery.client, delivery.content.matter])
             guard db.changesCount > 0, let audit else { return }
@@ -124,11 +125,11 @@ extension SQLiteDatabase: ClientOutbox {
 }
 
 extension Database {
-    /// Ends the sessions that a condition on `oauth_session` chooses, and leaves for each client that they have signed in to
-    /// and that wants to be told what it is to be told. Says how many there were.
+    /// Ends the sessions chosen by a condition on `oauth_session`. Leaves a message for each client of these sessions
+    /// that wants to be notified. Returns the number of sessions.
     ///
-    /// Every end of a session goes through here, but for those that are nobody's doing: it has run out, or its own person
-    /// has signed in anew in its browser.
+    /// Every end of a session goes through this function, except for two ends that nobody causes: the session has run
+    /// out, or its own person has signed in anew in its browser.
     func endSessions(where condition: String, _ arguments: StatementArguments, at moment: Timestamp) throws -> Int {
         let ended = try String.fetchAll(
             self.cachedStatement(sql: "SELECT oauth_session.id FROM oauth_session WHERE \(condition)"),
@@ -151,7 +152,8 @@ extension Database {
         return ended.count
     }
 
-    /// Clients of which something is due, in the order of their turns, and how many more of each can be under way.
+    /// Returns the clients with due deliveries, in the order of their turns, and the number of further deliveries that
+    /// each client may have under way.
     fileprivate func clientsToBeTold(at moment: Timestamp, _ share: Int, _ underWay: [ExactText: Int]) throws
         -> [(client: String, places: Int)]
     {
@@ -173,7 +175,7 @@ extension Database {
             addresses[kind] = try String.fetchOne(
                 self.cachedStatement(sql: "SELECT \(kind.address) FROM oauth_client WHERE id = ?"), arguments: [client])
             guard addresses[kind] == nil else { continue }
-            // It does not want to be told any more.
+            // The client does not want to be told any more.
             try self.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE client = ? AND kind = ?")
                 .execute(arguments: [client, kind.rawValue])
         }

@@ -3,7 +3,7 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// What is asked of a client's requests: of those that are there already, what was.
+    /// Adds the rules for a client's requests. Existing clients keep their rules.
     static let clientProfiles = Migration(name: "profiles of clients") { db, _ in
         try db.execute(
             sql: """
@@ -15,7 +15,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// What people agree to in detail: of the clients that are there already none asks, and nothing was granted.
+    /// Adds the detailed consents of people. No existing client asks for details, and no details were granted.
     static let authorizationDetails = Migration(name: "authorization details") { db, _ in
         try db.execute(
             sql: """
@@ -26,14 +26,14 @@ extension Migration {
 }
 
 extension Migration {
-    /// The names that clients' certificates have: those that are there already prove themselves in other ways.
+    /// Adds the names in clients' certificates. Existing clients authenticate in other ways.
     static let clientCertificates = Migration(name: "certificates of clients") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN certificate_name TEXT")
     }
 }
 
 extension Migration {
-    /// Clients from before sign nobody in without a browser.
+    /// Adds the permission to sign people in without a browser. Existing clients do not have this permission.
     static let directSignIn = Migration(name: "direct sign-in") { db, _ in
         try db.execute(
             sql: "ALTER TABLE oauth_client ADD COLUMN signs_in_directly INTEGER NOT NULL DEFAULT 0")
@@ -41,19 +41,19 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// What a person has agreed to in detail, bound to its grant.
+    /// The details that a person has agreed to, bound to the grant.
     static let authorizationDetails = SealingPurpose("oauth authorization details")
 }
 
 extension Migration {
-    /// Whether a client is switched off: none that is there already is.
+    /// Adds the mark of clients that are switched off. No existing client is switched off.
     static let disabledClients = Migration(name: "clients that are switched off") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN is_disabled INTEGER NOT NULL DEFAULT 0")
     }
 }
 
 extension Database {
-    /// Keeps the profile of a client that is there.
+    /// Keeps the profile of an existing client.
     func setProfile(_ profile: ClientProfile, ofClient id: String) throws {
         try self.cachedStatement(
             sql: """
@@ -69,7 +69,8 @@ extension Database {
         ])
     }
 
-    /// Whether a client, or any of them, has this origin. There are a thousand clients at most, and few have any.
+    /// Returns `true` if the client, or any client for `nil`, has this origin. At most a thousand clients exist, and
+    /// few have origins.
     func isOrigin(_ origin: String, ofClient id: String?) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(

@@ -21,7 +21,7 @@ extension SQLiteDatabase: ClientStore {
         if let known = self.knownClients.client(id) { return known }
         let generation = self.knownClients.generation
         let client = try await self.read { db in try Self.client(id, db) }
-        // Once it is durable: from here others are answered.
+        // The client is kept after it is durable: from here on the cache answers other requests.
         if let client { self.knownClients.keep(client, since: generation) }
         return client
     }
@@ -72,7 +72,7 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
-            // What has no address leads nowhere.
+            // A request without an address leads nowhere.
             let addresses = try String.fetchAll(
                 db.cachedStatement(
                     sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''"),
@@ -81,7 +81,8 @@ extension SQLiteDatabase: ClientStore {
                 try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
                     .execute(arguments: [id, address])
             }
-            // One client, one face: what it has of the one is nothing at the other.
+            // A client has one face, the OpenID provider or the app sign-in service: its grants of one face are invalid
+            // at the other.
             if (former == nil) != (client.settings.signInService == nil) {
                 try db.endIssued(toClient: id)
             }
@@ -203,7 +204,7 @@ private enum ClientColumn: Int, TableColumn {
 }
 
 extension Database {
-    /// Ends what a client has asked for and been given, with what came of it.
+    /// Ends a client's requests and grants, with all consequences.
     fileprivate func endIssued(toClient id: String) throws {
         try self.deleteRows(
             of: ["oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request"],
@@ -219,13 +220,13 @@ extension Database {
         }
     }
 
-    /// Deletes a client with everything that it was given, within the present step. `false` if there is no such client.
+    /// Deletes a client with all its grants, within the present step. Returns `false` if the client does not exist.
     fileprivate func deleteClient(_ id: String) throws -> Bool {
         try self.endIssued(toClient: id)
         return try self.deleteUnusedClient(id)
     }
 
-    /// Deletes a client that has no grants, within the present step. `false` if there is no such client.
+    /// Deletes a client that has no grants, within the present step. Returns `false` if the client does not exist.
     @discardableResult
     func deleteUnusedClient(_ id: String) throws -> Bool {
         try self.deleteRows(
@@ -237,14 +238,14 @@ extension Database {
         return self.changesCount > 0
     }
 
-    /// The number of strangers' clients, or of those that the operator has let in.
+    /// Returns the number of strangers' clients, or of the clients that the operator has let in.
     func count(strangers: Bool) throws -> Int {
         let isOfKind = strangers ? ClientRegistration.isStranger : "NOT (\(ClientRegistration.isStranger))"
         return try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client WHERE \(isOfKind)")) ?? 0
     }
 
-    /// Adds a client within the present step if fewer than `limit` of its kind are there. Strangers' clients take no place of
-    /// those that the operator has let in.
+    /// Adds a client within the present step if fewer than `limit` clients of its kind exist. Strangers' clients take
+    /// no place of clients that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
         let count = try self.count(strangers: client.isStranger)
         guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }

@@ -4,7 +4,7 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What people have agreed to. The clients that are there already are the operator's own: nobody is asked.
+    /// Adds the consents of people. Existing clients belong to the operator, so people are not asked for them.
     static let consents = Migration(name: "consents") { db, _ in
         try db.execute(
             sql: """
@@ -22,7 +22,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// The session that each consent was given in. The session of the consents that are there already is not known.
+    /// Adds the session in which each consent was given. The session of an existing consent is unknown.
     static let consentSessions = Migration(name: "sessions of consents") { db, _ in
         try db.execute(
             sql: """
@@ -34,7 +34,7 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// What a person let a client have by name, bound to the consent.
+    /// The claims that a person granted a client by name, bound to the consent.
     static let consentClaims = SealingPurpose("oauth consent claims")
     /// The browser in which a consent was given, bound to the consent.
     static let consentBrowser = SealingPurpose("oauth consent browser")
@@ -124,8 +124,8 @@ extension SQLiteDatabase: ConsentStore {
 }
 
 extension Database {
-    /// Ends the consents that a condition on `oauth_consent` chooses, with what stands on them and what came of that. Says how
-    /// many consents there were.
+    /// Ends the consents chosen by a condition on `oauth_consent`, with the grants and device secrets resting on the
+    /// consents, and all consequences. Returns the number of consents.
     func endConsents(where condition: String, _ arguments: StatementArguments) throws -> Int {
         let ended = try String.fetchAll(
             self.cachedStatement(sql: "SELECT oauth_consent.id FROM oauth_consent WHERE \(condition)"),
@@ -138,8 +138,8 @@ extension Database {
         return ended.count
     }
 
-    /// Keeps a consent within the present step, and answers with the identifier that it has: of what was agreed to before
-    /// the former one.
+    /// Keeps a consent within the present step. Returns the consent's identifier: the former identifier if the person
+    /// had agreed to the same content before.
     fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
         let former = try String.fetchOne(
             self.cachedStatement(
@@ -177,14 +177,14 @@ extension Database {
         return row
     }
 
-    /// Notes that a session was used. Throws ``StoreError/Code/notFound`` where it has ended.
+    /// Notes that a session was used. Throws ``StoreError/Code/notFound`` if the session has ended.
     func useSession(_ id: String?, at moment: Timestamp) throws {
         try self.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
             .execute(arguments: [moment.milliseconds, id])
         guard self.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
     }
 
-    /// Whether there is such a consent.
+    /// Returns `true` if the consent exists.
     func hasConsent(_ id: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_consent WHERE id = ?)"), arguments: [id])

@@ -4,7 +4,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// Devices that wait for their person. Whatever ends the request that waits for one, and gives no grant, is a no.
+    /// Adds the codes of devices that wait for their person. If the request of a device ends without a grant, the
+    /// device is denied.
     static let deviceCodes = Migration(name: "device codes") { db, _ in
         try db.execute(
             sql: """
@@ -27,9 +28,9 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// What a person types for a device: it is found by its HMAC.
+    /// The code that a person types for a device. The code is found by its HMAC.
     static let deviceUserCode = SealingPurpose("oauth device user code")
-    /// The same to be shown, bound to the device's own code.
+    /// The same code for display, bound to the device's own code.
     static let shownDeviceUserCode = SealingPurpose("oauth device user code shown")
 }
 
@@ -104,7 +105,7 @@ extension SQLiteDatabase: DeviceCodeStore {
                 db.cachedStatement(sql: "SELECT digest FROM oauth_device_code WHERE request = ?"),
                 arguments: [confirmed.request])
             guard let digest else { throw StoreError(.notFound, "no device waits for the request") }
-            // First, so that the end of the request is no denial.
+            // This comes first, so that the end of the request is no denial.
             try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = NULL WHERE digest = ?")
                 .execute(arguments: [digest])
             try db.end(request: confirmed.request, by: confirmed.session)

@@ -3,8 +3,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// Secrets by which the apps of a device sign in by each other: they end with their session, and with the consent that
-    /// they stand on.
+    /// Adds the secrets by which the apps of a device sign in through each other. A secret ends with its session, and
+    /// with the consent that it rests on.
     static let deviceSecretsOfApps = Migration(name: "device secrets of apps") { db, _ in
         try db.execute(
             sql: """
@@ -108,7 +108,7 @@ extension SQLiteDatabase: DeviceSecretStore {
 }
 
 extension Database {
-    /// Whether a client is there, and in the group that may use a secret.
+    /// Returns `true` if a client exists and belongs to the group that may use a secret.
     fileprivate func isOfGroup(ofDeviceSecret digest: [UInt8], client: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
@@ -120,8 +120,8 @@ extension Database {
                     """), arguments: [client, digest.blob]) ?? false
     }
 
-    /// Notes within the present step that a device secret was given with a grant. `false` where the grant is gone, has one
-    /// already, or came of another itself.
+    /// Notes within the present step that a device secret was given with a grant. Returns `false` if the grant is gone,
+    /// has a secret already, or was itself got by a device secret.
     func setDeviceSecret(_ digest: [UInt8], ofGrant id: String) throws -> Bool {
         try self.cachedStatement(
             sql: "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL"

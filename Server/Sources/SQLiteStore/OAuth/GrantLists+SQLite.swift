@@ -3,9 +3,9 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What a person recognises a lasting grant by, and the order in which those of a client and a person began: the
-    /// oldest is the one that ends where there are too many. Also when an account was last locked, as whoever had
-    /// authenticated before that is not let in after it.
+    /// Adds the data by which a person recognises a lasting grant, and the order of a client's and a person's lasting
+    /// grants: if too many exist, the oldest ends. Also adds the time of an account's last lock: an authentication from
+    /// before the lock is invalid after it.
     static let grantLists = Migration(name: "lists of grants") { db, _ in
         try db.execute(
             sql: """
@@ -81,7 +81,7 @@ extension SQLiteDatabase: GrantListStore {
                 session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?1) AND \(condition)
                 """
             if case .grant = selection {
-                // Whoever ends a device secret by itself ends nothing that apps have got by it.
+                // Ending a device secret alone does not end the grants that apps have got by the secret.
                 try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE \(secrets)")
                     .execute(arguments: [account, value])
                 count += db.changesCount
@@ -111,8 +111,8 @@ extension GivingSession {
 }
 
 extension Database {
-    /// Lets a grant last as the family says that begins with it, and ends the oldest of those that are too many. Says
-    /// whether the grant is there.
+    /// Makes a grant last as the beginning family says, and ends the oldest grants if too many exist. Returns `true` if
+    /// the grant exists.
     func letLast(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
         let row = try self.row(
             """
@@ -133,10 +133,10 @@ extension Database {
         return true
     }
 
-    /// The first and the last of the numbers that the lasting grants of a client and a person have; `nil` where there is
-    /// none. Two look-ups in the index.
+    /// Returns the first and the last number of a client's and a person's lasting grants; `nil` if no such grant
+    /// exists. Cost: two look-ups in the index.
     func lastingNumbers(client: String, subject: String) throws -> (oldest: Int64, newest: Int64)? {
-        // Each of them alone is a look-up; one SELECT of both would read all between them.
+        // Each subquery alone is a look-up. A single SELECT of both values would read all rows between them.
         let row = try self.row(
             """
             SELECT coalesce((SELECT min(lasting_number) FROM oauth_grant
@@ -144,16 +144,16 @@ extension Database {
                 coalesce((SELECT max(lasting_number) FROM oauth_grant
                     WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS newest
             """, [client, subject])
-        // They are counted from 1.
+        // The numbers begin with 1.
         let newest = try row?.integer("newest", as: Int64.self) ?? 0
         guard let row, newest > 0 else { return nil }
         return (try row.integer("oldest"), newest)
     }
 
-    /// Ends the oldest of the lasting grants of a client and a person that are too many.
+    /// Ends the oldest lasting grants of a client and a person, if too many exist.
     ///
-    /// The first and the last of their numbers say that there are not too many; only where there could be are they counted,
-    /// and then as many as may stay, in the index alone.
+    /// The first and the last number show that the grants are few enough. Only if too many could exist, the grants are
+    /// counted, in the index alone and up to the number of grants that may stay.
     func endDisplaced(
         by start: RefreshFamilyStart, client: String, subject: String, oldest: Int64, newest: Int64, _ sealing: Sealing
     ) throws {

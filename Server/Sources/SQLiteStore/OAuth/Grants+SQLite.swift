@@ -4,7 +4,7 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// The keys that requests, codes and refresh tokens are bound to: those that are there already are bound to none.
+    /// Adds the keys that requests, codes and refresh tokens are bound to. Existing rows are bound to no key.
     static let keyBindings = Migration(name: "bindings to keys") { db, _ in
         try db.execute(
             sql: """
@@ -16,14 +16,14 @@ extension Migration {
 }
 
 extension Migration {
-    /// What clients have named of people: the grants that are there already are of scopes alone.
+    /// Adds the claims that clients have named. Existing grants are for scopes alone.
     static let grantClaims = Migration(name: "claims of grants") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_grant ADD COLUMN claims BLOB")
     }
 }
 
 extension SealingPurpose {
-    /// What a client has named of a person, bound to the grant.
+    /// The claims that a client has named, bound to the grant.
     static let grantClaims = SealingPurpose("oauth grant claims")
 }
 
@@ -44,16 +44,17 @@ private enum CodeColumn: Int, TableColumn {
     case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt, keyThumbprint, acr
 }
 
-/// What a grant lasts as from its first moment on, because its family begins with it.
+/// The lifetime of a grant whose family begins together with the grant.
 struct GrantBeginning {
     let family: RefreshFamilyStart
     let at: Timestamp
-    /// Which one it is of the lasting grants of its client and its person.
+    /// The grant's number among the lasting grants of its client and its person.
     let number: Int64
 }
 
 extension Database {
-    /// A condition on `oauth_grant`: at the moment `?2` the session that the grant ends with goes on, or it ends with none.
+    /// A condition on `oauth_grant`: the grant has no session to end with, or its session still exists at the moment
+    /// `?2`.
     static let isHeldBySession = """
         (is_lasting = 1 OR session IS NULL OR EXISTS (
             SELECT 1 FROM oauth_session WHERE oauth_session.id = session AND oauth_session.expires_at > ?2))
@@ -64,16 +65,16 @@ extension Database {
         NOT EXISTS (SELECT 1 FROM oauth_client WHERE oauth_client.id = oauth_grant.client AND is_disabled = 1)
         """
 
-    /// Keeps a grant within the present step, with the subject that its client knows its account by and, where it has a
-    /// session, the service that the session has signed in to.
+    /// Keeps a grant within the present step, with the subject by which its client knows the account. For a grant with
+    /// a session, notes the service that the session has signed in to.
     ///
     /// - Parameters:
-    ///   - consent: What it stands on in the place of the one that it names.
-    ///   - lasting: What it lasts as, where its family begins in the same step.
+    ///   - consent: The consent that replaces the grant's own consent.
+    ///   - lasting: The grant's lifetime, if its family begins in the same step.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the consent that it stands on has been taken back, and where its client is a
-    /// service of personalised identities that its authentication was not for: whichever way has led here, nobody comes past
-    /// what the service asks of people.
+    /// Throws ``StoreError/Code/notFound`` if the consent has been withdrawn. Throws the same if the client is a
+    /// service of personalised identities and the authentication was not for this service: no way to a grant bypasses
+    /// the service's requirements of people.
     func insert(
         _ grant: GrantRecord, redirectURI: String, consent: String? = nil,
         lasting: GrantBeginning? = nil, _ sealing: Sealing
@@ -106,7 +107,8 @@ extension Database {
         }
     }
 
-    /// Whether a grant's client is no service of personalised identities, or the authentication was for it.
+    /// Returns `true` if a grant's client is no service of personalised identities, or if the authentication was for
+    /// this service.
     private func takes(_ grant: GrantRecord) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
@@ -126,7 +128,7 @@ extension Database {
             ], by: CodeColumn.insertion)
     }
 
-    /// A grant that stands at `moment`, whatever its own end, with its authentication.
+    /// Returns a grant that is valid at `moment`, whatever its own end, with its authentication.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
         guard let grant = try self.heldGrant(id, at: moment, sealing) else { return nil }
         guard let authentication = try self.authentication(grant.authentication, sealing) else {
@@ -135,7 +137,8 @@ extension Database {
         return StandingGrant(grant: grant, authentication: authentication)
     }
 
-    /// A grant that stands at `moment`, whatever its own end; that of a client that is switched off does not. Without `sealing` what its client has named, and what was agreed to in detail, stay closed.
+    /// Returns a grant that is valid at `moment`, whatever its own end. The grant of a client that is switched off is
+    /// not valid. Without `sealing` the named claims and the agreed details stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
         let row = try self.row(
             """
@@ -161,7 +164,7 @@ extension Database {
             expiresAt: try row.moment(GrantColumn.expiresAt))
     }
 
-    /// A code of a grant that stands at `moment`, and whether it has been taken.
+    /// Returns a code of a grant that is valid at `moment`, and `true` if the code has been taken.
     func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
         -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
     {
@@ -185,21 +188,21 @@ extension Database {
 
     // MARK: Ending
 
-    /// Ends the grants that a condition on `oauth_grant` chooses, with everything that came of them: their codes and refresh
-    /// tokens, the device secrets that were given with them, and the grants that somebody has got by such a secret, or by
-    /// passing a session on. Says how many grants and device secrets there were.
+    /// Ends the grants chosen by a condition on `oauth_grant`, with all consequences: codes and refresh tokens, the
+    /// device secrets given with the grants, and the grants made by a device secret or by passing a session on. Returns
+    /// the number of grants and device secrets.
     ///
-    /// Every end of a grant goes through here, but for those that are nobody's doing: the grant has run out, or lasts no
-    /// longer than the session that it was given in.
+    /// Every end of a grant goes through this function, except for ends that nobody causes: the grant has run out, or
+    /// ends with the session in which it was given.
     ///
-    /// Cost: for each grant two look-ups, and three more where a device secret was given with it.
+    /// Cost: for each grant two look-ups, and three more if a device secret was given with the grant.
     func endGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
         var ended = try self.deleteGrants(where: condition, values)
         var (count, next) = (0, 0)
         while next < ended.count {
             let grant = ended[next]
             next += 1
-            // What came of a session that was passed on is of its authentication, by which it is found.
+            // The grants of a passed-on session have the authentication of the first grant, and are found by it.
             ended += try self.deleteGrants(
                 where: "authentication = ? AND origin = ?", [grant.authentication, grant.id])
             guard let digest = grant.givenSecret, let session = grant.session else { continue }
@@ -211,8 +214,8 @@ extension Database {
         return count + ended.count
     }
 
-    /// Ends the device secrets that a condition on `oauth_device_secret` chooses, with the grants that apps have got by them.
-    /// Says how many secrets and grants there were.
+    /// Ends the device secrets chosen by a condition on `oauth_device_secret`, with the grants made by them. Returns
+    /// the number of secrets and grants.
     func endDeviceSecrets(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
         let ended = try self.rows(
             "DELETE FROM oauth_device_secret WHERE \(condition) RETURNING digest, session", values
@@ -222,7 +225,7 @@ extension Database {
         }
     }
 
-    /// Deletes the grants that a condition on `oauth_grant` chooses, and says what others come of.
+    /// Deletes the grants chosen by a condition on `oauth_grant`, and returns the data from which other grants came.
     private func deleteGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws
         -> [EndedGrant]
     {
@@ -240,8 +243,9 @@ extension Database {
         }
     }
 
-    /// Deletes the grants that apps have got by a device secret, also by one that has ended with its session. They are of the
-    /// secret's session. Those that end with the session stand on an authentication of the session.
+    /// Deletes the grants that apps have got by a device secret, also by a secret that has ended with its session.
+    /// These grants belong to the secret's session. Grants that end with the session rest on an authentication of the
+    /// session.
     private func deleteGrants(gotBy digest: Data, inSession session: String) throws -> [EndedGrant] {
         try self.deleteGrants(
             where: """
@@ -256,17 +260,17 @@ extension Database {
     }
 }
 
-/// What is known of a grant that was deleted.
+/// The data of a deleted grant.
 private struct EndedGrant {
     let id: String
     let authentication: String
     let session: String?
-    /// The digest of the device secret that was given with it; `nil` where it was itself got by one.
+    /// The digest of the device secret that was given with the grant; `nil` if the grant was itself got by a secret.
     let givenSecret: Data?
 }
 
 extension StoredRow {
-    /// Identifiers of resources, which have no space in them.
+    /// Returns identifiers of resources, which contain no space.
     func resources(_ column: some TableColumn) throws -> [String] {
         try self.text(column).splitBytes(at: " ").filter { !$0.isEmpty }.map(String.init)
     }

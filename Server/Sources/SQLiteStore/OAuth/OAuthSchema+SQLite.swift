@@ -42,12 +42,12 @@ extension Migration {
                 """)
     }
 
-    /// Which clients may have people's keys deleted: none of those that are there already.
+    /// Adds the permission of clients to have people's keys deleted. No existing client has this permission.
     static let clientPermissions = Migration(name: "client-permissions") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN may_deregister INTEGER NOT NULL DEFAULT 0")
     }
 
-    /// The secret that a client had before its present one, and until when that is taken too.
+    /// Adds a client's former secret, and the time until which the former secret is accepted too.
     static let clientSecrets = Migration(name: "former secrets of clients") { db, _ in
         try db.execute(
             sql: """
@@ -56,7 +56,7 @@ extension Migration {
                 """)
     }
 
-    /// What kind of client it is: those that are there already exchange codes, and share a secret with the server.
+    /// Adds the kinds of clients. Existing clients exchange codes, and share a secret with the server.
     static let clientKinds = Migration(name: "kinds of clients") { db, _ in
         try db.execute(
             sql: """
@@ -66,17 +66,17 @@ extension Migration {
                 """)
     }
 
-    /// Where clients keep their keys themselves: those that are there already have given them, or have none.
+    /// Adds the addresses at which clients keep their keys. Existing clients have given their keys, or have none.
     static let clientKeyAddresses = Migration(name: "addresses of clients' keys") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN key_set_address TEXT")
     }
 
-    /// Whom a client's assertions have to name: those of the clients that are there already name the issuer.
+    /// Adds the audience that a client's assertions have to name. The assertions of existing clients name the issuer.
     static let assertionAudiences = Migration(name: "audiences of clients' assertions") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN assertion_audience TEXT NOT NULL DEFAULT 'issuer'")
     }
 
-    /// The members of a registration that a client of before has not named.
+    /// Adds the members of a registration that an earlier client has not named.
     static let registeredRules = Migration(name: "rules that clients register") { db, _ in
         try db.execute(
             sql: """
@@ -86,13 +86,13 @@ extension Migration {
                 """)
     }
 
-    /// Where people find a service; that of the clients that are there already is not known.
+    /// Adds the address at which people find a service. The address of an existing client is unknown.
     static let clientHomes = Migration(name: "homes of clients") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN client_uri TEXT")
     }
 
-    /// What ordinary OpenID libraries ask for. Clients that are there already go on as they did: they verify ES256, and
-    /// send a challenge. An empty challenge stands for no challenge.
+    /// Adds the settings that ordinary OpenID libraries need. Existing clients keep their behaviour: they verify ES256,
+    /// and send a challenge. An empty challenge stands for no challenge.
     static let relyingParties = Migration(name: "relying-parties") { db, _ in
         try db.execute(
             sql: """

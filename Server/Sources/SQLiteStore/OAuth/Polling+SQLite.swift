@@ -2,17 +2,19 @@ import GRDB
 import Store
 import _Primitives
 
-/// A table of what clients ask about again and again, until a person has answered: by a `digest`, each `client` about its
-/// own, with a `pause` from the last question that was judged (`asked_at`) to the next, until it `ends_at`, and once for what `grant_id` gives.
+/// A table of rows that clients ask about repeatedly, until a person has answered.
+///
+/// A row has a `digest` and belongs to a `client`. The client asks with a `pause` between the last judged question
+/// (`asked_at`) and the next, until the row `ends_at`. The client receives the result of `grant_id` once.
 struct PolledTable: Sendable {
     let name: String
-    /// The columns, as its own statements have them.
+    /// The columns, as the table's own statements have them.
     let selection: String
 }
 
-/// What a question comes to.
+/// The result of a question.
 enum PolledRow {
-    /// It may be told what the row says.
+    /// The client may receive the content of the row.
     case open(StoredRow)
     case tooSoon, expired, replayed, unknown
 }
@@ -21,16 +23,18 @@ extension SQLiteDatabase {
     /// Answers a question about a row of that table within one step.
     ///
     /// - Parameters:
-    ///   - isTaken: Whether what the row's grant gives was given before. Then the grant goes, with all that hangs on it.
-    ///   - isOver: Whether the answer will never be another one: then nobody has to wait for it.
-    ///   - answer: What the client is told.
+    ///   - isTaken: Returns `true` if the result of the row's grant was given before. The grant then ends, with
+    ///     everything depending on the grant.
+    ///   - isOver: Returns `true` if the answer will never change: the client does not have to wait for the answer
+    ///     then.
+    ///   - answer: Returns the answer to the client.
     func poll<Answer: Sendable>(
         _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp, unknown: Answer,
         isTaken: @escaping @Sendable (StoredRow) throws -> Bool,
         isOver: @escaping @Sendable (StoredRow) throws -> Bool = { _ in false },
         answer: @escaping @Sendable (PolledRow, Database) throws -> Answer
     ) async throws -> Answer {
-        // A client can send what it has invented: readers look it up, and what there is nothing to write of ends there.
+        // A client can send invented digests. A reader looks the digest up, and answers if nothing has to be written.
         try await self.step(screenedBy: { db -> Screening<Void, Answer> in
             try db.polledRow(question, in: table) == nil ? .answered(unknown) : .step(())
         }) { [sealing] db, _ in
@@ -40,7 +44,7 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// The row that is asked about, where it is the client's who asks.
+    /// Returns the row of the question, if the row belongs to the asking client.
     fileprivate func polledRow(_ question: PollingQuestion, in table: PolledTable) throws -> StoredRow? {
         try self.row(
             "SELECT \(table.selection) FROM \(table.name) WHERE digest = ? AND client = ?",
@@ -55,7 +59,7 @@ extension Database {
         if let grant = try row.optionalText("grant_id"), try isTaken(row) {
             var replay = question.replay
             replay.accountID = try self.standingGrant(grant, at: moment, sealing)?.authentication.account
-            // With the grant the row is gone, too: whoever goes on adds nothing to the trail.
+            // The row is deleted with the grant, so further questions add nothing to the trail.
             _ = try self.endGrants(where: "id = ?", [grant])
             try self.appendAudit(replay, sealing)
             return .replayed
@@ -65,7 +69,8 @@ extension Database {
         let pause = Duration.milliseconds(try row.integer("pause", as: Int64.self))
         let isTooSoon = try row.optionalMoment("asked_at").map { moment < $0 + pause - question.tolerance } ?? false
         guard !isTooSoon else {
-            // From the last question that was judged on, so that whoever keeps asking too soon is answered all the same.
+            // The pause counts from the last judged question, so a client that keeps asking too soon still gets an
+            // answer.
             let next = min(pause + question.slowdown, max(pause, question.longestInterval))
             try self.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
                 .execute(arguments: [next.milliseconds, question.digest.blob, question.client])

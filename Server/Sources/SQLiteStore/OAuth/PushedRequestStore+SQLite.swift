@@ -3,7 +3,7 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Requests that clients send before a browser comes with them.
+    /// Adds requests that clients send before a browser presents them.
     static let pushedRequests = Migration(name: "pushed requests") { db, _ in
         try db.execute(
             sql: """
@@ -85,7 +85,7 @@ extension SQLiteDatabase: PushedRequestStore {
 
     public func endPushedRequest(digest: [UInt8], browserDigest: [UInt8]) async throws -> Bool {
         try await self.step { db in
-            // What waits takes the pushed one with it.
+            // The waiting request deletes the pushed request with itself.
             try db.cachedStatement(
                 sql: """
                     DELETE FROM oauth_request WHERE browser_digest = ?

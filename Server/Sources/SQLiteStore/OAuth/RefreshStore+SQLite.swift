@@ -3,8 +3,7 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// Grants that outlive their session, the refresh tokens by which they are renewed, and access tokens that were taken
-    /// back.
+    /// Adds grants that outlive their session, the refresh tokens that renew these grants, and revoked access tokens.
     static let refreshTokens = Migration(name: "refresh tokens") { db, _ in
         try db.execute(
             sql: """
@@ -18,7 +17,7 @@ extension Migration {
                     STRICT, WITHOUT ROWID;
                 CREATE INDEX oauth_revoked_token_end ON oauth_revoked_token (expires_at);
                 """)
-        // With its last grant an authentication ends that no session stands on.
+        // An authentication without a session ends with its last grant.
         try db.execute(
             sql: """
                 CREATE TRIGGER oauth_authentication_granted AFTER DELETE ON oauth_grant WHEN OLD.is_lasting = 1
@@ -41,8 +40,8 @@ private enum RefreshColumn: Int, TableColumn {
 }
 
 extension Migration {
-    /// The successor of a refresh token can be computed again, and the token before it is refused for a while without
-    /// consequences.
+    /// Makes the successor of a refresh token computable again. The token before the present one is refused for a while
+    /// without consequences.
     static let refreshSteps = Migration(name: "steps of refresh tokens") { db, _ in
         try db.execute(
             sql: """
@@ -69,8 +68,8 @@ extension SQLiteDatabase: RefreshStore {
         if self.handedOutTokens.remove(exchange.presented) {
             outcome = try await self.step { [sealing] db in try db.refresh(exchange, at: moment, sealing, judge) }
         } else {
-            // A client can show a token that ended long ago or was used before: readers look it up, and answer where nothing
-            // changes.
+            // A client can present a token that ended long ago or was used before. A reader looks the token up, and
+            // answers if nothing changes.
             outcome = try await self.step(screenedBy: { [sealing] db -> Screening<Void, RefreshOutcome> in
                 guard let (family, standing) = try db.family(ofGrant: exchange.grant, at: moment, sealing) else {
                     return .answered(.unknown)
@@ -107,7 +106,7 @@ extension SQLiteDatabase: RefreshStore {
             let session = try String.fetchOne(
                 db.cachedStatement(sql: "SELECT session FROM oauth_grant WHERE id = ?"), arguments: [id])
             _ = try db.endGrants(where: "id = ?", [id])
-            // Grants of a session stand on an authentication of the session.
+            // The grants of a session rest on an authentication of the session.
             _ = try db.endSessions(
                 where: """
                     id = ? AND has_browser = 0 AND NOT EXISTS (
@@ -144,7 +143,7 @@ extension RefreshFamily {
 }
 
 extension Database {
-    /// The family of a grant that stands at `moment`, where its head has not ended.
+    /// Returns the family of a grant that is valid at `moment`, if the family's head has not ended.
     fileprivate func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
         -> (RefreshFamily, StandingGrant)?
     {
@@ -157,7 +156,7 @@ extension Database {
         return (try RefreshFamily(row), standing)
     }
 
-    /// Begins a family within the present step. Says whether the grant is there, and its family at this head.
+    /// Begins a family within the present step. Returns `true` if the grant exists, and its family is at this head.
     func begin(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
         let begun = try self.row("SELECT head FROM oauth_refresh WHERE grant_id = ?", [start.grant])
         if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
@@ -166,8 +165,8 @@ extension Database {
         return true
     }
 
-    /// Keeps a grant that begins with its family, within the present step: what it lasts as is written with it, and not
-    /// over it.
+    /// Keeps a grant together with its beginning family, within the present step. The lifetime is written with the
+    /// grant, not by a second update.
     func insert(
         _ grant: GrantRecord, redirectURI: String, beginning start: RefreshFamilyStart, at moment: Timestamp,
         _ sealing: Sealing

@@ -3,7 +3,7 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What lets clients register themselves; all that are there already were registered by an operator.
+    /// Adds the registration of clients by themselves. An operator has registered all existing clients.
     static let clientRegistrations = Migration(name: "registrations of clients") { db, _ in
         try db.execute(
             sql: """
@@ -105,13 +105,13 @@ extension SQLiteDatabase: RegistrationStore {
 }
 
 extension Database {
-    /// The oldest stranger's client of before that moment which nobody has let have anything. A grant of a stranger's client
-    /// stands on a consent, so the consents tell.
+    /// Returns the oldest stranger's client from before that moment that has no consent of any person. A grant of a
+    /// stranger's client rests on a consent, so the consents show this.
     ///
-    /// Cost: grows with the clients that strangers have, and with nothing else.
+    /// Cost: grows with the number of strangers' clients, and with nothing else.
     fileprivate func oldestUnusedStranger(since moment: Timestamp) throws -> String? {
-        // A client that an operator has switched off stays switched off. A service of personalised identities is the
-        // operator's.
+        // A client that an operator has switched off stays switched off. A service of personalised identities belongs
+        // to the operator.
         try String.fetchOne(
             self.cachedStatement(
                 sql: """
@@ -125,11 +125,11 @@ extension Database {
 }
 
 extension ClientRegistration {
-    /// Kept in place of an initial access token's identifier for a client that came by a document.
+    /// The stored word in place of an initial access token's identifier, for a client that came by a document.
     private static let documentWord = "client-id-document"
 
-    /// The condition that finds strangers' clients: an open registration has a token of its own and no initial access token,
-    /// a document has no token.
+    /// The condition that finds strangers' clients. An open registration has a token of its own and no initial access
+    /// token. A document has no token.
     static let isStranger = "(registration_digest IS NULL) <> (registered_by IS NULL)"
 
     /// The initial access token's identifier, or the word for a document.
@@ -141,7 +141,7 @@ extension ClientRegistration {
         }
     }
 
-    /// Reads a registration; `nil` for a client of the operator's. Throws ``StoreError``.
+    /// Reads a registration; `nil` for a client of the operator. Throws ``StoreError``.
     init?(digest: [UInt8]?, registeredBy: String?) throws {
         switch (digest, registeredBy) {
         case (nil, nil): return nil
@@ -157,7 +157,7 @@ extension ClientRegistration {
 }
 
 extension AuditEvent.Kind {
-    /// A stranger's client that nobody used was deleted to make room; the detail is its identifier.
+    /// A stranger's unused client was deleted to make room; the detail is its identifier.
     static let unusedClientDeleted = Self(rawValue: "unused-client-deleted")
 }
 

@@ -3,7 +3,7 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What clients have signed for one use, until it is too old to be used.
+    /// Adds statements that clients have signed for one use, until the statement is too old to be used.
     static let shownOnce = Migration(name: "what counts once") { db, _ in
         try db.execute(
             sql: """
@@ -15,7 +15,8 @@ extension Migration {
 
 extension SQLiteDatabase: ReplayStore {
     public func takeOnce(digest: [UInt8], until end: Timestamp) async throws -> Bool {
-        // Whoever has seen a statement can send it again without end: readers end that.
+        // A party that has seen a statement can send the statement again without end. A reader answers without the
+        // writer.
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
             let isShown = try Bool.fetchOne(
                 db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_shown WHERE digest = ?)"),

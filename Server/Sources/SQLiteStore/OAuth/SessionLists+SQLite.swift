@@ -4,8 +4,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// What a person recognises a session by: the browser, and the services that it was signed in to. A grant is deleted
-    /// minutes after the sign-in, so the services have a table of their own.
+    /// Adds the data by which a person recognises a session: the browser, and the session's services. A grant is
+    /// deleted minutes after the sign-in, so the services have a separate table.
     static let sessionLists = Migration(name: "session lists") { db, _ in
         try db.execute(
             sql: """
@@ -61,8 +61,8 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// Ends everything of an account that outlasts a session: lasting grants, device secrets, and consents with the grants
-    /// that stand on them. Returns the number of what ended.
+    /// Ends everything of an account that outlasts a session: lasting grants, device secrets, and consents with the
+    /// grants resting on them. Returns the number of ended items.
     func endLasting(account: String) throws -> Int {
         let grants = try self.endGrants(
             where: """
@@ -74,8 +74,8 @@ extension Database {
         return try grants + secrets + self.endConsents(where: "account = ?", [account])
     }
 
-    /// Remembers, for as long as the session lasts, where it signed its person in. An app that was given no address to go
-    /// back to is known by its first one.
+    /// Remembers, for as long as the session lasts, the service that the session signed its person in to. An app
+    /// without a return address in the request is known by its first address.
     func noteService(_ client: String, redirectURI: String, session: String) throws {
         try self.cachedStatement(
             sql: """

@@ -3,7 +3,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// Of a session of before nobody knows: it is a browser's.
+    /// Adds the mark of sessions with a browser. An existing session counts as a browser's session, since nothing else
+    /// is known.
     static let browserlessSessions = Migration(name: "sessions that no browser has") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_session ADD COLUMN has_browser INTEGER NOT NULL DEFAULT 1")
     }
@@ -44,7 +45,7 @@ enum SessionColumn: Int, TableColumn {
 }
 
 extension Database {
-    /// The session of a row of its columns, with its authentications; `nil` where none of those is left.
+    /// Returns the session of a row, with its authentications; `nil` if no authentication is left.
     func session(_ row: StoredRow, _ sealing: Sealing) throws -> SessionRecord? {
         let id = try row.text(SessionColumn.id)
         let authentications = try self.authentications(ofSession: id, sealing)
@@ -55,14 +56,14 @@ extension Database {
             hasBrowser: try row.flag(SessionColumn.hasBrowser))
     }
 
-    /// The session of that identifier, expired or not; `nil` where no authentication of it is left.
+    /// Returns the session of that identifier, expired or not; `nil` if no authentication of the session is left.
     func session(id: String, _ sealing: Sealing) throws -> SessionRecord? {
         try self.row("SELECT \(SessionColumn.selection) FROM oauth_session WHERE id = ?", [id]).flatMap {
             try self.session($0, sealing)
         }
     }
 
-    /// Adds a session within the present step. Its authentications are there already.
+    /// Adds a session within the present step. Its authentications exist already.
     func insert(_ session: SessionRecord) throws {
         try self.insert(
             [
@@ -77,8 +78,8 @@ extension Database {
         }
     }
 
-    /// Adds the last authentication of a session, which is there already, to the session, and has the session go on under
-    /// its new cookie. `false` where it has ended, or has another cookie than that of the digest.
+    /// Adds the last authentication of an existing session to the session, and continues the session under its new
+    /// cookie. Returns `false` if the session has ended, or has a cookie other than the cookie of the digest.
     func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]) throws -> Bool {
         try self.cachedStatement(
             sql: """

@@ -3,7 +3,7 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// The app sign-in service: none of the clients, grants and keys that are there already is one of it.
+    /// Adds the app sign-in service. No existing client, grant or key belongs to the service.
     static let signInService = Migration(name: "app sign-in service") { db, _ in
         try db.execute(
             sql: """
@@ -19,14 +19,15 @@ extension Migration {
 }
 
 extension Migration {
-    /// What is found by a grant's authentication needs no index of its own: each is one more page to write for a session.
+    /// Removes two indexes of grants. Such grants are found by their authentication, and each index is one more page to
+    /// write for a session.
     static let fewerGrantIndexes = Migration(name: "fewer indexes of grants") { db, _ in
         try db.execute(sql: "DROP INDEX oauth_grant_device_secret; DROP INDEX oauth_grant_origin;")
     }
 }
 
 extension SignInServiceSettings {
-    /// Reads what the store keeps. Throws ``StoreError/Code/corrupt``.
+    /// Reads the stored settings. Throws ``StoreError/Code/corrupt``.
     init(kept text: String) throws {
         do {
             guard case .object(let json) = try JSON(parsing: text) else {

@@ -4,8 +4,8 @@ import Store
 import _Primitives
 
 extension Migration {
-    /// What clients may have tokens for, and which resources they own; and what requests and grants are for. Those that are
-    /// there already are for this server alone.
+    /// Adds the resources that clients may have tokens for or own, and the resources of requests and grants. Existing
+    /// rows are for this server alone.
     static let resources = Migration(name: "resources") { db, _ in
         try db.execute(
             sql: """
@@ -18,7 +18,7 @@ extension Migration {
 }
 
 extension TokenSettings {
-    /// The settings as they are kept: what is not there is as of a client that names nothing.
+    /// The stored form of the settings. A missing member has the value of a client that names nothing.
     var text: String {
         var json: JSONObject = [:]
         for (name, list) in [
@@ -41,7 +41,7 @@ extension TokenSettings {
         return JSON.object(json).text
     }
 
-    /// Reads what ``text`` wrote. Throws ``StoreError/Code/corrupt``.
+    /// Reads the output of ``text``. Throws ``StoreError/Code/corrupt``.
     init(kept text: String) throws {
         do {
             guard case .object(let json) = try JSON(parsing: text) else {
@@ -82,7 +82,7 @@ extension IDTokenEncryption {
 }
 
 extension Database {
-    /// The client that owns a resource, by its identifier.
+    /// Returns the identifier of the client that owns a resource.
     func owner(ofResource resource: String) throws -> String? {
         try String.fetchOne(
             self.cachedStatement(
@@ -92,7 +92,7 @@ extension Database {
                     """), arguments: [resource])
     }
 
-    /// Throws ``StoreError/Code/conflict`` where a resource is another client's.
+    /// Throws ``StoreError/Code/conflict`` if another client owns one of the resources.
     func checkOwner(of resources: [String], client: String) throws {
         for resource in resources {
             if let owner = try self.owner(ofResource: resource), !owner.hasSameBytes(as: client) {

@@ -28,7 +28,7 @@ extension SQLiteDatabase: TokenStore {
 }
 
 extension Database {
-    /// Whether one of these access tokens was taken back.
+    /// Returns `true` if one of these access tokens was revoked.
     func isRevoked(anyOf tokens: [String]) throws -> Bool {
         let statement = try self.cachedStatement(
             sql: "SELECT EXISTS (SELECT 1 FROM oauth_revoked_token WHERE id = ?)")

@@ -3,7 +3,8 @@ public import Store
 public import _Primitives
 
 extension Migration {
-    /// All attempts at passwords by the day, and the browsers and networks from which people have signed in by one.
+    /// Adds the daily counts of all password attempts, and the browsers and networks from which people have signed in
+    /// by password.
     static let knownBrowsers = Migration(name: "known browsers") { db, _ in
         try db.execute(
             sql: """
@@ -29,7 +30,7 @@ extension Migration {
 }
 
 extension SealingPurpose {
-    /// A network from which somebody has signed in, with the account.
+    /// A network from which a person has signed in, with the account.
     fileprivate static let knownNetwork = SealingPurpose("known network")
 }
 
@@ -117,7 +118,7 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// What was attempted before.
+    /// Returns the earlier attempts.
     fileprivate func history(of holder: AttemptHolder, browser: [UInt8]?, since day: Int64) throws -> AttemptHistory {
         let inAll = try Int.fetchOne(
             self.cachedStatement(
@@ -128,14 +129,14 @@ extension Database {
             browser: try self.knownBrowser(browser, accountID: holder.account ?? ""))
     }
 
-    /// The attempts of somebody in a row; `nil` where there is none.
+    /// Returns the attempts of a holder in a row; `nil` if the holder has none.
     func attempts(of holder: AttemptHolder) throws -> AttemptCount? {
         try self.row("SELECT count, at FROM password_attempt WHERE holder = ?", [holder.key]).map {
             AttemptCount(count: try $0.integer("count"), at: try $0.moment("at"))
         }
     }
 
-    /// Keeps how many attempts of somebody there were in a row.
+    /// Keeps the number of a holder's attempts in a row.
     func keep(_ count: AttemptCount, of holder: AttemptHolder) throws {
         try self.cachedStatement(
             sql: """
@@ -145,7 +146,8 @@ extension Database {
         ).execute(arguments: [holder.key, holder.account, count.count, count.at.milliseconds])
     }
 
-    /// What is kept of a browser, where this account knows it. Names that nobody has are asked for by the same statement.
+    /// Returns the stored record of a browser, if this account knows the browser. The same statement runs for unknown
+    /// names.
     fileprivate func knownBrowser(_ digest: [UInt8]?, accountID: String) throws -> KnownBrowserRecord? {
         try self.row(
             "SELECT wrong, used_at FROM known_browser WHERE digest = ? AND account_id = ?",
@@ -164,8 +166,8 @@ extension Database {
         ).execute(arguments: [attempt.holder.key, attempt.day])
     }
 
-    /// Gives back an attempt at the password of an account that was right. The attempts of others go on resting where a known
-    /// browser has made it past their rest.
+    /// Gives back a successful attempt at an account's password. If a known browser was exempt from the rest, the
+    /// attempts of others stay counted and keep resting.
     func giveBack(_ attempt: ReservedAttempt?, accountID: String) throws {
         if case .browser(let digest)? = attempt?.leave {
             try self.cachedStatement(sql: "UPDATE known_browser SET wrong = 0 WHERE digest = ?")
@@ -176,20 +178,20 @@ extension Database {
         if let attempt { try self.giveBackDay(of: attempt) }
     }
 
-    /// Forgets all attempts at the password of an account.
+    /// Deletes all attempts at the password of an account.
     func forgetAllAttempts(atPasswordOf accountID: String) throws {
         try self.cachedStatement(sql: "DELETE FROM password_attempt_day WHERE holder = ?")
             .execute(arguments: [AttemptHolder.password(account: accountID).key])
     }
 
-    /// Forgets the browsers and networks that an account knows.
+    /// Deletes the browsers and networks that an account knows.
     func forgetKnown(ofAccount accountID: String) throws {
         for table in ["known_browser", "known_network"] {
             try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [accountID])
         }
     }
 
-    /// Has an account remember a browser and a network, in place of those that were used least recently.
+    /// Makes an account remember a browser and a network. The new entries replace the least recently used entries.
     func remember(_ visit: KnownVisit, accountID: String, _ sealing: Sealing) throws {
         if let former = visit.former {
             try self.cachedStatement(sql: "DELETE FROM known_browser WHERE digest = ? AND account_id = ?")
@@ -222,7 +224,8 @@ extension Database {
 }
 
 extension Sealing {
-    /// What is kept of a network from which somebody has signed in to an account: no two accounts have the same.
+    /// Returns the stored code of a network from which a person has signed in to an account: no two accounts have the
+    /// same code.
     fileprivate func networkCode(_ network: String, accountID: String) -> [UInt8] {
         self.code(Array(accountID.utf8) + [0] + Array(network.utf8), purpose: .knownNetwork)
     }

@@ -41,7 +41,7 @@ extension SQLiteDatabase: PasswordStore {
             if step.spent != nil { try db.forgetAttempts(.secondFactor(account: record.accountID)) }
             if let password = step.newPassword {
                 try db.replacePassword(password, sealing)
-                // One that is hashed anew is the same.
+                // A rehashed password is still the same password.
                 if step.previous != nil { try db.forgetKnown(ofAccount: record.accountID) }
             }
             try db.replace(record, sealing)
@@ -75,7 +75,7 @@ extension SQLiteDatabase: PasswordStore {
 }
 
 extension Database {
-    /// Spends a code; `false` where it is spent already, or there is none such.
+    /// Spends a code. Returns `false` if the code is spent already or does not exist.
     func spend(_ spent: PasswordSignInStep.Spent, accountID: String) throws -> Bool {
         switch spent {
         case .totp(let number):
@@ -91,7 +91,7 @@ extension Database {
         return self.changesCount == 1
     }
 
-    /// Whether everything is still there that a step stands on.
+    /// Returns `true` if everything that a step relies on still exists.
     fileprivate func stands(_ step: PasswordSignInStep, _ sealing: Sealing) throws -> Bool {
         let record = step.record
         let isThere = try Bool.fetchOne(

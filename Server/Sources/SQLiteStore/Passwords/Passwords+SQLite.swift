@@ -4,7 +4,7 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Passwords of accounts, what is asked for beside them, and the sign-ins that they are used for.
+    /// Adds passwords of accounts, their second factors, and sign-ins by password.
     static let passwords = Migration(name: "passwords") { db, _ in
         try db.execute(
             sql: """
@@ -39,7 +39,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// Clients from before let people in by their phones.
+    /// Adds the sign-in methods of clients. Existing clients let people sign in by phone.
     static let signInMethods = Migration(name: "ways to sign in to a client") { db, _ in
         try db.execute(
             sql: "ALTER TABLE oauth_client ADD COLUMN sign_in_methods TEXT NOT NULL DEFAULT '[\"phone\"]'")
@@ -103,7 +103,7 @@ extension SQLiteDatabase {
             ] { try db.forgetAttempts(holder) }
             try db.forgetAllAttempts(atPasswordOf: account.id)
             try db.forgetKnown(ofAccount: account.id)
-            // Whoever had the account for a while may have connected themselves with it.
+            // Another person may have had the account for a while, and may have linked an identity to the account.
             if change.link != nil { try db.removeLinks(ofAccount: account.id, at: change.audit.at, sealing) }
             if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
             if let visit = change.visit { try db.remember(visit, accountID: account.id, sealing) }
@@ -159,7 +159,7 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// What is kept of an account for its password.
+    /// Returns the data of an account for its password.
     fileprivate func passwordAccount(_ account: AccountRecord, _ sealing: Sealing) throws -> PasswordAccount {
         let id = account.id
         let password = try self.row("SELECT \(PasswordColumn.selection) FROM password WHERE account_id = ?", [id]).map {
@@ -182,7 +182,7 @@ extension Database {
         return PasswordAccount(account: account, password: password, totp: totp, recoveryCodes: codes ?? 0)
     }
 
-    /// Puts a secret for time-based codes in the place of the account's. The recovery codes go with the one before.
+    /// Replaces the account's secret for time-based codes. The recovery codes are deleted with the former secret.
     fileprivate func replace(_ totp: TOTPRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [totp.accountID])
         let secret = try totp.secret.withBytes {
@@ -194,13 +194,13 @@ extension Database {
                 .digits: totp.digits, .periodSeconds: totp.periodSeconds, .setAt: totp.setAt.milliseconds,
                 .lastStep: totp.lastStep,
             ], by: TOTPColumn.insertion)
-        // A password that was shown before, alone, is not enough any more.
+        // A password that was shown alone before is not enough any more.
         try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?")
             .execute(arguments: [totp.accountID])
         try self.forgetAttempts(.secondFactor(account: totp.accountID))
     }
 
-    /// Whether an account is not locked, and has what was shown of it.
+    /// Returns `true` if the account is not locked, and still has the password and second factor that were shown.
     func stillHas(_ shown: ShownPassword, _ sealing: Sealing) throws -> Bool {
         guard try self.account(id: shown.accountID, sealing)?.isLocked == false,
             let hash = try self.passwordHash(accountID: shown.accountID, sealing), hash.hasSameBytes(as: shown.hash)
@@ -210,21 +210,21 @@ extension Database {
         return setAt == shown.secondFactorSetAt?.milliseconds
     }
 
-    /// The hash of an account's password.
+    /// Returns the hash of an account's password.
     func passwordHash(accountID: String, _ sealing: Sealing) throws -> String? {
         try self.row("SELECT hash FROM password WHERE account_id = ?", [accountID]).map {
             try sealing.openText($0.bytes("hash"), purpose: .passwordHash, row: accountID)
         }
     }
 
-    /// Whether a code is asked for beside the password of an account.
+    /// Returns `true` if a sign-in by password to the account needs a code as well.
     func hasSecondFactor(_ accountID: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM totp WHERE account_id = ?)"),
             arguments: [accountID]) == true
     }
 
-    /// Puts a password in the place of the account's. Links to a new one, which were mailed for the one before, are over.
+    /// Replaces the account's password. Mailed links for changing the former password become invalid.
     func replacePassword(_ password: PasswordRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [
             password.accountID
@@ -245,7 +245,7 @@ extension Database {
         }
     }
 
-    /// Forgets the wrong attempts of somebody.
+    /// Deletes the wrong attempts of a holder.
     func forgetAttempts(_ holder: AttemptHolder) throws {
         try self.cachedStatement(sql: "DELETE FROM password_attempt WHERE holder = ?").execute(arguments: [holder.key])
     }

@@ -3,24 +3,24 @@ import GRDB
 import Store
 public import _Primitives
 
-/// What a PIN service has evaluated in the last day, by activation: its own count of attempts, in a folder of its own that one
-/// process holds. It has no other rows, and nothing of any PIN.
+/// The evaluations of a PIN service in the last day, by activation. The log is the service's separate count of
+/// attempts, in a separate folder that one process holds. The log has no other rows, and contains nothing of any PIN.
 ///
-/// Durable as ``SQLiteDatabase`` is: what was counted is on disk before anything is evaluated.
+/// The log is as durable as ``SQLiteDatabase``: a count is on disk before the evaluation begins.
 public final class EvaluationLog: Sendable {
     private let queue: DatabaseQueue
     private let folderLock: FolderLock
 
-    /// Whether a folder has a log: something may have been evaluated.
+    /// Returns `true` if a folder has a log, so that evaluations may have happened.
     public static func exists(in folder: String) -> Bool {
         FileManager.default.fileExists(atPath: Self.path(in: folder))
     }
 
     private static func path(in folder: String) -> String { folder + "/evaluations.sqlite" }
 
-    /// Opens the log in `folder`, which is made where it does not exist (mode 0700). Blocks.
+    /// Opens the log in `folder`, and makes the folder if it does not exist (mode 0700). Blocks.
     ///
-    /// Throws ``StoreError``: `locked` where another process holds the folder, `corrupt`, `unavailable`.
+    /// Throws ``StoreError``: `locked` if another process holds the folder, `corrupt`, `unavailable`.
     public init(folder: String) throws {
         self.folderLock = try FolderLock(folder: folder)
         let path = Self.path(in: folder)
@@ -46,10 +46,11 @@ public final class EvaluationLog: Sendable {
         }
     }
 
-    /// Counts an evaluation for an activation, before it is made. Blocks until it is on disk. One of the same `name`, which
-    /// stands for the same question, is counted once.
+    /// Counts an evaluation for an activation before the evaluation is made. Blocks until the count is on disk. Two
+    /// evaluations of the same `name` stand for the same question and are counted once.
     ///
-    /// - Returns: `nil` where it may be made; else the time until the next one may be, and nothing is counted.
+    /// - Returns: `nil` if the evaluation may be made; otherwise the time until the next evaluation may be made, and
+    ///   nothing is counted.
     ///
     /// Throws ``StoreError``.
     public func count(_ name: [UInt8], of activation: String, limit: Int, at now: Timestamp) throws -> Duration? {
@@ -79,7 +80,7 @@ public final class EvaluationLog: Sendable {
         }
     }
 
-    /// Lets the folder go. Nothing can be counted afterwards.
+    /// Closes the log and releases the folder. Nothing can be counted afterwards.
     public func close() {
         try? self.queue.close()
         self.folderLock.release()

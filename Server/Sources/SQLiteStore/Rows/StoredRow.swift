@@ -10,31 +10,31 @@ extension [UInt8] {
     var blob: Data { Data(self) }
 }
 
-/// The row that a statement stands on, read where SQLite has it: a value is copied once, and nothing of a column that
-/// nobody asks for. (A row of the library's is a copy of every column, with a dictionary of their names.)
+/// The present row of a statement, read directly from SQLite's memory. Each requested value is copied once, and other
+/// columns are not copied. (A row of the library is a copy of every column, with a dictionary of the column names.)
 ///
-/// It is good for as long as somebody holds it, and ends the statement then. What a step or a read gives back cannot hold
-/// one, since it is not `Sendable`.
+/// A row is valid as long as some code holds it. The statement ends when the row is released. A step or a read cannot
+/// return a row, because a row is not `Sendable`.
 package final class StoredRow {
     private let statement: Statement
     private let pointer: OpaquePointer
 
-    /// The row that `statement` has come to.
+    /// Makes the row that `statement` has reached.
     fileprivate init(_ statement: Statement) {
         self.statement = statement
         self.pointer = statement.sqliteStatement
     }
 
     deinit {
-        // What a failed step has said was thrown where it failed.
+        // The error of a failed step was thrown where the step failed.
         _ = sqlite3_reset(self.pointer)
     }
 }
 
-/// Reading by places. Every column of the database is of one type (`STRICT`), so another type is a file that somebody
-/// else has written.
+/// Reading by position. Every column of the database has one type (`STRICT`), so another type is the work of another
+/// program.
 extension StoredRow {
-    /// The kind of value that a column holds. Throws `corrupt` where the statement selects no such column.
+    /// Returns the type of the value in a column. Throws `corrupt` if the statement selects no such column.
     private func kind(_ index: Int) throws -> CInt {
         guard (0..<sqlite3_column_count(self.pointer)).contains(CInt(index)) else {
             throw StoreError(.corrupt, "a row without column \(index)")
@@ -42,7 +42,7 @@ extension StoredRow {
         return sqlite3_column_type(self.pointer, CInt(index))
     }
 
-    /// The bytes of a column. Throws `corrupt` where it holds something else.
+    /// Returns the bytes of a column. Throws `corrupt` if the column holds another type.
     package func bytes(_ index: Int) throws -> [UInt8] {
         guard let bytes = try self.optionalBytes(index) else {
             throw StoreError(.corrupt, "column \(index) holds no bytes")
@@ -50,12 +50,12 @@ extension StoredRow {
         return bytes
     }
 
-    /// The bytes of a column that may be empty.
+    /// Returns the bytes of a column that may be empty.
     package func optionalBytes(_ index: Int) throws -> [UInt8]? {
         switch try self.kind(index) {
         case SQLITE_NULL: return nil
         case SQLITE_BLOB:
-            // SQLite has no address for no bytes.
+            // SQLite returns no address for an empty value.
             let start = sqlite3_column_blob(self.pointer, CInt(index))
             let count = Int(sqlite3_column_bytes(self.pointer, CInt(index)))
             return Array(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
@@ -63,7 +63,7 @@ extension StoredRow {
         }
     }
 
-    /// The text of a column.
+    /// Returns the text of a column.
     package func text(_ index: Int) throws -> String {
         guard let text = try self.optionalText(index) else {
             throw StoreError(.corrupt, "column \(index) holds no text")
@@ -71,7 +71,7 @@ extension StoredRow {
         return text
     }
 
-    /// The text of a column that may be empty.
+    /// Returns the text of a column that may be empty.
     package func optionalText(_ index: Int) throws -> String? {
         switch try self.kind(index) {
         case SQLITE_NULL: return nil
@@ -83,7 +83,7 @@ extension StoredRow {
         }
     }
 
-    /// The whole number of a column, in the range of `Value`.
+    /// Returns the whole number of a column, in the range of `Value`.
     package func integer<Value: FixedWidthInteger>(_ index: Int, as type: Value.Type = Value.self) throws -> Value {
         guard let number = try self.optionalInteger(index, as: type) else {
             throw StoreError(.corrupt, "column \(index) holds no number of its range")
@@ -91,7 +91,7 @@ extension StoredRow {
         return number
     }
 
-    /// The number of a column that may be empty.
+    /// Returns the number of a column that may be empty.
     package func optionalInteger<Value: FixedWidthInteger>(_ index: Int, as type: Value.Type = Value.self) throws
         -> Value?
     {
@@ -103,7 +103,7 @@ extension StoredRow {
         return value
     }
 
-    /// The signature algorithm of a column.
+    /// Returns the signature algorithm of a column.
     package func algorithm(_ index: Int) throws -> JWSAlgorithm {
         guard let algorithm = JWSAlgorithm(rawValue: try self.text(index)) else {
             throw StoreError(.corrupt, "column \(index) holds no algorithm")
@@ -111,18 +111,18 @@ extension StoredRow {
         return algorithm
     }
 
-    /// The moment of a column.
+    /// Returns the moment of a column.
     package func moment(_ index: Int) throws -> Timestamp { Timestamp(milliseconds: try self.integer(index)) }
 
-    /// The moment of a column that may be empty.
+    /// Returns the moment of a column that may be empty.
     package func optionalMoment(_ index: Int) throws -> Timestamp? {
         try self.optionalInteger(index).map { Timestamp(milliseconds: $0) }
     }
 }
 
-/// Reading by names, of a row whose statement says what it selects: a few columns, or what stands behind a whole record.
+/// Reading by name, for a row whose statement names its columns: a few columns, or the columns behind a whole record.
 extension StoredRow {
-    /// Where the column of that name stands.
+    /// Returns the position of the column with that name.
     private func position(of name: String) throws -> Int {
         let position = name.withCString { name in
             (0..<sqlite3_column_count(self.pointer)).first { strcmp(sqlite3_column_name(self.pointer, $0), name) == 0 }
@@ -151,7 +151,7 @@ extension StoredRow {
         try self.optionalInteger(try self.position(of: name), as: type)
     }
 
-    /// What a column holds, whatever that is.
+    /// Returns the value of a column, of any type.
     package func value(_ name: String) throws -> DatabaseValue {
         let index = try self.position(of: name)
         switch try self.kind(index) {
@@ -172,13 +172,13 @@ extension StoredRow {
 }
 
 extension Database {
-    /// The first row that a query gives.
+    /// Returns the first row of a query.
     package func row(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws -> StoredRow? {
         try self.next(of: self.statement(sql, values))
     }
 
-    /// What is made of every row that a query gives, in its order. `read` is called while the query stands on the row, so
-    /// it changes no table of it.
+    /// Calls `read` for every row of a query, and returns the results in the query's order. The query stands on the row
+    /// while `read` runs, so `read` changes no table of the query.
     package func rows<Value>(
         _ sql: String, _ values: [(any DatabaseValueConvertible)?] = [], _ read: (StoredRow) throws -> Value
     ) throws -> [Value] {
@@ -189,10 +189,11 @@ extension Database {
         return values
     }
 
-    /// Does a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     ///
-    /// The library's own way to do one boxes each value and tells whoever watches the database, which costs more than many a
-    /// statement does. Nobody is told here, so what ``KnownClients`` watches is written in the library's way.
+    /// The library's own function boxes each value and informs the observers of the database. Both cost more than many
+    /// statements do. This function informs no observer, so statements on the table of ``KnownClients`` use the
+    /// library's function.
     package func run(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws {
         assert(!sql.contains(KnownClients.table), "nobody is told of a change of clients: \(sql)")
         let statement = try self.statement(sql, values)
@@ -201,12 +202,12 @@ extension Database {
         while try self.isOnRow(statement) {}
     }
 
-    /// A prepared statement with a value in each of its places.
+    /// Returns a prepared statement with a value in each of its places.
     private func statement(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Statement {
         let statement = try self.freeStatement(sql)
         let pointer = statement.sqliteStatement
-        // The library leaves a statement that it has done as it ended, and resets it when it does it again: until then it takes
-        // no values. What failed was said when it failed.
+        // The library leaves a finished statement as is, and resets the statement at the next use. Until then the
+        // statement takes no values. The error of a failed statement was thrown when the statement failed.
         _ = sqlite3_reset(pointer)
         guard Int(sqlite3_bind_parameter_count(pointer)) == values.count else {
             throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "a statement has not as many places as values")
@@ -222,7 +223,7 @@ extension Database {
         return statement
     }
 
-    /// A prepared statement on whose row nobody stands.
+    /// Returns a prepared statement that stands on no row.
     private func freeStatement(_ sql: String) throws -> Statement {
         let statement = try self.cachedStatement(sql: sql)
         guard sqlite3_stmt_busy(statement.sqliteStatement) != 0 else { return statement }
@@ -233,7 +234,7 @@ extension Database {
         try self.isOnRow(statement) ? StoredRow(statement) : nil
     }
 
-    /// Goes on to the next row. Whether there is one.
+    /// Moves to the next row, and returns `true` if a row follows.
     private func isOnRow(_ statement: Statement) throws -> Bool {
         let code = sqlite3_step(statement.sqliteStatement)
         if code == SQLITE_ROW { return true }

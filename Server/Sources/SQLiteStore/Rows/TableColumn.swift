@@ -3,8 +3,8 @@ import JOSE
 import Store
 import _Primitives
 
-/// The columns of a table, in the order in which this program's statements have them: rows are read, and written, by their
-/// names. What order the table itself has them in, after its migrations, does not matter.
+/// The columns of a table, in the order of this program's statements. Rows are read and written by column names, so the
+/// table's own column order after its migrations does not matter.
 protocol TableColumn: CaseIterable, Hashable, RawRepresentable<Int>, Sendable {
     static var table: String { get }
 }
@@ -17,17 +17,17 @@ extension TableColumn {
         for letter in String(describing: self).unicodeScalars {
             let isCapital = letter.properties.isUppercase
             if isCapital, isAfterSmallLetter { name += "_" }
-            // Our own words.
+            // Column names are our own words.
             name += letter.properties.lowercaseMapping
             isAfterSmallLetter = !isCapital
         }
         return name
     }
 
-    /// What stands between SELECT and FROM.
+    /// Returns the column list between SELECT and FROM.
     static func selected() -> String { Self.allCases.map { "\(Self.table).\($0.name)" }.joined(separator: ", ") }
 
-    /// A statement that adds a row of all columns.
+    /// Returns a statement that adds a row of all columns.
     static func inserted() -> String {
         """
         INSERT INTO \(Self.table) (\(Self.allCases.map(\.name).joined(separator: ", ")))
@@ -42,7 +42,7 @@ extension Database {
         _ values: [Column: (any DatabaseValueConvertible)?], by statement: String
     ) throws {
         let row: [(any DatabaseValueConvertible)?] = Column.allCases.map { values[$0] ?? nil }
-        // Whoever keeps what the table says is to be told of another row.
+        // The cache of this table has to be informed of a new row.
         guard Column.table != KnownClients.table else {
             return try self.cachedStatement(sql: statement).execute(arguments: StatementArguments(row))
         }
@@ -50,7 +50,7 @@ extension Database {
     }
 }
 
-/// Reading by columns, of a row whose statement begins with ``TableColumn/selected()``.
+/// Reading by column, for a row whose statement begins with ``TableColumn/selected()``.
 extension StoredRow {
     func bytes(_ column: some TableColumn) throws -> [UInt8] { try self.bytes(column.rawValue) }
 
@@ -80,10 +80,10 @@ extension StoredRow {
     func optionalMoment(_ column: some TableColumn) throws -> Timestamp? { try self.optionalMoment(column.rawValue) }
 }
 
-/// Reading by columns, of a row in which another table's columns stand before this one's.
+/// Reading by column, for a row in which another table's columns come before this table's columns.
 struct RowPart<Column: TableColumn> {
     let row: StoredRow
-    /// Where the first column of ``TableColumn/selected()`` stands.
+    /// The position of the first column of ``TableColumn/selected()``.
     let start: Int
 
     func bytes(_ column: Column) throws -> [UInt8] { try self.row.bytes(self.start + column.rawValue) }

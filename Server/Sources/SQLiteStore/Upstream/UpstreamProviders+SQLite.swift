@@ -4,7 +4,8 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Other providers by which people can sign in, who is who there, and the ways of browsers there and back.
+    /// Adds other providers for sign-ins, the links of accounts to identities at these providers, and the trips of
+    /// browsers to a provider and back.
     static let upstreamProviders = Migration(name: "other providers") { db, _ in
         try db.execute(
             sql: """
@@ -44,7 +45,8 @@ extension Migration {
 }
 
 extension Migration {
-    /// What is asked of other providers for the words of clients of the app sign-in service: of those that are there nothing.
+    /// Adds the levels that are requested from other providers for the level words of app sign-in clients. Nothing is
+    /// requested from existing providers.
     static let upstreamLevels = Migration(name: "levels of other providers") { db, _ in
         try db.execute(
             sql: """
@@ -56,7 +58,7 @@ extension Migration {
 }
 
 extension Migration {
-    /// Whether people are signed out at other providers as well: at none of those that are there.
+    /// Adds the mark of providers at which people are signed out as well. No existing provider has the mark.
     static let upstreamSignOuts = Migration(name: "signing out at other providers") { db, _ in
         try db.execute(sql: "ALTER TABLE upstream_provider ADD COLUMN signs_out INTEGER NOT NULL DEFAULT 0")
     }
@@ -82,7 +84,7 @@ extension SQLiteDatabase {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM upstream_provider")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) providers") }
-            // A second one of its name is a conflict.
+            // A second provider of the same name is a conflict.
             try db.insert(provider.columns(sealing), by: ProviderColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
@@ -107,7 +109,8 @@ extension SQLiteDatabase {
             guard let old = try db.upstreamProvider(name, sealing) else { return nil }
             var provider = old
             let events = try change(&provider)
-            // What stays is not sealed anew: a restore takes another value without an entry for somebody else's doing.
+            // An unchanged value is not resealed. A restore treats a changed sealed value without an audit entry as the
+            // act of somebody else.
             let columns = try provider.columns(sealing).filter { column, _ in
                 ![ProviderColumn.id, .kind, .issuer, .createdAt].contains(column)
                     && (column != .secret || !provider.hasSameSecret(as: old))

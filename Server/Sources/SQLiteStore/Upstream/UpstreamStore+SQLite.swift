@@ -4,11 +4,11 @@ public import Store
 public import _Primitives
 
 extension SealingPurpose {
-    /// By what a subject of another provider's is found.
+    /// The code by which a subject of another provider is found.
     fileprivate static let subjectCode = SealingPurpose("upstream subject code")
-    /// A subject of another provider's, bound to the link.
+    /// A subject of another provider, bound to the link.
     static let linkSubject = SealingPurpose("upstream link subject")
-    // Bound to the request and the provider.
+    // The following values are bound to the request and the provider.
     static let tripVerifier = SealingPurpose("upstream trip verifier")
     static let tripNonce = SealingPurpose("upstream trip nonce")
     static let arrivalSubject = SealingPurpose("upstream arrival subject")
@@ -78,7 +78,7 @@ extension SQLiteDatabase: UpstreamStore {
     public func takeTrip(
         stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
     ) async throws -> UpstreamTrip? {
-        // Anybody can send what they have invented: readers look it up, and what there is nothing to write of ends there.
+        // Anybody can send an invented state. A reader looks the state up, and answers if nothing has to be written.
         try await self.step(screenedBy: { [sealing] db -> Screening<Void, UpstreamTrip?> in
             try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing) == nil
                 ? .answered(nil) : .step(())
@@ -246,21 +246,21 @@ extension Database {
         }
     }
 
-    /// Forgets a way there and back: any, or one that a browser has come back by.
+    /// Deletes the trip of a request to a provider: any trip, or only a trip from which the browser has come back.
     fileprivate func forgetTrip(_ request: String, _ provider: String, isTaken: Bool) throws {
         try self.cachedStatement(
             sql: "DELETE FROM upstream_trip WHERE request = ? AND provider = ? AND (state_digest IS NULL OR NOT ?)"
         ).execute(arguments: [request, provider, isTaken])
     }
 
-    /// Forgets what came of one.
+    /// Deletes the arrival that came of a trip.
     fileprivate func forgetArrival(_ request: String, _ provider: String) throws {
         try self.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE request = ? AND provider = ?")
             .execute(arguments: [request, provider])
     }
 
-    /// Throws ``StoreError/Code/notFound`` where somebody has come from another provider for a request, and is connected with
-    /// the account by it no more: whoever ended the connection has ended this sign-in.
+    /// Checks the link of a sign-in through another provider. Throws ``StoreError/Code/notFound`` if the person is not
+    /// linked with the account any more: ending the link has ended this sign-in.
     func checkLinkStands(of session: SessionRecord, request: String) throws {
         let method = session.authentication.method
         guard method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return }
@@ -324,7 +324,8 @@ extension Database {
         let isThere = try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)"), arguments: [request])
         guard isThere == true else { throw StoreError(.notFound, "the request is gone") }
-        // The way that it came by is over. One that was begun since, which waits for its browser, is another.
+        // The trip of this arrival is over. A trip that was begun since, and waits for its browser, is a different
+        // trip.
         try self.forgetTrip(request, provider, isTaken: true)
         try self.forgetArrival(request, provider)
         let place = "\(request) \(provider)"

@@ -2,7 +2,7 @@ import PersonalInformation
 public import Store
 import _Primitives
 
-/// The duties of every ``AccountChangeStore``.
+/// The rules for every ``AccountChangeStore``.
 public enum AccountChangeConformance {
     /// The stores that the rules use.
     public typealias Subject = any AccountChangeStore & IdentityStores & MailStore & PasswordStore & SessionStore
@@ -23,7 +23,7 @@ public enum AccountChangeConformance {
             id: id, accountID: Self.alice, addition: addition, words: "words of \(id) \u{20AC}", madeAt: Self.made)
     }
 
-    /// Has the step of a ceremony keep a change of alice's.
+    /// Makes the step of a ceremony keep a change of alice's account.
     private static func keep(
         _ change: AccountChangeRecord, _ store: Subject, mail: (MailRecord, most: Int)? = nil
     ) async throws {

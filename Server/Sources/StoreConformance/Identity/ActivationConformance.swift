@@ -1,7 +1,7 @@
 import Store
 import _Primitives
 
-/// What every store of activations, and of the offers of new ones, keeps to.
+/// The rules for every store of activations and their offers.
 public enum ActivationConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<IdentityConformanceSubject>] = Self.offers + Self.activations
@@ -178,7 +178,7 @@ public enum ActivationConformance {
             _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
             try await expectError(StoreError(.forbidden, "")) { try await enrol(sampleActivation()) }
             _ = try await store.setAccountLocked(false, id: "account-alice", audit: sampleAudit())
-            // A key that is another device's.
+            // The key belongs to another device.
             try await addDevice(store, sampleRegistration("phone-bob", account: "account-bob"))
             var taken = sampleActivation()
             taken.credentials[0].keyID = sampleRegistration("phone-bob").credentials[0].keyID
@@ -319,7 +319,7 @@ public enum ActivationConformance {
                         try expect(activation == sample.activation && keys == sample.credentials, "as it is")
                         activation.lockout = LockoutRecord()
                         var change = ActivationChange()
-                        // A key of another activation is none of this one's.
+                        // The key of another activation does not belong to this activation.
                         change.withdrawnCredentials = ["pin-phone", "pin-other"]
                         change.audit = sampleAudit("cared")
                         change.notice = notice
@@ -471,7 +471,7 @@ public enum ActivationConformance {
         },
     ]
 
-    /// The activation of "phone" has left nothing, and that of "other" has lost nothing.
+    /// Checks that the activation of "phone" has left no data, and that the activation of "other" has lost none.
     private static func expectGone(_ store: IdentityConformanceSubject) async throws {
         try expect(try await store.activation(id: "device-phone") == nil, "the activation is gone")
         try expect(try await store.answer(to: sampleName()) == nil, "and what it was answered")

@@ -1,12 +1,12 @@
 public import Store
 import _Primitives
 
-/// The parts of a store that sessions and activations of personalised identities take.
+/// The store protocols for sessions and activations of personalised identities.
 public typealias IdentityConformanceSubject = any AccountStore & AuditStore & IdentityConsentStore
     & IdentityHistoryStore & IdentityStore
     & NoticeStore
 
-/// An activation of which every value is different, and its keys: the silent one and the PIN's.
+/// Returns an activation in which every value is different, and its keys: the silent key and the PIN's key.
 func sampleActivation(
     _ name: String = "phone", account: String = "account-alice"
 ) -> (activation: ActivationRecord, credentials: [CredentialRecord]) {
@@ -59,10 +59,10 @@ func sampleSession(
 }
 
 extension IdentityStep {
-    /// What was decided now; `nil` where nothing was.
+    /// The result of a step that was decided now; `nil` for any other outcome.
     var decision: Result? { if case .decided(let result) = self { result } else { nil } }
 
-    /// The answer that was given before; `nil` where none was.
+    /// The answer that was given before; `nil` for any other outcome.
     var repetition: String? {
         if case .again(let answer) = self { String(decoding: answer, as: UTF8.self) } else { nil }
     }
@@ -73,13 +73,13 @@ extension IdentityStep {
 }
 
 extension IdentityStore {
-    /// Adds an offer, of which there may be any number.
+    /// Adds an offer without a limit on the number of offers.
     func offer(_ activation: PendingActivationRecord, replacing: Bool = false, audit: AuditEvent) async throws {
         try await self.offer(activation, replacing: replacing, limit: nil, audit: audit)
     }
 }
 
-/// Adds the account, unless it is there, and an activation of it as an offer becomes one.
+/// Adds the account, unless the account exists, and an activation as it arises from an offer.
 func activate(
     _ store: IdentityConformanceSubject, _ name: String = "phone", account: String = "alice"
 ) async throws {
@@ -98,7 +98,7 @@ func activate(
     try expect(step.decision == true, "an offer becomes an activation")
 }
 
-/// A consent of which every value is different, kept for a minute.
+/// Returns a consent in which every value is different, kept for a minute.
 func sampleConsent(_ session: String = "session", account: String = "account-alice", rows: Int = 3) -> KeptConsent {
     let keys = sampleActivation().credentials
     var kept = KeptConsent(
@@ -114,7 +114,7 @@ func sampleConsent(_ session: String = "session", account: String = "account-ali
     return kept
 }
 
-/// The token of a session.
+/// Returns the token of a session.
 func sampleToken(of session: String) -> DispatchTokenRecord {
     DispatchTokenRecord(
         digest: Array("token of \(session)".utf8), channel: .qrCode, expiresAt: .start + .seconds(60))
@@ -125,7 +125,7 @@ func open(_ store: IdentityConformanceSubject, _ id: String = "session") async t
     try await store.createCeremony(sampleSession(id), tokens: [sampleToken(of: id)], audit: nil)
 }
 
-/// A step that changes something and answers with `text`.
+/// Takes a step that changes something, and answers with `text`.
 func takeStep(
     _ store: IdentityConformanceSubject, _ session: String = "session", activation: String = "device-phone",
     token: [UInt8]? = nil, request: RequestName? = nil, answer text: String = "answer",

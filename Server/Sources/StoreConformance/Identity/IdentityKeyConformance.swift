@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store of the server's own keys for personalised identities keeps to.
+/// The rules for every store of the server's keys for personalised identities.
 public enum IdentityKeyConformance {
-    /// The store's parts that take part.
+    /// The store protocols that the rules use.
     public typealias Subject = any IdentityKeyStore & AuditStore
 
     private static func key(_ name: String, after seconds: Int) -> SealingKeyRecord {

@@ -3,7 +3,7 @@ public import Store
 import UAF
 import _Primitives
 
-/// What the rules of services, personal information, organisations and invitations are about.
+/// The store protocols for the rules about services, personal information, organisations and invitations.
 public typealias IdentityStores = AccountStore & AdditionalEmailStore & AuditStore & AuthorizationStore & CeremonyStore
     & ClientStore & IdentityConsentStore & IdentityHistoryStore & InviteStore & OrganisationStore
     & PersonalInformationStore & RefreshStore
@@ -15,7 +15,7 @@ func sampleClient(_ id: String) -> ClientRecord {
         secretDigest: [UInt8](repeating: 9, count: 32), createdAt: .start, settings: ClientSettings())
 }
 
-/// A profile with these roles, the ones before the `|` default ones: `user|admin`.
+/// Returns a profile with these roles. The roles before the `|` are default roles: `user|admin`.
 func sampleProfile(
     _ roles: String = "user|admin", attributes: [PersonalAttribute] = []
 ) throws -> ServiceProfile {
@@ -35,7 +35,7 @@ func addService(_ store: some ClientStore & ServiceStore, _ id: String, _ profil
     try expect(try await store.setServiceProfile(profile, client: id, audit: sampleAudit()), "a client")
 }
 
-/// An event of that kind about an account.
+/// Returns an event of that kind about an account.
 func event(_ kind: AuditEvent.Kind, _ account: String? = nil, at now: Timestamp = .start) -> AuditEvent {
     AuditEvent(kind, at: now, accountID: account, actor: "operator", detail: "detail")
 }

@@ -1,7 +1,7 @@
 import Store
 import _Primitives
 
-/// What every store of identity sessions keeps to: the steps of ``IdentityStore`` on a session and an activation.
+/// The rules for every store of identity sessions: the steps of ``IdentityStore`` on a session and an activation.
 public enum IdentitySessionConformance {
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<IdentityConformanceSubject>] =
@@ -64,7 +64,7 @@ public enum IdentitySessionConformance {
                 session.createdAt = .start + .seconds(second)
                 try await store.createCeremony(session, tokens: [], audit: nil)
             }
-            // Nobody has claimed it, and one is no session of an identity.
+            // The first of these sessions is unclaimed, and the second is no session of an identity.
             try await open(store, "unclaimed")
             try await store.createCeremony(
                 sampleCeremony("plain", kind: .authentication, account: "account-alice"), tokens: [], audit: nil)
@@ -80,7 +80,7 @@ public enum IdentitySessionConformance {
             try expect(try await ids(1) == ["second"], "the newest")
             let first = try await store.openIdentitySessions(accountID: "account-alice", at: .start, limit: 9).last
             try expect(try await store.ceremony(.id("first")) == first, "as it is")
-            // One whose end is not written yet takes no place of those that go on.
+            // An expired session whose end is not written yet does not count among the open sessions.
             _ = try await store.change(.id("second")) { record in
                 record.expiresAt = .start
                 return CeremonyChange()
@@ -143,7 +143,7 @@ public enum IdentitySessionConformance {
                     throw StoreError(.notFound, "the judge's own")
                 }
             }
-            // What only the writing finds out: a counter that goes back, after both rows.
+            // Only the writing can find this error: a counter that goes back, after both rows.
             try await expectError(StoreError(.conflict, "")) {
                 _ = try await takeStep(store, request: sampleName()) { scene, change in
                     scene.ceremony.phase = .ended
@@ -198,7 +198,7 @@ public enum IdentitySessionConformance {
             try expect(
                 try await store.activation(id: "device-phone")?.lockout.failuresInARow == 3,
                 "one effect, from two to three")
-            // Another caller's request of the same name is another request, also where the names would join alike.
+            // A request of the same name from another caller is another request, also if the joined names are alike.
             for (caller, request) in [("device-other", "jti"), ("device-phone", "jti x"), ("device-phone", " jti")] {
                 let name = sampleName(request, caller: caller)
                 let step = try await takeStep(store, activation: caller, request: name, answer: caller + request)
@@ -238,7 +238,7 @@ public enum IdentitySessionConformance {
             ] {
                 try expect(try await (store.answer(to: name) != nil) == isKept, "\(name.caller) \(name.request)")
             }
-            // What comes after the end does not erase the answers that came after it.
+            // A later step does not erase the answers from after the end.
             _ = try await takeStep(store, request: sampleName("5")) { scene, _ in scene.ceremony.isConsumed = true }
             try expect(try await store.answer(to: sampleName("4"))?.repetition == "over", "the last one stays")
         },
@@ -382,7 +382,7 @@ public enum IdentitySessionConformance {
             )
             try expect(
                 try await store.identityConsent(session: "session", accountID: "account-bob") == nil, "nobody else's")
-            // Nothing of a step that was refused.
+            // A refused step leaves nothing.
             try await open(store, "refused")
             try await expectError(StoreError.conflict) {
                 _ = try await takeStep(store, "refused") { _, change in

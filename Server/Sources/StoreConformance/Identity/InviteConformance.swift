@@ -1,9 +1,9 @@
 import Store
 import _Primitives
 
-/// What every store does about invitations: the duties of ``InviteStore``.
+/// The rules for every ``InviteStore``.
 public enum InviteConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any IdentityStores
 
     private static let end = Timestamp.start + .seconds(60)
@@ -19,7 +19,7 @@ public enum InviteConformance {
             provisionalAccountID: account, createdAt: .start, expiresAt: Self.end)
     }
 
-    /// A service, an organisation, two people, and an invitation for somebody who has no account.
+    /// Adds a service, an organisation, two people, and an invitation for a person without an account.
     private static func begin(_ store: Subject, withProvisional: Bool = true) async throws {
         for name in ["alice", "bob"] { try await store.createAccount(sampleAccount(name), audit: sampleAudit()) }
         try await store.addOrganisation(
@@ -34,7 +34,7 @@ public enum InviteConformance {
 
     private static let proof = [UInt8](repeating: 7, count: 32)
 
-    /// The invitation's code, whose PIN somebody has proven.
+    /// Adds the invitation's code with a proven PIN.
     private static func offerProven(_ store: Subject, by proof: [UInt8] = Self.proof, replacing: Bool = false)
         async throws
     {
@@ -43,7 +43,7 @@ public enum InviteConformance {
         try await store.offer(offer, replacing: replacing, limit: nil, audit: sampleAudit())
     }
 
-    /// What there is of the invitation afterwards.
+    /// Accepts an invitation, and returns the invitation afterwards.
     private static func accept(_ id: String, _ account: String, _ store: Subject, at now: Timestamp = .start)
         async throws -> InviteRecord?
     {
@@ -52,7 +52,7 @@ public enum InviteConformance {
         return try await store.invite(id)
     }
 
-    /// Why it is not accepted; `nil` where it is.
+    /// Returns the reason for a refused acceptance; `nil` if the invitation is accepted.
     private static func refusal(_ id: String, _ account: String, _ store: Subject, at now: Timestamp = .start)
         async throws -> InviteRefusal?
     {
@@ -64,7 +64,7 @@ public enum InviteConformance {
         }
     }
 
-    /// Makes the account that an invitation was made for somebody's: by its first device, or by a further one.
+    /// Enrols a device at the account that was made for an invitation: the first device, or a further device.
     private static func enrol(_ store: Subject, _ name: String = "phone", at now: Timestamp = .start) async throws {
         try await store.offer(sampleOffer("device-\(name)", account: "provisional"), audit: sampleAudit())
         let step = try await store.step(offer: "device-\(name)", request: nil) { offer in
@@ -78,8 +78,8 @@ public enum InviteConformance {
         try expect(step.decision == true, "enrolled")
     }
 
-    /// Merges as the activation "merge-NAME" of the person, in a session of its own. What was refused; `nil` where nothing
-    /// was.
+    /// Merges as the activation "merge-NAME" of the person, in a separate session. Returns the refusal; `nil` if the
+    /// merge succeeded.
     private static func merge(
         _ store: Subject, into name: String = "alice", at now: Timestamp = .start, session: String = "session",
         addresses: Int = 9
@@ -104,7 +104,7 @@ public enum InviteConformance {
         }
     }
 
-    /// That the account has what the invitation is for.
+    /// Checks that the account has the role and the membership of the invitation.
     private static func expectPlace(_ account: String, _ store: Subject, _ isThere: Bool = true) async throws {
         let standing = try await store.standing(accountID: account, service: "portal")
         try expect(standing?.roles.map(\.id) == (isThere ? ["user", "admin"] : ["user"]), "the role")
@@ -293,7 +293,7 @@ public enum InviteConformance {
         },
     ]
 
-    /// The service takes newcomers as users, and somebody has asked to be one.
+    /// Makes the service take newcomers as users, and adds an invitation that a person has asked for.
     private static func beginAsked(_ store: Subject) async throws {
         try await Self.begin(store, withProvisional: false)
         try await Self.change(store) { $0.takesNewcomers = true }
@@ -313,7 +313,7 @@ public enum InviteConformance {
         _ = try await store.setServiceProfile(profile, client: "portal", audit: sampleAudit())
     }
 
-    /// What an operator has said of somebody's roles; `nil` where nobody has said anything.
+    /// Returns the roles that an operator has set for an account; `nil` if no operator has set roles.
     private static func saidRoles(_ account: String, _ store: Subject) async throws -> [String]? {
         try await store.standing(accountID: account, service: "portal").flatMap {
             $0.isKnown ? $0.roles.map(\.id) : nil
@@ -346,7 +346,7 @@ public enum InviteConformance {
                 }
                 try expect(try await Self.saidRoles("account-alice", store) == [], "none")
                 try expect(try await store.invite("invite")?.state == .accepted, "once")
-                // What an operator invites to is an operator's word.
+                // An invitation by an operator counts as the operator's decision.
                 let next = InviteRecord(
                     id: "next", organisation: nil, place: .init(service: "portal", role: "user"),
                     email: "bob@post.example", createdAt: .start, expiresAt: Self.end)

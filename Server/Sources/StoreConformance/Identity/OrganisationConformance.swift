@@ -2,10 +2,9 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What every store does about organisations and further addresses: the duties of ``OrganisationStore`` and
-/// ``AdditionalEmailStore``.
+/// The rules for every ``OrganisationStore`` and ``AdditionalEmailStore``, about organisations and further addresses.
 public enum OrganisationConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any IdentityStores
 
     private static let club = OrganisationRecord(id: "club", name: "Club", createdAt: .start)
@@ -169,7 +168,7 @@ public enum OrganisationConformance {
             func verified() async throws -> [String] {
                 try await store.personalValues(accountID: alice).filter(\.isVerified).map(\.id).sorted()
             }
-            /// Has the values begin anew, whatever an address has made of them.
+            /// Marks the values as verified again, whatever an address has made of them.
             func vouch() async throws {
                 for id in ["first", "further"] {
                     _ = try await store.changePersonalValue(
@@ -191,7 +190,7 @@ public enum OrganisationConformance {
                 try expect(try await verified() == ["further"], "it is the account's no more")
             }
 
-            // An address that the account has twice counts as long as it is verified at one place.
+            // An address that the account has twice stays verified as long as either entry is verified.
             let email = Self.email("a@x.example", isVerified: true)
             try expect(try await Self.add(email, store), "a further address")
             try await set(AccountEmail(address: "A@x.example", isVerified: true))

@@ -2,10 +2,10 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What every store does about what accounts have of attributes: the duties of ``PersonalInformationStore`` and
-/// ``IdentityHistoryStore``.
+/// The rules for every ``PersonalInformationStore`` and ``IdentityHistoryStore``, about the attribute values of
+/// accounts.
 public enum PersonalInformationConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any IdentityStores
 
     private static let alice = "account-alice"
@@ -105,7 +105,7 @@ public enum PersonalInformationConformance {
         ConformanceCheck("of each attribute that has values exactly one is primary, after any run of changes") {
             store in
             try await Self.begin(store)
-            // A sequence of its own (Knuth's constants), so that a run that fails fails again.
+            // The run uses a fixed random sequence (Knuth's constants), so that a failing run fails again.
             var state: UInt64 = 30
             func draw(_ count: Int) -> Int {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -344,7 +344,7 @@ public enum PersonalInformationConformance {
                 "two of three")
             try expect(try await store.identityHistory(accountID: Self.alice, limit: 1) == [records[2]], "the newest")
             try expect(try await store.identityHistory(accountID: "account-bob", limit: 9).isEmpty, "nobody else's")
-            // Each account counts its own, whatever has gone, and pages go on from a number.
+            // Each account has separate numbers, whatever was deleted, and pages continue from a number.
             try await store.applyIdentityOutcome(Self.outcome(history: records[0], account: "account-bob"))
             func numbers(_ account: String = Self.alice, before number: Int64? = nil) async throws -> [Int64] {
                 try await store.identityHistory(accountID: account, before: number, limit: 9).map(\.number)
@@ -353,7 +353,7 @@ public enum PersonalInformationConformance {
             try expect(try await numbers("account-bob") == [1], "another count")
             try expect(try await numbers(before: 3) == [2], "older ones")
             try expect(try await numbers(before: 2).isEmpty, "none is older")
-            // A session that ends when its account is gone has nothing to leave, and ends all the same.
+            // A session of a deleted account has nothing to write, and still ends.
             try await store.applyIdentityOutcome(Self.outcome(history: records[0], account: "nobody"))
         },
         ConformanceCheck("a history is kept for its time, however much is in it, and says where its person was") {
@@ -389,7 +389,7 @@ public enum PersonalInformationConformance {
             _ = try await delete(before: 3, 9)
             try expect(try await seconds() == [5, 4, 3], "what has time left")
             try expect(try await store.visitedServices(accountID: Self.alice) == ["shop"], "the first is forgotten")
-            // The count goes on where it was.
+            // The count continues from the last number.
             try await note(6, at: "portal")
             try expect(
                 try await store.identityHistory(accountID: Self.alice, before: nil, limit: 1).map(\.number) == [6],

@@ -2,9 +2,9 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// What every store does about services of personalised identities and roles: the duties of ``ServiceStore``.
+/// The rules for every ``ServiceStore``, about services of personalised identities and roles.
 public enum ServiceConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any IdentityStores
 
     private static func roles(_ store: Subject, _ account: String = "account-alice") async throws -> [String]? {

@@ -2,9 +2,10 @@ import PersonalInformation
 public import Store
 import _Primitives
 
-/// What every outbox of mail keeps to, and every store of the links in it.
+/// The rules for every outbox of mail, and for every store of the links in mail.
 public enum MailConformance {
-    /// Mail is left by the steps of passwords, and hangs on accounts.
+    /// The store protocols that the rules use. The steps of passwords put mail into the outbox, and mail belongs to an
+    /// account.
     public typealias Subject = AccountStore & AdditionalEmailStore & AuditStore & MailStore & PasswordStore
         & PersonalInformationStore
 
@@ -16,7 +17,7 @@ public enum MailConformance {
 
     private static func code(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
-    /// An account with a password and an address.
+    /// Adds an account with a password and an address.
     private static func begin(_ store: any Subject) async throws {
         try await store.createAccount(sampleAccount(), audit: sampleAudit())
         _ = try await store.setPassword(
@@ -41,7 +42,7 @@ public enum MailConformance {
             ), about: about, createdAt: .start, expiresAt: .start + .seconds(900))
     }
 
-    /// Leaves mail, as somebody does who asks for it.
+    /// Puts mail into the outbox, as a person's request does.
     private static func leave(_ mail: MailRecord, _ store: any Subject, most: Int = 9) async throws {
         _ = try await store.countAttempt(.mail(account: Self.alice), leaving: (mail, most)) { _ in
             (AttemptCount(count: 1, at: .start), nil)
@@ -297,7 +298,7 @@ public enum MailConformance {
                 try await store.passwordAccount(id: Self.alice)?.account.email
                     == AccountEmail(address: "alice@post.example", isVerified: false), "the first is as it was")
 
-            // The account has the second as a value already, of which nobody had seen whether it is true.
+            // The account already has the second address as an unverified value.
             let held = PersonalValueRecord(
                 id: "held", attribute: .email, alias: "Two", value: "two@post.example", source: .person,
                 createdAt: .start)
@@ -305,7 +306,7 @@ public enum MailConformance {
             try expect(try await confirm(3, values: 2), "it is no further one")
             try expect(try await values() == ["email: one@post.example", "Two: two@post.example"], "both")
 
-            // What is taken back counts for nothing again.
+            // A withdrawn confirmation makes the values unverified again.
             for id in ["one", "two"] {
                 _ = try await store.setEmailVerified(false, id: id, accountID: Self.alice, audit: sampleAudit())
             }
@@ -316,7 +317,7 @@ public enum MailConformance {
             try expect(try await store.removeEmail("one", accountID: Self.alice, audit: sampleAudit()), "it goes")
             try expect(try await values() == ["email: one@post.example?", "Two: two@post.example?"], "with its word")
 
-            // Where there is no room for a value, the address is confirmed all the same.
+            // If the account has no room for a value, the address is still confirmed.
             _ = try await store.addEmail(
                 AdditionalEmail(id: "three", address: "three@post.example", createdAt: .start), accountID: Self.alice,
                 limit: 9, audit: sampleAudit())

@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of people who are asked without a browser: the duties of ``BackchannelStore``.
+/// The rules for every ``BackchannelStore``, about people who are asked without a browser.
 public enum BackchannelConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuthorizationStore & BackchannelStore & ClientStore & RefreshStore
         & SessionStore
 

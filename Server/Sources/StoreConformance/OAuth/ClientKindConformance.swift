@@ -101,7 +101,7 @@ extension OAuthConformance {
                 secretDigest: nil, createdAt: Self.start, settings: ClientSettings())
             try await store.addClient(client, limit: 1, audit: Self.event)
             for number in 1...100 {
-                // Others read meanwhile: what they have seen before the change is nobody's answer after it.
+                // Other tasks read meanwhile: a state from before the change must not be an answer after the change.
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         _ = try await store.changeClient("app") { current in

@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of what people have agreed to: the duties of ``ConsentStore``.
+/// The rules for every ``ConsentStore``, about the consents of people.
 public enum ConsentConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & ConsentStore
         & RefreshStore & SessionStore
 
@@ -23,7 +23,7 @@ public enum ConsentConformance {
             grantedAt: Self.start + .seconds(seconds))
     }
 
-    /// A session, and a request that waits in it for its person's word.
+    /// Adds a session, and a request in this session that waits for the person's consent.
     private static func waiting(_ store: Subject, _ name: String, cookie: UInt8) async throws -> SampleSignIn {
         let sample = SampleSignIn(name, secret: Self.bytes(cookie), account: "a", client: "c", at: Self.start)
         try await sample.addAccount(to: store)
@@ -40,7 +40,7 @@ public enum ConsentConformance {
             usedAt: Self.start, audit: Self.event)
     }
 
-    /// How many of the rules' own events there are.
+    /// Returns the number of trail entries that these rules have made.
     private static func events(_ store: Subject) async throws -> Int {
         try await store.auditEntries(after: 0, limit: 99).count { $0.event.kind == Self.event.kind }
     }

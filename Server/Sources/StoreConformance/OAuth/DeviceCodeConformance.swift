@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of devices that wait for their person: the duties of ``DeviceCodeStore``.
+/// The rules for every ``DeviceCodeStore``, about devices that wait for their person.
 public enum DeviceCodeConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuthorizationStore & ClientStore & DeviceCodeStore & RefreshStore
         & SessionStore
 
@@ -16,7 +16,7 @@ public enum DeviceCodeConformance {
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
     private static func userCode(_ letters: String = "ABCD2345") -> TypedCode {
-        // Made of the alphabet above, so that there is one.
+        // The letters are from the alphabet above, so the code is valid.
         TypedCode(typed: letters, letters: letters.count) ?? TypedCode(letters: 8, random: .system)
     }
 
@@ -53,7 +53,7 @@ public enum DeviceCodeConformance {
             redirectURI: "https://c.example/in")
     }
 
-    /// A code whose person has said yes.
+    /// Adds a code that its person has confirmed.
     private static func confirm(in store: Subject) async throws {
         try await Self.sample.addAccount(to: store)
         try await Self.add(Self.code(), to: store)

@@ -1,10 +1,10 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of the secrets by which the apps of a device sign in by each other: the duties of
-/// ``DeviceSecretStore``.
+/// The rules for every ``DeviceSecretStore``, about the secrets by which the apps of a device sign in through each
+/// other.
 public enum DeviceSecretConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & ConsentStore
         & DeviceSecretStore & GrantListStore & RefreshStore & SessionStore
 
@@ -27,8 +27,8 @@ public enum DeviceSecretConformance {
         return sample
     }
 
-    /// Gives a secret with a grant of the sample's session, `grant-1` for `secret-1`, whose code has the digest of a hundred
-    /// more.
+    /// Gives a secret with a grant of the sample's session, `grant-1` for `secret-1`. The digest of the grant's code is
+    /// the secret's number plus a hundred.
     private static func add(_ store: Subject, _ secret: DeviceSecretRecord, _ sample: SampleSignIn) async throws -> Bool
     {
         let name = secret.id.replacing("secret-", with: "")
@@ -52,7 +52,7 @@ public enum DeviceSecretConformance {
             session: session, scope: "openid", consent: consent, expiresAt: Self.start + .seconds(360))
     }
 
-    /// A grant that the second app has got by a secret.
+    /// Returns a grant that the second app has got by a secret.
     private static func got(by number: UInt8, of sample: SampleSignIn, isLasting: Bool) -> GrantRecord {
         GrantRecord(
             id: "got-\(number)", client: "second", subject: "second-a",
@@ -245,7 +245,7 @@ public enum DeviceSecretConformance {
             let isLeft = try await stands(former)
             let isGone = try await !stands(latter)
             try expect(isLeft && isGone, "what came of that alone")
-            // A sign-in that shows the secret of one before shares it.
+            // A sign-in that presents the secret of an earlier sign-in shares the secret.
             _ = try await Self.add(store, Self.secret(5), sample)
             try expect(
                 try await !store.setDeviceSecret(digest: Self.bytes(6), ofGrant: "grant-5"), "it has one already")
@@ -255,7 +255,7 @@ public enum DeviceSecretConformance {
             try expect(try await store.setDeviceSecret(digest: Self.bytes(5), ofGrant: again.id), "shared")
             try expect(try await store.deleteGrant(again.id, client: "first", audit: Self.event), "given up")
             try expect(try await !Self.isThere(store, 5), "whoever has it may have taken the secret, too")
-            // With its session the secret goes, and what lasts stays until the other end.
+            // The secret ends with its session. The lasting grant stays until the other end.
             let lasting = try await give(7, lasting: true)
             _ = try await store.endSession(sample.session.id, audit: Self.event)
             try expect(try await stands(lasting), "it outlives the session")

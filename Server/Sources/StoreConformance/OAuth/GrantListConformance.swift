@@ -1,10 +1,10 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of the lasting grants that people and operators see and end, and of how many there can be: the
-/// duties of ``GrantListStore`` and of ``RefreshStore/beginFamily(_:at:)``.
+/// The rules for every ``GrantListStore``, and for ``RefreshStore/beginFamily(_:at:)``: the lasting grants that people
+/// and operators see and end, and the limit on their number.
 public enum GrantListConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & GrantListStore
         & RefreshStore & SessionStore
 
@@ -28,7 +28,7 @@ public enum GrantListConformance {
             audit: Self.event)
     }
 
-    /// A sign-in whose grant `grant-<number>` lasts ten days, with a token that lasts five.
+    /// Adds a sign-in with the grant `grant-<number>`. The grant lasts ten days, and its token five.
     private static func begin(
         _ number: Int, _ store: Subject, account: String = "a", client: String = "c", after time: Duration = .zero,
         most: Int = 99
@@ -83,7 +83,7 @@ public enum GrantListConformance {
             try await Self.begin(1, store)
             try await Self.begin(2, store, client: "d", after: .seconds(5))
             try await Self.begin(3, store, account: "b")
-            // A grant that ends with its session is none that lasts.
+            // A grant that ends with its session is no lasting grant.
             try await SampleSignIn("4", secret: Self.bytes(4), account: "a", client: "c", at: Self.start).keep(
                 in: store)
             _ = try await Self.refresh(1, store, after: Self.day)
@@ -174,7 +174,7 @@ public enum GrantListConformance {
                 try await Self.begin(number, store, after: .seconds(number), most: 3)
             }
             try expect(try await Self.trail(store, Self.displaced.kind).isEmpty, "not one too many")
-            // One that has ended makes room.
+            // An ended grant makes room.
             _ = try await store.endGrants(.grant("grant-2"), account: "a", audit: Self.event)
             try await Self.begin(4, store, after: .seconds(4), most: 3)
             try expect(

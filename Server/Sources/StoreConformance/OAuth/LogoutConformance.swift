@@ -1,10 +1,10 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of what clients have to be told: the duties of ``ClientOutbox``, of every step that ends a
-/// session, and of the step that ends what a person was asked.
+/// The rules for every ``ClientOutbox``, for every step that ends a session, and for the step that ends a question to a
+/// person: the messages that clients receive.
 public enum LogoutConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & BackchannelStore & CeremonyStore
         & ClientStore
         & ClientOutbox & SessionStore
@@ -20,7 +20,7 @@ public enum LogoutConformance {
 
     private static func address(_ id: String) -> String { "https://\(id).example/logout" }
 
-    /// A client that wants to be told.
+    /// Adds a client that wants to be notified.
     private static func addClient(_ id: String, _ store: Subject, wantsToBeTold: Bool = true) async throws {
         var settings = ClientSettings()
         if wantsToBeTold { settings.logout = ClientSettings.LogoutAddress(Self.address(id), needsSession: id == "c") }
@@ -31,7 +31,7 @@ public enum LogoutConformance {
         try expect(try await store.client(id) == client, "the address comes back")
     }
 
-    /// A session `session-<number>` that has signed in to c and d, and is alice's.
+    /// Adds a session `session-<number>` of alice that has signed in to c and d.
     private static func signIn(
         _ number: UInt8, _ store: Subject, account: String = "account-alice", device: String? = nil,
         replacing cookie: [UInt8]? = nil
@@ -58,7 +58,7 @@ public enum LogoutConformance {
             notification: mode.map { BackchannelNotification(mode: $0, secret: "secret-\(number)", token: "t/~+") })
     }
 
-    /// Somebody is asked whom the client has named.
+    /// Asks the person that the client has named.
     private static func ask(_ request: BackchannelRequestRecord, _ store: Subject) async throws {
         let ceremony = CeremonyRecord(
             id: "ceremony-\(request.id)", kind: .authentication, clientID: "c", reference: request.id,
@@ -120,7 +120,7 @@ public enum LogoutConformance {
         },
     ]
 
-    /// Client and session of what is to be told, in the order of the clients.
+    /// Returns the client and session of each due message, in the order of the clients.
     private static func told(_ store: Subject) async throws -> [String] {
         try await Self.take(store).map { "\($0.client) \($0.session ?? "")" }
     }
@@ -239,7 +239,7 @@ public enum LogoutConformance {
             try expect(try await Self.take(store, at: Self.lease - .milliseconds(1)).isEmpty, "leased")
             let again = try await Self.take(store, at: Self.lease, lease: Self.lease + .seconds(60))
             try expect(again.map(\.attempt) == [2, 2], "the second time")
-            // Who was too slow changes nothing of the other's turn, but what was told was told.
+            // A slow client does not change the other client's turn, but its delivered message counts as delivered.
             try await store.postponeDelivery(taken[0], until: Self.lease)
             try expect(try await Self.take(store, at: Self.lease).isEmpty, "not due")
             try await store.removeDelivery(taken[0], audit: nil)
@@ -291,9 +291,9 @@ public enum LogoutConformance {
 }
 
 extension ClientDelivery {
-    /// The session that has ended, where it is about one.
+    /// The ended session, if the message is about a session.
     fileprivate var session: String? { if case .logout(let session, _) = self.content { session } else { nil } }
 
-    /// The account's name at the client, where it is about a session.
+    /// The account's name at the client, if the message is about a session.
     fileprivate var subject: String? { if case .logout(_, let subject) = self.content { subject } else { nil } }
 }

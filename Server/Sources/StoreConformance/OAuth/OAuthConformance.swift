@@ -2,10 +2,10 @@ import JOSE
 public import Store
 import _Primitives
 
-/// What every store keeps for the OpenID provider: the duties of ``ClientStore``, ``AuthorizationStore``, ``ReplayStore``,
+/// The rules for every store of the OpenID provider: ``ClientStore``, ``AuthorizationStore``, ``ReplayStore``,
 /// ``SessionStore`` and ``SigningKeyStore``.
 public enum OAuthConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & RefreshStore
         & ReplayStore & SessionStore & SigningKeyStore
 
@@ -29,7 +29,7 @@ public enum OAuthConformance {
             settings: ClientSettings(idTokenAlgorithm: .edDSA, codeBinding: .nonce))
     }
 
-    /// Settings of a client that signs who it is.
+    /// The settings of a client that authenticates by a signature.
     private static var signing: ClientSettings {
         var settings = ClientSettings(
             codeBinding: .nothing, grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}")
@@ -51,7 +51,7 @@ public enum OAuthConformance {
         SampleSignIn(name, secret: Self.bytes(cookie), account: account, client: "c", at: Self.start)
     }
 
-    /// A sign-in that ends a request of its own.
+    /// Adds a request and ends the request with a sign-in.
     @discardableResult
     private static func signIn(
         _ store: Subject, _ name: String, cookie: UInt8, replacing old: [UInt8]? = nil, account: String = "a"
@@ -61,7 +61,7 @@ public enum OAuthConformance {
         return sample
     }
 
-    /// A second authentication in a session, whose request waits.
+    /// Returns a second authentication in a session, with a waiting request.
     private static func stepUp(
         of session: SessionRecord, _ name: String, cookie: UInt8, at moment: Timestamp, _ store: Subject
     ) async throws -> CompletedAuthorization {
@@ -81,20 +81,20 @@ public enum OAuthConformance {
         try await store.takeCode(digest: Self.bytes(code), at: moment, replay: Self.event) { _, _ in true }
     }
 
-    /// The identifiers of the sessions of an account.
+    /// Returns the identifiers of the account's sessions.
     private static func sessions(_ store: Subject) async throws -> [String] {
         try await store.sessions(
             account: "a", at: Self.start, idleSince: Self.start - .seconds(1), limit: 99, services: 0
         ).map(\.session.id)
     }
 
-    /// The accounts of the audit trail's events.
+    /// Returns the accounts of the audit trail's events.
     private static func trail(_ store: Subject) async throws -> [String?] {
         try await store.auditEntries(after: 0, limit: 100).map(\.event).filter { $0.kind == Self.event.kind }
             .map(\.accountID)
     }
 
-    /// How many of `count` calls at once say `true`.
+    /// Returns the number of `true` results of `count` concurrent calls.
     private static func winners(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Bool) async throws
         -> Int
     {
@@ -146,7 +146,7 @@ public enum OAuthConformance {
                 let before = expected.settings
                 expected.settings = settings
                 let changed = try await store.changeClient("one") { current in
-                    // Whoever changes is given what is there.
+                    // The change receives the present settings.
                     guard current.settings == before else { return [] }
                     current.settings = settings
                     return [Self.event, Self.event]
@@ -582,7 +582,7 @@ public enum OAuthConformance {
                 try expect(key.retiredAt == (retires ? takeover : nil), "\(key.id) retires or goes on")
             }
             try expect(keys.first { $0.id == "rs2" }?.algorithm == .rs256, "its own algorithm")
-            // What retires is no key that goes on.
+            // A retiring key does not count among the remaining keys.
             let added = try await store.addSigningKey(Self.key("ps", 6, algorithm: .ps256), audit: Self.event)
             try expect(added.signingKeys.count == 6, "a key of another algorithm")
         },

@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of requests that clients push: the duties of ``PushedRequestStore``.
+/// The rules for every ``PushedRequestStore``, about requests that clients push.
 public enum PushedRequestConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuthorizationStore & ClientStore & PushedRequestStore
 
     /// The rules, each over an empty store.
@@ -27,7 +27,7 @@ public enum PushedRequestConformance {
             expiresAt: Self.start + .seconds(seconds))
     }
 
-    /// How many of 50 that run at once are told what `isWinner` says of.
+    /// Returns the number of 50 concurrent calls whose answer satisfies `isWinner`.
     private static func winners<Answer: Sendable>(
         of race: @escaping @Sendable (UInt8) async throws -> Answer, where isWinner: (Answer) -> Bool
     ) async throws -> Int {

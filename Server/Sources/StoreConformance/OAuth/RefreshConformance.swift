@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of refresh tokens and of tokens that were taken back: the duties of ``RefreshStore``.
+/// The rules for every ``RefreshStore``, about refresh tokens and revoked tokens.
 public enum RefreshConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & RefreshStore & SessionStore
         & TokenStore
 
@@ -18,7 +18,7 @@ public enum RefreshConformance {
         (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4))) }
     }
 
-    /// A lasting grant whose family begins with the token 0. It lasts ten days, and a token five.
+    /// Adds a lasting grant with a family that begins with the token 0. The grant lasts ten days, and a token five.
     @discardableResult
     private static func begin(_ store: Subject, key: String? = nil) async throws -> StandingGrant {
         var sample = SampleSignIn("r", secret: Self.bytes(1), account: "a", client: "c", at: Self.start)
@@ -43,7 +43,7 @@ public enum RefreshConformance {
 
     private static func step(_ number: Int) -> [UInt8] { Array(Self.bytes(1000 + number).prefix(16)) }
 
-    /// Shows a token. `successor` is the number of the next one; `nil` where the client's token stays the same.
+    /// Presents a token. `successor` is the number of the next token; `nil` if the client's token stays the same.
     private static func refresh(
         _ store: Subject, _ presented: Int, to successor: Int?, isBound: Bool = true, after time: Duration = .zero,
         judge: @escaping @Sendable (StandingGrant) throws -> Void = { _ in }
@@ -56,14 +56,15 @@ public enum RefreshConformance {
         return try await store.refresh(exchange, at: Self.start + time, judge: judge)
     }
 
-    /// The outcome of a token's use. The token that the client goes on with ends five days after `time`.
+    /// Returns the outcome of a token's use. The client's next token ends five days after `time`.
     private static func renewed(
         _ standing: StandingGrant, by token: Renewal.Token = .successor, after time: Duration = .zero
     ) -> RefreshOutcome {
         .renewed(Renewal(standing, by: token, until: Self.start + time + Self.day * 5))
     }
 
-    /// The outcome of showing a token again whose successor has that number and was given at the beginning.
+    /// Returns the outcome of presenting a token again. The token's successor has that number and was given at the
+    /// beginning.
     private static func again(_ standing: StandingGrant, _ successor: Int) -> RefreshOutcome {
         Self.renewed(standing, by: .successorBefore(step: Self.step(successor)))
     }
@@ -126,7 +127,7 @@ public enum RefreshConformance {
                 let outcome = try await Self.refresh(store, 0, to: 9, isBound: false, after: .seconds(seconds))
                 try expect(outcome == Self.again(standing, 1), "after \(seconds) seconds")
             }
-            // The repeats have not prolonged it.
+            // The repeats have not prolonged the time.
             let late = try await Self.refresh(store, 0, to: 4, isBound: false, after: .seconds(600))
             try expect(late == .reused, "not after its time")
             try expect(try await Self.trail(store) == ["a"], "told in the trail")

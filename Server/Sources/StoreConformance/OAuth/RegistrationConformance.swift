@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of clients that register themselves: the duties of ``RegistrationStore``.
+/// The rules for every ``RegistrationStore``, about clients that register themselves.
 public enum RegistrationConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AuditStore & ClientStore & RegistrationStore
 
     /// The rules, each over an empty store.

@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps for the lists that a person's phone shows of signed-in browsers: duties of ``SessionStore``.
+/// The rules for every ``SessionStore``, about the lists of signed-in browsers on a person's phone.
 public enum SessionListConformance {
-    /// The store's parts that take part.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & RefreshStore
         & SessionStore
 
@@ -22,11 +22,11 @@ public enum SessionListConformance {
         SampleSignIn(
             "\(number)", secret: Self.bytes(number), account: account, client: client,
             at: Self.start + .seconds(seconds), lifetime: .seconds(7200 - seconds),
-            // A browser that said nothing of itself leaves the columns empty.
+            // A browser without a description leaves the columns empty.
             browser: number == 0 ? nil : "Chrome on Linux \u{20AC}", address: number == 0 ? nil : "192.0.2.\(number)")
     }
 
-    /// Another grant of the session of ``sample(_:account:client:after:)``.
+    /// Adds another grant to the session of ``sample(_:account:client:after:)``.
     private static func addGrant(
         _ code: UInt8, of number: UInt8, client: String, path: String, after seconds: Int, _ store: Subject
     ) async throws {
@@ -45,7 +45,7 @@ public enum SessionListConformance {
             audit: Self.event)
     }
 
-    /// A sign-in with the session `session-<number>`.
+    /// Adds a sign-in with the session `session-<number>`.
     private static func signIn(
         _ number: UInt8, account: String = "a", client: String = "bank", after seconds: Int = 0, _ store: Subject
     ) async throws {

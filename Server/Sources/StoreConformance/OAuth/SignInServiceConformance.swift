@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of sessions of the app sign-in service: the duties of ``SignInServiceStore``.
+/// The rules for every ``SignInServiceStore``, about sessions of the app sign-in service.
 public enum SignInServiceConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & DeviceSecretStore
         & GrantListStore & RefreshStore & SignInServiceStore
 
@@ -21,7 +21,7 @@ public enum SignInServiceConformance {
                 secretDigest: nil, createdAt: Self.start, settings: client), limit: 9, audit: Self.event)
     }
 
-    /// An app's session, `grant-app`, with the secret of its device.
+    /// Adds an app's session, `grant-app`, with the secret of its device.
     private static func app(_ store: Subject) async throws -> SampleSignIn {
         try await Self.addClient(store, "app", SignInServiceSettings(audience: "app", sharesSessions: true))
         try await Self.addClient(store, "web", SignInServiceSettings(answers: .cookie, audience: "web"))

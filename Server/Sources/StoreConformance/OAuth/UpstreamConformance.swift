@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of other providers and of who comes from them: the duties of ``UpstreamStore``.
+/// The rules for every ``UpstreamStore``, about other providers and the people who sign in through them.
 public enum UpstreamConformance {
-    /// What the rules are about.
+    /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ConsentStore & NoticeStore
         & SessionStore
         & UpstreamStore
@@ -80,7 +80,7 @@ public enum UpstreamConformance {
         }
     }
 
-    /// A store with a provider and a request.
+    /// Adds a provider and a request.
     private static func prepare(_ store: Subject) async throws {
         try await store.addProvider(Self.provider(), limit: 9, audit: Self.event)
         try await Self.request("request-1", in: store)
@@ -321,7 +321,7 @@ public enum UpstreamConformance {
             _ = try await store.wantLink(request: "request-2", provider: "up")
             try expect(try await Self.connect("request-2", to: "a", store, limit: 1) == .full, "no more than the limit")
             try expect(try await store.account(linkedTo: Self.identity("two")) == nil, "no more than the limit")
-            // What is linked meanwhile stays whose it is.
+            // An identity that was linked meanwhile stays linked with its account.
             try await Self.request("request-3", in: store)
             _ = try await Self.arrive(Self.arrival("three", request: "request-3"), store)
             _ = try await store.wantLink(request: "request-3", provider: "up")
@@ -331,7 +331,7 @@ public enum UpstreamConformance {
             try expect(try await Self.connect("request-3", to: "b", store) == .taken, "another's")
             try expect(try await store.account(linkedTo: Self.identity("three")) == "c", "the first")
             try expect(try await store.wantLink(request: "request-4", provider: "up") == false, "nothing waits there")
-            // And what is one's own already is connected.
+            // Linking an identity again with its own account succeeds.
             try await Self.request("request-5", in: store)
             try await store.begin(Self.trip(5, request: "request-5"))
             _ = try await Self.arrive(Self.arrival("four", request: "request-5"), store)
@@ -354,7 +354,7 @@ public enum UpstreamConformance {
             try await expectError(StoreError(.notFound, "")) { try await store.complete(completed, replacing: nil) }
             try await expectError(StoreError(.notFound, "")) { try await store.authenticate(asked, replacing: nil) }
             try expect(try await store.session(cookieDigest: Self.bytes(1)) == nil, "nobody is signed in")
-            // Who comes again is somebody new, and completes it.
+            // After the link was removed, the same identity is a newcomer, and the newcomer's sign-in succeeds.
             try expect(try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("b")) == "b", "added")
             let again = SampleSignIn(
                 "s2", secret: Self.bytes(2), account: "b", client: "client", at: Self.start, method: "provider:up")

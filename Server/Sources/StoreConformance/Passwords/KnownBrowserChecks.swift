@@ -2,7 +2,7 @@ import Store
 import Synchronization
 import _Primitives
 
-/// What every store keeps to of attempts at passwords, and of the browsers and networks that an account knows.
+/// The rules for every store of password attempts, and of the browsers and networks that an account knows.
 enum KnownBrowserChecks {
     typealias Subject = PasswordConformance.Subject
 
@@ -144,7 +144,7 @@ enum KnownBrowserChecks {
             },
         ]
 
-    /// What ends the browsers and networks that an account knows, and nobody else's.
+    /// Returns a check that `end` removes the browsers and networks of an account, and of no other account.
     private static func ending(
         _ name: String, _ end: @escaping @Sendable (any Subject) async throws -> Bool
     ) -> ConformanceCheck<any Subject> {
@@ -179,7 +179,7 @@ enum KnownBrowserChecks {
         PasswordRecord(accountID: account, hash: hash, setAt: .start)
     }
 
-    /// An account with a password, and two requests that wait.
+    /// Adds an account with a password, and two waiting requests.
     private static func begin(_ store: any Subject) async throws {
         try await store.createAccount(sampleAccount(), audit: sampleAudit())
         _ = try await store.setPassword(PasswordChange(to: Self.record(), endsSessions: false, audit: sampleAudit()))
@@ -195,7 +195,7 @@ enum KnownBrowserChecks {
                 finishedAt: .start), verifiedHash: "$hash$1")
     }
 
-    /// Has an account know a browser.
+    /// Makes an account know a browser.
     private static func know(
         _ store: any Subject, _ number: UInt8, network: String? = nil, former: UInt8? = nil,
         account: String = "account-alice", request: String = "1"
@@ -213,7 +213,7 @@ enum KnownBrowserChecks {
         try await store.knownVisit(accountID: account, network: "", browser: Self.digest(number)).browser
     }
 
-    /// An attempt more in a row.
+    /// Returns the decision that counts one more attempt in a row.
     private static func inARow(
         _ history: AttemptHistory, _ holder: AttemptHolder, day: Int64 = 0
     ) -> AttemptDecision {
@@ -221,7 +221,7 @@ enum KnownBrowserChecks {
         return .reserved(ReservedAttempt(holder: holder, leave: .account(count), day: day), nil)
     }
 
-    /// Reserves an attempt, by the account's leave or a browser's.
+    /// Reserves an attempt, by the account's allowance or a browser's.
     private static func reserve(_ store: any Subject, byBrowser number: UInt8? = nil) async throws -> ReservedAttempt {
         let digest = number.map(Self.digest)
         let decision = try await store.reserveAttempt(Self.holder, browser: digest, since: 0) { history in
@@ -235,7 +235,7 @@ enum KnownBrowserChecks {
         return attempt
     }
 
-    /// What a store says was attempted.
+    /// Returns the attempts that the store reports.
     private static func history(
         _ store: any Subject, _ holder: AttemptHolder, since day: Int64 = 0
     ) async throws -> AttemptHistory {
@@ -248,7 +248,7 @@ enum KnownBrowserChecks {
     }
 }
 
-/// Keeps what a rule was given.
+/// Keeps the history that a rule received.
 private final class Seen: Sendable {
     let history = Mutex(AttemptHistory())
 }

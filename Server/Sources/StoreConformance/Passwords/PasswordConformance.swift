@@ -1,9 +1,9 @@
 public import Store
 import _Primitives
 
-/// What every store of passwords keeps to.
+/// The rules for every store of passwords.
 public enum PasswordConformance {
-    /// Passwords hang on accounts, and sign-ins on authorization requests.
+    /// The store protocols that the rules use. Passwords belong to accounts, and sign-ins to authorization requests.
     public typealias Subject = AccountStore & AuditStore & AuthorizationStore & NoticeStore & PasswordStore
         & RefreshStore
         & SessionStore
@@ -14,7 +14,7 @@ public enum PasswordConformance {
 
     private static let alice = "account-alice"
 
-    /// What somebody has shown of alice.
+    /// Returns a password of alice that a person has shown.
     static func shown(_ hash: String, _ secondFactorSetAt: Timestamp? = nil) -> ShownPassword {
         ShownPassword(accountID: Self.alice, hash: hash, secondFactorSetAt: secondFactorSetAt)
     }
@@ -31,7 +31,7 @@ public enum PasswordConformance {
 
     private static func code(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
-    /// An account with a password, and a request that waits.
+    /// Adds an account with a password, and a waiting request.
     private static func begin(_ store: any Subject, request: String = "1") async throws {
         try await store.createAccount(sampleAccount(), audit: sampleAudit())
         _ = try await store.setPassword(PasswordChange(to: Self.record(), endsSessions: false, audit: sampleAudit()))
@@ -47,7 +47,7 @@ public enum PasswordConformance {
             finishedAt: needsCode ? nil : .start + .seconds(3), browser: "A browser", address: "192.0.2.7")
     }
 
-    /// Counts one more, while there are fewer than `most`.
+    /// Counts one more attempt while the count is below `most`. Returns `true` if the attempt was counted.
     private static func counted(_ most: Int, _ store: any Subject, _ holder: AttemptHolder) async throws -> Bool {
         try await store.countAttempt(holder) { present in
             let count = present?.count ?? 0

@@ -1,22 +1,22 @@
 public import UAF
 import _Primitives
 
-/// What an authentication request said, kept by the server until the response comes.
+/// The contents of an authentication request that the server keeps until the response comes.
 public struct ExpectedAuthentication: Sendable {
-    /// The challenge. The caller consumes it, once, before it accepts anything.
+    /// The challenge. The caller consumes the challenge once, before the caller accepts anything.
     public var challenge: Challenge
-    /// The AppID of the request; empty: the caller's facetID stands for it.
+    /// The AppID of the request; if empty, the caller's facetID takes its place.
     public var appID: String
     /// The policy of the request.
     public var policy: Policy
-    /// What was to be confirmed, in all the renderings that were sent; empty where nothing was.
+    /// The content to be confirmed, in all renderings that were sent; empty if the request had no transaction.
     public var transaction: [Transaction]
     /// The server data of the request.
     public var serverData: String?
-    /// Whose keys must sign; `nil` where the response is to say who it is.
+    /// The account whose keys must sign; `nil` if the response names the account.
     public var account: String?
 
-    /// Keeps what a request said.
+    /// Keeps the contents of a request.
     public init(
         challenge: Challenge, appID: String, policy: Policy, transaction: [Transaction] = [], serverData: String?,
         account: String?
@@ -29,7 +29,7 @@ public struct ExpectedAuthentication: Sendable {
         self.account = account
     }
 
-    /// Keeps what `request` says, for one account or for whoever answers.
+    /// Keeps the contents of `request`, for one account, or for any account if `account` is `nil`.
     public init(_ request: AuthenticationRequest, account: String?) {
         self.init(
             challenge: request.challenge, appID: request.header.appID, policy: request.policy,
@@ -37,7 +37,7 @@ public struct ExpectedAuthentication: Sendable {
     }
 }
 
-/// A registered key, as the store has it.
+/// A registered key, in the form of the store.
 public struct RegisteredCredential: Hashable, Sendable {
     /// AAID and KeyID.
     public var id: CredentialID
@@ -47,15 +47,15 @@ public struct RegisteredCredential: Hashable, Sendable {
     public var publicKeyFormat: PublicKeyFormat
     /// The algorithm of the registration.
     public var signatureAlgorithm: SignatureAlgorithm
-    /// The highest counter that was accepted; 0: none yet, or not supported.
+    /// The highest accepted counter; 0 if no counter was accepted yet, or if counters are not supported.
     public var signCounter: UInt32
-    /// Whose key it is, as the caller names accounts.
+    /// The account of the key, in the caller's naming.
     public var account: String
-    /// The registration of a device that the key came with, as the caller names them.
+    /// The device registration of the key, in the caller's naming.
     public var deviceRegistration: String
-    /// What attested the key.
+    /// The attestation of the key.
     public var attestation: AttestationEvidence
-    /// The pictures that the authenticator said at its registration that it shows.
+    /// The pictures that the authenticator can show, as reported at the registration.
     public var pictureDisplays: [DisplayPNGCharacteristics]
 
     /// Describes a stored key.
@@ -75,8 +75,8 @@ public struct RegisteredCredential: Hashable, Sendable {
         self.attestation = attestation
     }
 
-    /// Whether the authenticator shows a content: a picture where it said that it shows such ones, every other one by its
-    /// model.
+    /// Returns `true` if the authenticator shows a content. For a picture, the registration must have reported such
+    /// pictures. For other contents, the model decides.
     public func shows(_ content: Transaction) -> Bool {
         guard content.contentType == .imagePNG else { return true }
         guard let picture = content.pngCharacteristics else { return false }
@@ -84,57 +84,59 @@ public struct RegisteredCredential: Hashable, Sendable {
     }
 }
 
-/// An authentication whose every rule was checked. Only ``AuthenticationVerifier`` makes one.
+/// An authentication that satisfied every rule. Only ``AuthenticationVerifier`` makes a value of this type.
 public struct VerifiedAuthentication: Hashable, Sendable {
-    /// Who signed.
+    /// The account that signed.
     public let account: String
-    /// On which device.
+    /// The device registration that signed.
     public let deviceRegistration: String
-    /// What signed. The caller stores all new counters, each only if the stored one is still the old one.
+    /// The signatures. The caller stores all new counters, each only if the stored counter is still the old counter.
     public let signatures: [Signature]
-    /// Which alternative of the policy was met, from 0.
+    /// The index of the satisfied alternative of the policy, from 0.
     public let alternative: Int
-    /// SHA-256 of the content that was confirmed; `nil` where the request had no transaction.
+    /// The SHA-256 of the confirmed content; `nil` if the request had no transaction.
     public let confirmedContentHash: [UInt8]?
-    /// Who called the client.
+    /// The application that called the client.
     public let facetID: FacetID
-    /// The keys that the device speaks for itself by, where one of its registered keys has signed what it says of them.
+    /// The keys with which the device proves its own identity, if a registered key of the device has signed their
+    /// announcement.
     public let deviceKeys: DeviceKeyAnnouncement?
-    /// Whether the key that has signed them verifies its person: not one that is silent, or asks for somebody's presence
-    /// alone.
+    /// `true` if the key that signed the announcement verifies its person: the key is not silent, and asks for more
+    /// than a person's presence.
     public let areDeviceKeysByPerson: Bool
 
-    /// One key's signature.
+    /// The signature of one key.
     public struct Signature: Hashable, Sendable {
         /// AAID and KeyID.
         public let id: CredentialID
-        /// The counter that was compared with.
+        /// The counter that was compared with the new counter.
         public let oldSignCounter: UInt32
-        /// The counter to be stored.
+        /// The new counter, which the caller stores.
         public let newSignCounter: UInt32
-        /// What the person did.
+        /// The person's action.
         public let mode: AuthenticationMode
         /// The authenticator's version.
         public let authenticatorVersion: UInt16
-        /// How the model verifies its user, by its metadata.
+        /// The ways in which the model verifies its user, according to its metadata.
         public let userVerification: UserVerification
-        /// How it says in what it signed that it verified its user; empty where it does not say it.
+        /// The ways in which the authenticator verified its user, according to the signed data; empty if the signed
+        /// data does not say.
         public let userVerificationMethods: [UserVerificationMethod]
         let model: ModelAssurance
         let isAttested: Bool
 
-        /// What that proves, with what attested the key when it was registered.
+        /// The assurance of this signature, together with the attestation from the registration.
         public var assurance: SignatureAssurance {
             SignatureAssurance(model: self.model, isAttested: self.isAttested, told: self.userVerificationMethods)
         }
     }
 
-    /// By which methods, and how surely, the person was authenticated.
+    /// The methods and the level of the person's authentication.
     public var assurance: AuthenticationAssurance { AuthenticationAssurance(self.signatures.map(\.assurance)) }
 }
 
-/// An authentication response that keeps every rule that can be held without its keys. Only ``AuthenticationVerifier``
-/// makes one.
+/// An authentication response that satisfies every rule that needs no keys. Only ``AuthenticationVerifier`` makes a
+/// value of this type.
 public struct CheckedAuthentication: Sendable {
     let response: UnverifiedAuthentication
     let expected: ExpectedAuthentication
@@ -146,14 +148,14 @@ public struct CheckedAuthentication: Sendable {
 
 /// Judges authentication responses (§8.4).
 public struct AuthenticationVerifier: Sendable {
-    /// What is accepted.
+    /// The settings of acceptance.
     public let configuration: RelyingPartyConfiguration
 
-    /// Judges by `configuration`.
+    /// Makes a verifier with `configuration`.
     public init(_ configuration: RelyingPartyConfiguration) { self.configuration = configuration }
 
-    /// Holds a response against every rule; the first that is broken refuses all of it. As ``check(_:expected:)`` and
-    /// ``verify(_:credentials:)`` one after the other.
+    /// Checks a response against every rule. The first broken rule refuses the whole response. Does the same as
+    /// ``check(_:expected:)`` followed by ``verify(_:credentials:)``.
     public func verify(
         _ response: UnverifiedAuthentication, expected: ExpectedAuthentication,
         credentials: some Sequence<RegisteredCredential>
@@ -161,7 +163,8 @@ public struct AuthenticationVerifier: Sendable {
         try self.verify(self.check(response, expected: expected), credentials: credentials)
     }
 
-    /// Holds a response against the rules that need no key: what is refused here is not worth a look for its keys.
+    /// Checks a response against the rules that need no key. If a response is refused here, its keys need not be looked
+    /// up.
     public func check(_ response: UnverifiedAuthentication, expected: ExpectedAuthentication) throws(UAFRefusal)
         -> CheckedAuthentication
     {
@@ -188,7 +191,7 @@ public struct AuthenticationVerifier: Sendable {
             models.append(model.assurance)
         }
 
-        // A response has few keys: comparing them costs less than hashing them.
+        // A response has few keys, so comparing them costs less than hashing them.
         for (index, id) in response.credentials.enumerated() where response.credentials[..<index].contains(id) {
             throw UAFRefusal(.unacceptableContent, .credential, "one key twice", credential: id)
         }
@@ -204,9 +207,9 @@ public struct AuthenticationVerifier: Sendable {
             candidates: candidates, models: models)
     }
 
-    /// Holds a checked response against its keys, and verifies its signatures.
+    /// Checks a checked response against its keys, and verifies its signatures.
     ///
-    /// `credentials` are those of the response's ``UnverifiedAuthentication/credentials`` that are registered.
+    /// `credentials` are the registered keys among the response's ``UnverifiedAuthentication/credentials``.
     public func verify(_ checked: CheckedAuthentication, credentials: some Sequence<RegisteredCredential>)
         throws(UAFRefusal) -> VerifiedAuthentication
     {
@@ -215,10 +218,11 @@ public struct AuthenticationVerifier: Sendable {
         // 3 and 4: the keys, of one account and one device.
         let keys = try self.keys(of: response, among: credentials, account: expected.account)
 
-        // 1: the policy, by metadata. After the keys, so that a deleted key is told as such and not as a wrong model.
+        // 1: the policy, by metadata. This step follows the keys, so that a deleted key is reported as deleted and not
+        // as a wrong model.
         let selection = try PolicyMatcher(expected.policy).selection(requiring: candidates)
 
-        // 7 to 9: each assertion. 5 comes last: a counter means something only under a valid signature.
+        // 7 to 9: each assertion. Step 5 comes last: a counter means something only under a valid signature.
         var signatures: [VerifiedAuthentication.Signature] = []
         var confirmed: [UInt8]?
         for (index, assertion) in response.assertions.enumerated() {
@@ -255,7 +259,7 @@ public struct AuthenticationVerifier: Sendable {
                 && announcing.allSatisfy { candidates[$0].info.userVerification.verifiesPerson })
     }
 
-    /// The stored key of each assertion, in their order.
+    /// Returns the stored key of each assertion, in the order of the assertions.
     private func keys(
         of response: UnverifiedAuthentication, among credentials: some Sequence<RegisteredCredential>, account: String?
     ) throws(UAFRefusal) -> [RegisteredCredential] {
@@ -280,10 +284,10 @@ public struct AuthenticationVerifier: Sendable {
         contentHashes: [[UInt8]], isTransaction: Bool
     ) throws(UAFRefusal) {
         let data = assertion.signedData
-        // 7: what was shown is what was signed.
+        // 7: the shown content is the signed content.
         try self.checkTransaction(
             data, info: info, contentHashes: contentHashes, isTransaction: isTransaction)
-        // 8: the registered algorithm; the message never chooses it.
+        // 8: the registered algorithm. The message never chooses the algorithm.
         guard data.signatureAlgorithm == key.signatureAlgorithm else {
             throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
         }
@@ -295,21 +299,21 @@ public struct AuthenticationVerifier: Sendable {
         guard verification.isValid(assertion.signature, over: data.signedBytes) else {
             throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")
         }
-        // Only a holder of the key learns what has become of it, and that it is registered at all.
+        // Only a holder of the key learns that the key is registered, and that it is revoked.
         guard !self.configuration.metadata.isRevoked(key: verification.subjectPublicKeyInfo) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
         }
         guard !self.configuration.metadata.isRevoked(key.attestation, of: key.id.aaid) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "a certificate that attested the key")
         }
-        // 5: a counter that both sides have at 0 is not supported; else it must grow.
+        // 5: if both counters are 0, counters are not supported; otherwise the counter must grow.
         guard data.signCounter == 0 && key.signCounter == 0 || data.signCounter > key.signCounter else {
             throw UAFRefusal(
                 .unacceptableContent, .signCounter, "\(data.signCounter) after \(key.signCounter): a cloned key?")
         }
     }
 
-    /// - Parameter contentHashes: Of the contents that the authenticator shows.
+    /// - Parameter contentHashes: The hashes of the contents that the authenticator shows.
     private func checkTransaction(
         _ data: SignedData, info: AuthenticatorInfo, contentHashes: [[UInt8]], isTransaction: Bool
     ) throws(UAFRefusal) {
@@ -318,7 +322,7 @@ public struct AuthenticationVerifier: Sendable {
             guard data.transactionContentHash.isEmpty else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "a content hash without confirmation")
             }
-            // Beside one that confirmed, a silent authenticator only says that it is there.
+            // A silent authenticator only reports its presence, beside an authenticator that confirms.
             guard !isTransaction || info.isSilent else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "the transaction was not confirmed")
             }
@@ -326,7 +330,7 @@ public struct AuthenticationVerifier: Sendable {
             guard !info.isSilent else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "a silent authenticator cannot confirm")
             }
-            // Whatever the policy asked of the model: what nobody was shown, nobody confirmed.
+            // This rule holds whatever the policy required of the model: nobody confirms a content that was not shown.
             guard !info.tcDisplay.isEmpty else {
                 throw UAFRefusal(
                     .unacceptableContent, .transaction, "an authenticator without a display cannot confirm")
@@ -340,11 +344,11 @@ public struct AuthenticationVerifier: Sendable {
 }
 
 extension UserVerification {
-    /// Whether every way to unlock such a key tells its person from others: none is silent, somebody's presence alone, or a
-    /// place.
+    /// `true` if every way to unlock such a key distinguishes its person from others: no way is silent, only a person's
+    /// presence, or only a place.
     fileprivate var verifiesPerson: Bool {
         let others: Self = [.presence, .location, .none]
-        // All at once, and so the one that does among them.
+        // All methods are used together, so one distinguishing method is enough.
         guard !self.contains(.all) else {
             return !self.contains(.none) && !self.subtracting(others.union(.all)).isEmpty
         }

@@ -2,11 +2,11 @@ import Crypto
 public import UAF
 
 extension RegisteredCredential {
-    /// A key that nobody has, under a name that an answer must not tell from a registered one's: a signature is checked
-    /// against it at the same cost, and none is right.
+    /// Returns a key that nobody holds, under a name that an answer must not distinguish from a registered key's name.
+    /// Checking a signature against the key costs the same, and no signature is valid.
     ///
-    /// The public keys are made of hashes, the same in every process: there never was a private key. What verifies with
-    /// one all the same must not be accepted by the caller.
+    /// The public keys are made of hashes, the same in every process: no private key ever existed. The caller must
+    /// refuse a signature that verifies with such a key all the same.
     public static func unheld(
         _ id: CredentialID, algorithm: SignatureAlgorithm, account: String, deviceRegistration: String
     ) -> RegisteredCredential {
@@ -23,14 +23,14 @@ extension RegisteredCredential {
 }
 
 extension SignatureVerification {
-    /// With the key on P-256 that nobody has; made each time, as one that is held is.
+    /// A verification with the key on P-256 that nobody holds. The value is made each time, as for a real key.
     static var unheld: SignatureVerification? {
         try? SignatureVerification(publicKey: UnheldKey.p256, format: .eccX962Raw, algorithm: .p256Raw)
     }
 }
 
 private enum UnheldKey {
-    /// The first point whose x is such a hash; every second number is one of a point.
+    /// The first point whose x is such a hash. About every second number is the x of a point.
     static let p256: [UInt8] = {
         for number in 0..<UInt8.max {
             let point = [2] + Self.hash(number)
@@ -41,7 +41,7 @@ private enum UnheldKey {
         return []
     }()
 
-    /// The same on the other curve.
+    /// The same kind of point on the other curve.
     static let secp256k1: [UInt8] =
         (0..<UInt8.max).lazy.compactMap { Secp256k1Key(evenPointAt: Self.hash($0))?.point }.first ?? []
 

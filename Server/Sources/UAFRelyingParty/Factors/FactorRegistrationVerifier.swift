@@ -1,20 +1,20 @@
 public import UAF
 public import _Primitives
 
-/// What a ceremony of a personalised identity has asked a device to register.
+/// The registration that a ceremony of a personalised identity has requested from a device.
 public struct ExpectedFactorRegistration: Sendable {
-    /// The challenge. The caller consumes it, once, before it accepts anything.
+    /// The challenge. The caller consumes the challenge once, before the caller accepts anything.
     public var challenge: Challenge
-    /// The AppID of the request; empty: the caller's facetID stands for it.
+    /// The AppID of the request; if empty, the caller's facetID takes its place.
     public var appID: String
     /// The name of the account at the client.
     public var username: String
-    /// The types that have to be there, each once: device and PIN of a new activation, the PIN alone where it is changed.
+    /// The required types, each once: device and PIN for a new activation, the PIN alone for a changed PIN.
     public var required: Set<AuthenticatorType>
-    /// The types that may be there beside them.
+    /// The further types that the response may have.
     public var optional: Set<AuthenticatorType>
 
-    /// Keeps what was asked for.
+    /// Keeps the contents of a request.
     public init(
         challenge: Challenge, appID: String, username: String, required: Set<AuthenticatorType>,
         optional: Set<AuthenticatorType> = []
@@ -27,13 +27,13 @@ public struct ExpectedFactorRegistration: Sendable {
     }
 }
 
-/// New factors whose every rule was checked. Only ``FactorRegistrationVerifier`` makes them.
+/// New factors that satisfied every rule. Only ``FactorRegistrationVerifier`` makes a value of this type.
 ///
-/// The public key of the PIN is never to be written unsealed, and its registration not to be kept: whoever has both and the
-/// phone's storage can try PINs.
+/// Never write the public key of the PIN unsealed, and do not keep its registration: a person with both and the phone's
+/// storage can try PINs.
 public struct VerifiedFactorRegistration: Sendable {
     private let factors: [AuthenticatorType: VerifiedRegistration.Key]
-    /// Who called the client.
+    /// The application that called the client.
     public let facetID: FacetID
 
     init(_ factors: [AuthenticatorType: VerifiedRegistration.Key], facetID: FacetID) {
@@ -41,32 +41,32 @@ public struct VerifiedFactorRegistration: Sendable {
         self.facetID = facetID
     }
 
-    /// Which factors there are.
+    /// The types of the factors.
     public var types: Set<AuthenticatorType> { Set(self.factors.keys) }
 
-    /// The new key of a type; `nil` where there is none.
+    /// The new key of a type; `nil` if the type was not registered.
     public subscript(type: AuthenticatorType) -> VerifiedRegistration.Key? { self.factors[type] }
 }
 
-/// Judges the registration of factors of personalised identities (§8.2). It is no answer to a guess: what is refused is
-/// refused with its reason, and nothing is counted by it.
+/// Judges the registration of factors of personalised identities (§8.2). A registration is no answer to a guess, so a
+/// refusal states its reason and counts no attempt.
 public struct FactorRegistrationVerifier: Sendable {
-    /// What is accepted.
+    /// The settings of acceptance.
     public let configuration: RelyingPartyConfiguration
-    /// Which models are of which type.
+    /// The models of each type.
     public let table: AuthenticatorTypeTable
 
-    /// Judges by `configuration`, and by the models of this product.
+    /// Makes a verifier with `configuration` and with the models of this product.
     public init(_ configuration: RelyingPartyConfiguration, table: AuthenticatorTypeTable = .product) {
         self.configuration = configuration
         self.table = table
     }
 
-    /// Holds a response against every rule; the first that is broken refuses all of it.
+    /// Checks a response against every rule. The first broken rule refuses the whole response.
     ///
-    /// `existing` are those of the response's ``UnverifiedRegistration/credentials`` that are registered already, to
-    /// whomever. The store must refuse a second registration of a key itself too. `now` is the time at which certificates
-    /// must be valid.
+    /// `existing` are the keys among the response's ``UnverifiedRegistration/credentials`` that are registered already,
+    /// for any account. The store must also refuse a second registration of a key. `now` is the time at which
+    /// certificates must be valid.
     public func verify(
         _ response: UnverifiedRegistration, expected: ExpectedFactorRegistration, existing: Set<CredentialID>,
         at now: Timestamp
@@ -76,7 +76,7 @@ public struct FactorRegistrationVerifier: Sendable {
         guard found.count == types.count, expected.required.isSubset(of: found),
             found.isSubset(of: expected.required.union(expected.optional))
         else { throw UAFRefusal(.unacceptableAuthenticator, .policy, "other factors than were asked for") }
-        // What was found is what may be there: the policy that it has to meet.
+        // The policy to satisfy consists of the types that were found, since all of them are allowed.
         let verified = try RegistrationVerifier(self.configuration, takesServerPin: true).verify(
             response,
             expected: ExpectedRegistration(
@@ -87,7 +87,7 @@ public struct FactorRegistrationVerifier: Sendable {
         var factors: [AuthenticatorType: VerifiedRegistration.Key] = [:]
         for (type, key) in zip(types, verified.keys) {
             guard let type else { continue }
-            // A counter would have to be kept beside each PIN, and nothing could count but the phone.
+            // The server would have to keep a counter beside each PIN, and only the phone could count.
             guard type != .pin || key.signCounter == 0 && key.registrationCounter == 0 else {
                 throw UAFRefusal(
                     .unacceptableContent, .signCounter, "a PIN that counts", credential: key.id)

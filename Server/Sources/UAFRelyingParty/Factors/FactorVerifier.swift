@@ -1,20 +1,20 @@
 public import UAF
 import _Primitives
 
-/// What a ceremony of a personalised identity has asked a device for, and of which device.
+/// The factors that a ceremony of a personalised identity has requested from a device.
 public struct ExpectedFactors: Sendable {
-    /// The challenge: the hash of the session document. The caller replaces it after every attempt.
+    /// The challenge: the hash of the session document. The caller replaces the challenge after every attempt.
     public var challenge: Challenge
-    /// The AppID of the request; empty: the caller's facetID stands for it.
+    /// The AppID of the request; if empty, the caller's facetID takes its place.
     public var appID: String
-    /// What the role asks for.
+    /// The alternatives of factors that the role requires.
     public var matrix: AuthenticatorMatrix
-    /// Whose keys must sign, as the caller names accounts.
+    /// The account whose keys must sign, in the caller's naming.
     public var account: String
-    /// The registration of the device whose keys must sign, as the caller names them.
+    /// The registration of the device whose keys must sign, in the caller's naming.
     public var deviceRegistration: String
 
-    /// Keeps what was asked for.
+    /// Keeps the contents of a request.
     public init(
         challenge: Challenge, appID: String, matrix: AuthenticatorMatrix, account: String, deviceRegistration: String
     ) {
@@ -26,36 +26,37 @@ public struct ExpectedFactors: Sendable {
     }
 }
 
-/// What is said of the factors of one attempt. Why they are refused, nobody is told: not who sent them, and no log.
+/// The verdict on the factors of one attempt. Nobody learns the reason of a refusal, neither the sender nor a log.
 public enum FactorVerdict: Hashable, Sendable {
-    /// They are one alternative of the matrix, whole and without a surplus, and all of them are right.
+    /// The factors are exactly one complete alternative of the matrix, and all of them are right.
     case accepted(VerifiedFactors)
-    /// They are not.
+    /// The factors are refused.
     case refused
 }
 
-/// Factors that are all right. Only ``FactorVerifier`` makes them.
+/// Factors that are all right. Only ``FactorVerifier`` makes a value of this type.
 public struct VerifiedFactors: Hashable, Sendable {
-    /// Which alternative of the matrix they are, from 0.
+    /// The index of the alternative in the matrix, from 0.
     public let alternative: Int
-    /// Each of them, once: in the order of device, PIN and finger or face.
+    /// Each factor once, in the order of device, PIN and finger or face.
     public let factors: [Factor]
-    /// Who called the client.
+    /// The application that called the client.
     public let facetID: FacetID
-    /// What every factor has signed the hash of, as it was sent.
+    /// The final challenge as it was sent. Every factor has signed its hash.
     public let finalChallenge: String
 
     /// One factor.
     public struct Factor: Hashable, Sendable {
-        /// What the role asked for.
+        /// The type that the role requested.
         public let type: AuthenticatorType
-        /// What signed. The caller stores its new counter, only if the stored one is still the old one.
+        /// The signature. The caller stores its new counter, only if the stored counter is still the old counter.
         public let signature: VerifiedAuthentication.Signature
-        /// The assertion as it was sent, for evidence; `nil` for a PIN: with what a PIN has signed, PINs can be tried.
+        /// The assertion as it was sent, for evidence; `nil` for a PIN: an assertion by a PIN would allow others to try
+        /// PINs.
         public let assertion: [UInt8]?
     }
 
-    /// By which methods, and how surely, the person was authenticated.
+    /// The methods and the level of the person's authentication.
     public var assurance: AuthenticationAssurance {
         AuthenticationAssurance(self.factors.map(\.signature.assurance))
     }
@@ -64,30 +65,30 @@ public struct VerifiedFactors: Hashable, Sendable {
 /// Judges the factors of personalised identities: a policy of UAF, read strictly (§2.2, §8.4; founding decision, Strict
 /// policies).
 ///
-/// It does the same work for every response: one signature is verified for each type that a device can have, against a key
-/// that nobody has where the response, or the device, has none of it. Every rule is held against every factor, and then all
-/// of them are put together. So neither the answer nor the time tells which factor was wrong, missing or to spare; above all
-/// not whether a PIN was right.
+/// The verifier does the same work for every response. It verifies one signature for each type that a device can have.
+/// If the response or the device lacks a type, the verifier uses a key that nobody holds. Every rule is checked for
+/// every factor, and the results are combined at the end. So neither the answer nor the time reveals which factor was
+/// wrong, missing or superfluous; above all, they do not reveal whether a PIN was right.
 public struct FactorVerifier: Sendable {
-    /// Says whether a signature is a key's.
+    /// A function that returns `true` if a signature belongs to a key.
     package typealias SignatureCheck =
         @Sendable (_ key: SignatureVerification, _ signature: [UInt8], _ message: [UInt8]) -> Bool
 
     /// The types that a device can have.
     static let types: [AuthenticatorType] = [.device, .pin, .biometric]
 
-    /// What is accepted.
+    /// The settings of acceptance.
     public let configuration: RelyingPartyConfiguration
-    /// Which models are of which type.
+    /// The models of each type.
     public let table: AuthenticatorTypeTable
     private let isSignature: SignatureCheck
 
-    /// Judges by `configuration`, and by the models of this product.
+    /// Makes a verifier with `configuration` and with the models of this product.
     public init(_ configuration: RelyingPartyConfiguration, table: AuthenticatorTypeTable = .product) {
         self.init(configuration, table: table) { $0.isValid($1, over: $2) }
     }
 
-    /// As the other one, with something else in the place of what verifies signatures.
+    /// Makes a verifier with another function for the verification of signatures.
     package init(
         _ configuration: RelyingPartyConfiguration, table: AuthenticatorTypeTable = .product,
         isSignature: @escaping SignatureCheck
@@ -97,13 +98,14 @@ public struct FactorVerifier: Sendable {
         self.isSignature = isSignature
     }
 
-    /// Holds a response against every rule, to the end of each.
+    /// Checks a response against every rule, each to its end.
     ///
     /// - Parameters:
-    ///   - response: What the device has sent; `nil` where that could not be read, which costs as much and is refused.
-    ///   - expected: What it was asked for.
-    ///   - keys: The keys of the device registration that count now, the PIN's among them. More than one of a type are no
-    ///     error: the response names which.
+    ///   - response: The device's response; `nil` if the response could not be read, which costs as much and is
+    ///     refused.
+    ///   - expected: The request.
+    ///   - keys: The valid keys of the device registration, the PIN's key among them. Several keys of one type are no
+    ///     error: the response names its key.
     public func judge(
         _ response: UnverifiedAuthentication?, expected: ExpectedFactors, keys: [RegisteredCredential]
     ) -> FactorVerdict {
@@ -111,7 +113,7 @@ public struct FactorVerifier: Sendable {
         let assertions = response.map { Array(zip($0.assertions, $0.envelope.assertions)) } ?? []
         let types = assertions.map { self.table.type(of: $0.0.signedData.aaid) }
         var factors: [VerifiedFactors.Factor] = []
-        // What is not among the three, because it is of another type or the second of its own, is wrong.
+        // An assertion outside the three types, or a second assertion of a type, is wrong.
         var judged = assertions.map {
             AuthenticatorMatrix.JudgedAssertion(aaid: $0.0.signedData.aaid, isValid: false)
         }
@@ -133,7 +135,7 @@ public struct FactorVerifier: Sendable {
                 finalChallenge: response.envelope.fcParams))
     }
 
-    /// The final challenge, where the message is an answer to what was asked.
+    /// Returns the final challenge, if the message is an answer to the request.
     private func message(of response: UnverifiedAuthentication?, _ expected: ExpectedFactors) -> (
         params: FinalChallengeParams, hash: [UInt8]
     )? {
@@ -143,7 +145,7 @@ public struct FactorVerifier: Sendable {
             against: ExpectedMessage(challenge: expected.challenge, appID: expected.appID, serverData: nil))
     }
 
-    /// Holds one factor, or in its place one that there is not, against every rule.
+    /// Checks one factor against every rule. A missing factor is replaced by a key that nobody holds.
     private func judge(
         _ assertion: (AuthenticationAssertion, EncodedAssertion)?, as type: AuthenticatorType, hash: [UInt8]?,
         _ expected: ExpectedFactors, _ keys: [RegisteredCredential]
@@ -154,7 +156,7 @@ public struct FactorVerifier: Sendable {
             try? SignatureVerification(
                 publicKey: $0.publicKey, format: $0.publicKeyFormat, algorithm: $0.signatureAlgorithm)
         }
-        // What is no signature by its length would be refused before the work.
+        // A signature of a wrong length would be refused before the work, so the unsent signature takes its place.
         let signature = assertion.flatMap {
             $0.0.signature.count == Self.unsent.signature.count ? $0.0.signature : nil
         }
@@ -165,14 +167,14 @@ public struct FactorVerifier: Sendable {
             } ?? false
         guard let (assertion, encoded) = assertion, let id else { return (false, nil) }
         let data = assertion.signedData
-        // All of them, one as the other: an array is made to its end.
+        // All rules are evaluated alike: the program builds an array to its end.
         let rules = [
             isSigned, held != nil, signature != nil,
             key?.account.hasSameBytes(as: expected.account) ?? false,
             key?.deviceRegistration.hasSameBytes(as: expected.deviceRegistration) ?? false,
             data.signatureAlgorithm == key?.signatureAlgorithm,
             hash.map { constantTimeEqual(data.finalChallengeHash, $0) } ?? false,
-            // Identity ceremonies have no transactions: the challenge stands for all that was shown.
+            // Identity ceremonies have no transactions: the challenge stands for everything that was shown.
             data.mode == .userVerified && data.transactionContentHash.isEmpty,
             self.isAccepted(data, encoded), self.isUnderstood(data.extensions),
             self.isUnderstood(assertion.extensions), !self.isRevoked(key, held),
@@ -189,7 +191,7 @@ public struct FactorVerifier: Sendable {
         )
     }
 
-    /// The rules for models and their versions (§8.4, steps 1 and 2).
+    /// Returns `true` if the model and its version satisfy the rules (§8.4, steps 1 and 2).
     private func isAccepted(_ data: SignedData, _ encoded: EncodedAssertion) -> Bool {
         do throws(UAFRefusal) {
             try self.configuration.check(encoded.extensions)
@@ -217,12 +219,13 @@ public struct FactorVerifier: Sendable {
         return isKeyRevoked || isEvidenceRevoked
     }
 
-    /// A counter that both sides have at 0 is not supported; else it must grow (§8.4 step 5). The PIN has none.
+    /// Returns `true` if the counter is valid. If both counters are 0, counters are not supported; otherwise the
+    /// counter must grow (§8.4 step 5). The PIN has no counter.
     private static func isCounter(_ new: UInt32, after old: UInt32, of type: AuthenticatorType) -> Bool {
         new == 0 && old == 0 || new > old && type != .pin
     }
 
-    /// What is verified where a device has sent nothing: of the length of what it sends (ECDSA on P-256, raw).
+    /// The data that is verified if a device has sent nothing, of the usual length (ECDSA on P-256, raw).
     private static let unsent = (
         message: [UInt8](repeating: 0, count: 160), signature: [UInt8](repeating: 1, count: 64)
     )

@@ -4,36 +4,37 @@ import UAF
 import X509
 import _Primitives
 
-/// A certificate of an attestation, with what the path rules of RFC 5280 §6.1 look at.
+/// A certificate of an attestation, with the fields for the path rules of RFC 5280 §6.1.
 ///
-/// swift-certificates refuses to read a certificate whose signature it cannot check, as one with SHA-1, which a
-/// metadata statement may still list as the very certificate to trust (§13), and one of a key on secp256k1. What is
-/// needed of such a one is read here; signatures are checked by swift-certificates, those of secp256k1 by libsecp256k1.
+/// swift-certificates refuses to read a certificate whose signature it cannot check. A certificate with SHA-1 is an
+/// example: a metadata statement may still list such a certificate as the very certificate to trust (§13). A
+/// certificate of a key on secp256k1 is another example. This type reads the necessary fields of such certificates.
+/// swift-certificates checks the signatures, except signatures of secp256k1, which libsecp256k1 checks.
 struct AttestationCertificate: Sendable {
     /// The certificate, DER.
     let der: [UInt8]
-    /// 1 or 3.
+    /// The version: 1 or 3.
     let version: Int
-    /// The INTEGER's bytes without the zero of its sign.
+    /// The INTEGER's bytes without the zero byte for the sign.
     let serialNumber: [UInt8]
-    /// The names, DER: two are one where their bytes are.
+    /// The names, DER. Two names are equal if their bytes are equal.
     let issuer: [UInt8]
     let subject: [UInt8]
     let notBefore: Timestamp
     let notAfter: Timestamp
-    /// DER.
+    /// The public key, DER.
     let subjectPublicKeyInfo: [UInt8]
     let extensions: Certificate.Extensions
-    /// What is signed, DER.
+    /// The signed part, DER.
     private let signedBytes: [UInt8]
-    /// `nil` for one by which no certificate is held to be issued, as with SHA-1.
+    /// The algorithm of the signature; `nil` for an algorithm that does not count, such as an algorithm with SHA-1.
     private let signatureAlgorithm: Certificate.SignatureAlgorithm?
     private let signature: [UInt8]
 
     /// id-fido-gen-ce-aaid: the model that a certificate attests (§8.2 step 14).
     static let aaidExtension: ASN1ObjectIdentifier = [1, 3, 6, 1, 4, 1, 45724, 1, 1, 1]
 
-    /// Throws `invalidValue` for what is no X.509 certificate of version 1 or 3.
+    /// Reads a certificate. Throws `invalidValue` if the bytes are no X.509 certificate of version 1 or 3.
     init(_ der: [UInt8]) throws(UAFError) {
         do { self = try Self(reading: der) } catch { throw UAFError(.invalidValue, "no X.509 certificate") }
     }
@@ -55,7 +56,7 @@ struct AttestationCertificate: Sendable {
                 &fields, tagNumber: 0, tagClass: .contextSpecific, defaultValue: 0
             ) { try Int(derEncoded: $0) }
             let serialNumber = try ArraySlice<UInt8>(derEncoded: &fields)
-            // RFC 5280 §4.1.1.2: the algorithm that is signed is the one that the signature is read by.
+            // RFC 5280 §4.1.1.2: the signed algorithm and the algorithm of the signature must be equal.
             guard fields.next()?.encodedBytes == algorithm.encodedBytes else {
                 throw UAFError(.invalidValue, "two signature algorithms")
             }
@@ -106,7 +107,7 @@ struct AttestationCertificate: Sendable {
         self.signature = signature
     }
 
-    /// A UTCTime or GeneralizedTime.
+    /// Reads a UTCTime or GeneralizedTime.
     private static func time(_ node: ASN1Node?) throws -> Timestamp {
         guard let node else { throw UAFError(.invalidValue, "no time") }
         var parts = DateComponents()
@@ -126,7 +127,7 @@ struct AttestationCertificate: Sendable {
 
     // MARK: - Rules
 
-    /// The algorithms of signatures that count, by their DER. Those with SHA-1 do not.
+    /// The algorithms whose signatures count, by their DER. Algorithms with SHA-1 do not count.
     private static let signatureAlgorithms: [[UInt8]: Certificate.SignatureAlgorithm] = {
         // 1.3.101.112
         var algorithms: [[UInt8]: Certificate.SignatureAlgorithm] = [
@@ -138,7 +139,7 @@ struct AttestationCertificate: Sendable {
         ] as [(UInt8, Certificate.SignatureAlgorithm)] {
             algorithms[[0x30, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, last]] = algorithm
         }
-        // Under 1.2.840.113549.1.1, with a NULL behind, which some leave out.
+        // Under 1.2.840.113549.1.1, followed by a NULL, which some issuers leave out.
         for (last, algorithm) in [
             (11, .sha256WithRSAEncryption), (12, .sha384WithRSAEncryption), (13, .sha512WithRSAEncryption),
         ] as [(UInt8, Certificate.SignatureAlgorithm)] {
@@ -149,7 +150,8 @@ struct AttestationCertificate: Sendable {
         return algorithms
     }()
 
-    /// Whether the other one's name and key issued this one. Signatures with SHA-1 do not count.
+    /// Returns `true` if the other certificate's name and key issued this certificate. Signatures with SHA-1 do not
+    /// count.
     func isIssued(by other: AttestationCertificate) -> Bool {
         guard self.issuer == other.subject, let algorithm = self.signatureAlgorithm else { return false }
         if let key = try? Secp256k1Key(other.subjectPublicKeyInfo, format: .eccX962DER) {
@@ -160,10 +162,10 @@ struct AttestationCertificate: Sendable {
         return key.isValidSignature(self.signature, for: self.signedBytes, signatureAlgorithm: algorithm)
     }
 
-    /// Whether an extension must be understood that these rules do not know (RFC 5280 §4.2).
+    /// `true` if the certificate has a critical extension that these rules do not know (RFC 5280 §4.2).
     ///
-    /// Name constraints count as critical whatever they say of themselves: RFC 5280 §4.2.1.10 has them so, and an issuer
-    /// that wrote them meant to be bound.
+    /// Name constraints count as critical whatever their mark says: RFC 5280 §4.2.1.10 requires the mark, and an issuer
+    /// that wrote name constraints meant to be bound.
     var hasUnknownCriticalExtension: Bool {
         let known: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, Self.aaidExtension,
@@ -173,10 +175,10 @@ struct AttestationCertificate: Sendable {
         }
     }
 
-    /// What the certificate says of the model, `nil` where it says nothing.
+    /// Returns the model that the certificate names; `nil` if the certificate names no model.
     ///
-    /// The standard does not say how the AAID is written: its nine letters, bare or in a string of DER, are taken.
-    /// Throws `invalidValue` for anything else.
+    /// The standard does not define the encoding of the AAID. The function accepts the nine letters, bare or in a
+    /// string of DER. Throws `invalidValue` for anything else.
     func attestedModel() throws(UAFError) -> AAID? {
         guard let value = self.extensions[oid: Self.aaidExtension]?.value else { return nil }
         if value.count == 9 { return try AAID(ascii: value) }

@@ -2,17 +2,17 @@ import CSecp256k1
 import Crypto
 import UAF
 
-/// A public key on secp256k1 (§4.1, algorithms 5 and 6), with which libsecp256k1 verifies.
+/// A public key on secp256k1 (§4.1, algorithms 5 and 6). libsecp256k1 verifies the signatures.
 ///
-/// Everything here is public: key, signature and what is signed. So the library's constant context serves, which holds
-/// no secret, is not randomised, and may be used by all threads at once.
+/// All data here is public: the key, the signature and the signed bytes. So the library's constant context is enough.
+/// This context holds no secret, is not randomised, and may be used by all threads at once.
 struct Secp256k1Key: Sendable {
     private let key: secp256k1_pubkey
 
     /// `04 ‖ X ‖ Y`.
     let point: [UInt8]
 
-    /// The library's checks of itself, once: they end the program where it was built for another machine.
+    /// Runs the library's self-test once. The self-test ends the program if the library was built for another machine.
     private static let check: Void = secp256k1_selftest()
 
     /// The library's constant context.
@@ -24,13 +24,13 @@ struct Secp256k1Key: Sendable {
         return context
     }
 
-    /// Throws `unsupportedAlgorithm` for a format that is not of elliptic curves, `invalidKey` for bytes that are not an
-    /// uncompressed point on secp256k1 in that format.
+    /// Reads a key. Throws `unsupportedAlgorithm` for a format that is not for elliptic curves, and `invalidKey` for
+    /// bytes that are not an uncompressed point on secp256k1 in that format.
     init(_ bytes: [UInt8], format: PublicKeyFormat) throws(UAFError) {
         try self.init(encodedPoint: try ECDSAEncoding.point(bytes, format: format, kind: .secp256k1))
     }
 
-    /// The point whose x is these 32 bytes and whose y is even; `nil` where there is none.
+    /// Makes the point with these 32 bytes as x and an even y; `nil` if no such point exists.
     init?(evenPointAt x: some Collection<UInt8>) {
         guard x.count == 32, let key = try? Self(encodedPoint: [2] + x) else { return nil }
         self = key
@@ -54,11 +54,12 @@ struct Secp256k1Key: Sendable {
         (try? ECDSAEncoding.bytes(ofPoint: self.point, format: .eccX962DER, kind: .secp256k1)) ?? []
     }
 
-    /// Whether `signature` over `bytes` is this key's; malformed ones are not, nor those with a number that is 0 or not
-    /// below the group's order.
+    /// Returns `true` if `signature` over `bytes` belongs to this key. Malformed signatures are invalid, and so are
+    /// signatures with a number that is 0 or not below the group's order.
     ///
-    /// The library takes the lower s alone, by which Bitcoin keeps others from rewriting a payment; FIDO UAF asks for no
-    /// such form, and a P-256 signature has none either. So the other one of the two is brought into that form first.
+    /// The library accepts only the lower s, by which Bitcoin prevents others from rewriting a payment. FIDO UAF does
+    /// not require this form, and neither does a P-256 signature. So a signature with the higher s is first brought
+    /// into this form.
     func isValid(_ signature: [UInt8], algorithm: SignatureAlgorithm, over bytes: [UInt8]) -> Bool {
         guard let numbers = try? ECDSAEncoding.numbers(signature, algorithm: algorithm) else { return false }
         let context = Self.context

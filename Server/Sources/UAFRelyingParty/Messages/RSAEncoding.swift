@@ -3,11 +3,12 @@ import CryptoExtras
 import SwiftASN1
 import UAF
 
-/// The bytes of RSA keys and signatures in the formats and encodings of the registry (§4.1, §4.2).
+/// Reads RSA keys and signatures in the formats and encodings of the registry (§4.1, §4.2).
 enum RSAEncoding {
-    /// The key behind TAG_PUB_KEY or a stored key: a modulus of exactly 2048 bits, an exponent from 65537 to 33 bits.
+    /// Reads the key behind TAG_PUB_KEY or a stored key: a modulus of exactly 2048 bits, an exponent from 65537 to 33
+    /// bits.
     ///
-    /// Throws `unsupportedAlgorithm` for a format that is not of RSA, `invalidKey` for bytes that are no such key.
+    /// Throws `unsupportedAlgorithm` for a format that is not for RSA, and `invalidKey` for bytes that are no such key.
     static func publicKey(_ bytes: [UInt8], format: PublicKeyFormat) throws(UAFError) -> _RSA.Signing.PublicKey {
         let modulus: ArraySlice<UInt8>
         let exponent: ArraySlice<UInt8>
@@ -29,8 +30,8 @@ enum RSAEncoding {
         }
     }
 
-    /// Modulus and exponent of a PKCS#1 RSAPublicKey, or of the SubjectPublicKeyInfo that some devices write in its place
-    /// (§18, row 5). The library refuses negative and padded INTEGERs, and takes the zero of the sign away.
+    /// Reads modulus and exponent of a PKCS#1 RSAPublicKey, or of the SubjectPublicKeyInfo that some devices write
+    /// instead (§18, row 5). The library refuses negative and padded INTEGERs, and removes the zero byte for the sign.
     private static func numbers(_ root: ASN1Node) throws -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
         try DER.sequence(root, identifier: .sequence) { items in
             guard let first = items.next(), let second = items.next() else {
@@ -56,7 +57,8 @@ enum RSAEncoding {
         }
     }
 
-    /// The signature behind TAG_SIGNATURE: 256 bytes, for a DER algorithm in an OCTET STRING; `nil` for anything else.
+    /// Reads the signature behind TAG_SIGNATURE: 256 bytes, for a DER algorithm in an OCTET STRING; `nil` for anything
+    /// else.
     static func signature(_ bytes: [UInt8], algorithm: SignatureAlgorithm) -> _RSA.Signing.RSASignature? {
         var signature = bytes[...]
         if [.rsaPSSDER, .rsaPKCS1DER].contains(algorithm) {

@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 public import UAF
 
-/// A public key with the algorithm that its signatures have: ECDSA on P-256 and secp256k1, and RSA of 2048 bits (§4.1).
+/// A public key with the algorithm of its signatures: ECDSA on P-256 and secp256k1, and RSA of 2048 bits (§4.1).
 public struct SignatureVerification: Sendable {
     private enum Key {
         case p256(P256.Signing.PublicKey)
@@ -13,8 +13,8 @@ public struct SignatureVerification: Sendable {
     private let key: Key
     private let algorithm: SignatureAlgorithm
 
-    /// Throws ``UAFRefusal``: 1495 for an algorithm that this server does not work with, 1494 for a format that is not of
-    /// the algorithm and for bytes that are no good key.
+    /// Reads a key. Throws ``UAFRefusal``: 1495 for an algorithm that this server does not support, 1494 for a format
+    /// of another algorithm and for invalid bytes.
     public init(publicKey: [UInt8], format: PublicKeyFormat, algorithm: SignatureAlgorithm) throws(UAFRefusal) {
         guard let kind = algorithm.keyKind else {
             throw UAFRefusal(
@@ -35,14 +35,14 @@ public struct SignatureVerification: Sendable {
         self.algorithm = algorithm
     }
 
-    /// The key of an attestation certificate. Throws as the other initialiser.
+    /// Reads the key of an attestation certificate. Throws as the other initialiser does.
     init(leafKey subjectPublicKeyInfo: [UInt8], _ algorithm: SignatureAlgorithm) throws(UAFRefusal) {
         try self.init(
             publicKey: subjectPublicKeyInfo, format: algorithm.keyKind == .rsa ? .rsa2048DER : .eccX962DER,
             algorithm: algorithm)
     }
 
-    /// The key as DER SubjectPublicKeyInfo, whichever format it came in.
+    /// The key as DER SubjectPublicKeyInfo, whatever its original format was.
     var subjectPublicKeyInfo: [UInt8] {
         switch self.key {
         case .p256(let key): Array(key.derRepresentation)
@@ -51,12 +51,12 @@ public struct SignatureVerification: Sendable {
         }
     }
 
-    /// The algorithms that this server works with. SM2 (7) is not among them.
+    /// The algorithms that this server supports. SM2 (7) is not among them.
     public static let algorithms: Set<SignatureAlgorithm> = [
         .p256Raw, .p256DER, .rsaPSSRaw, .rsaPSSDER, .secp256k1Raw, .secp256k1DER, .rsaPKCS1Raw, .rsaPKCS1DER,
     ]
 
-    /// Whether `signature` over `bytes` is this key's. Malformed ones are not.
+    /// Returns `true` if `signature` over `bytes` belongs to this key. Malformed signatures are invalid.
     public func isValid(_ signature: [UInt8], over bytes: [UInt8]) -> Bool {
         switch self.key {
         case .p256(let key):

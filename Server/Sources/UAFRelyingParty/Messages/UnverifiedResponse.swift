@@ -1,15 +1,16 @@
 public import UAF
 import _Primitives
 
-/// A registration response that was read and not judged.
+/// A registration response that was read but not judged.
 ///
-/// Read it, find the operation by ``serverData`` or ``challenge``, then give both to ``RegistrationVerifier``.
+/// Read the response, find the operation by ``serverData`` or ``challenge``, then give both to
+/// ``RegistrationVerifier``.
 public struct UnverifiedRegistration: Hashable, Sendable {
     let envelope: ResponseEnvelope
     let assertions: [RegistrationAssertion]
 
-    /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 for what is no such message, 1498 for
-    /// parameters or assertions that are malformed. `reading` is that of the ``RelyingPartyConfiguration``.
+    /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 if the bytes are no such message, 1498 for
+    /// malformed parameters or assertions. `reading` is the setting of the ``RelyingPartyConfiguration``.
     public init(parsing bytes: some Collection<UInt8>, reading: LenientReadings = LenientReadings())
         throws(UAFRefusal)
     {
@@ -31,26 +32,26 @@ public struct UnverifiedRegistration: Hashable, Sendable {
 
     /// The server's data as the client returned it.
     public var serverData: String? { self.envelope.header.serverData }
-    /// The challenge that the client claims to answer; `nil` where it failed before it had one.
+    /// The challenge that the client claims to answer; `nil` if the client failed before it had a challenge.
     public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
-    /// Who the client says that it speaks for; `nil` where it failed before it knew.
+    /// The application that the client claims to speak for; `nil` if the client failed before it knew the application.
     public var facetID: FacetID? { self.envelope.finalChallenge?.facetID }
-    /// Whether the client says that it failed: it sent no assertion (§18, row 15).
+    /// `true` if the client reports a failure: the response has no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
-    /// The names of the new keys, for the caller to look for keys that exist already.
+    /// The names of the new keys, by which the caller looks for existing keys.
     public let credentials: [CredentialID]
 }
 
-/// An authentication response that was read and not judged.
+/// An authentication response that was read but not judged.
 ///
-/// Read it, find the operation by ``serverData`` or ``challenge`` and the keys by ``credentials``, then give all to
-/// ``AuthenticationVerifier``.
+/// Read the response, find the operation by ``serverData`` or ``challenge`` and the keys by ``credentials``, then give
+/// all of these to ``AuthenticationVerifier``.
 public struct UnverifiedAuthentication: Hashable, Sendable {
     let envelope: ResponseEnvelope
     let assertions: [AuthenticationAssertion]
 
-    /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 for what is no such message, 1498 for
-    /// parameters or assertions that are malformed. `reading` is that of the ``RelyingPartyConfiguration``.
+    /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 if the bytes are no such message, 1498 for
+    /// malformed parameters or assertions. `reading` is the setting of the ``RelyingPartyConfiguration``.
     public init(parsing bytes: some Collection<UInt8>, reading: LenientReadings = LenientReadings())
         throws(UAFRefusal)
     {
@@ -73,22 +74,22 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
 
     /// The server's data as the client returned it.
     public var serverData: String? { self.envelope.header.serverData }
-    /// The challenge that the client claims to answer; `nil` where it failed before it had one.
+    /// The challenge that the client claims to answer; `nil` if the client failed before it had a challenge.
     public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
-    /// Who the client says that it speaks for; `nil` where it failed before it knew.
+    /// The application that the client claims to speak for; `nil` if the client failed before it knew the application.
     public var facetID: FacetID? { self.envelope.finalChallenge?.facetID }
-    /// Whether the client says that it failed: it sent no assertion (§18, row 15).
+    /// `true` if the client reports a failure: the response has no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
     /// The names of the keys that signed, in the order of the assertions.
     public let credentials: [CredentialID]
 }
 
-/// What both responses share, with the final challenge decoded.
+/// The common part of both responses, with the final challenge decoded.
 struct ResponseEnvelope: Hashable, Sendable {
     let header: OperationHeader
     let fcParams: String
     let assertions: [EncodedAssertion]
-    /// `nil` where a client that failed sent none.
+    /// The final challenge; `nil` if a failed client sent none.
     let finalChallenge: FinalChallengeParams?
 
     init(
@@ -108,7 +109,8 @@ struct ResponseEnvelope: Hashable, Sendable {
 }
 
 extension UAFRefusal {
-    /// What is refused where a response cannot be read: the message (§8.2 step 1), or an assertion in it (step 5).
+    /// Makes the refusal of an unreadable response: of the message (§8.2 step 1), or of an assertion in the message
+    /// (step 5).
     fileprivate init(unreadable error: UAFError) {
         if error.code == .malformedAssertion {
             self.init(.unacceptableContent, .assertion, error.description)
@@ -119,7 +121,8 @@ extension UAFRefusal {
 }
 
 extension DeviceKeyAnnouncement {
-    /// What a device says of its own keys in what was signed, after the signatures: only who holds a key learns more.
+    /// Reads a device's announcement of its own keys from the signed data. The caller reads the announcement after
+    /// verifying the signatures: only a holder of a key learns more.
     init?(signed extensions: [AssertionExtension], finalChallengeHash: [UInt8]) throws(UAFRefusal) {
         do throws(UAFError) {
             try self.init(among: extensions, finalChallengeHash: finalChallengeHash)
@@ -130,8 +133,8 @@ extension DeviceKeyAnnouncement {
 }
 
 extension [CredentialID] {
-    /// Refuses, before anything is verified, the model whose signatures tell whether a PIN is right: operations count no
-    /// attempts at it.
+    /// Refuses the model whose signatures reveal whether a PIN is right, before anything is verified: operations count
+    /// no attempts at a PIN.
     func refuseServerPin() throws(UAFRefusal) {
         for id in self where id.aaid == ServerPinModel.aaid {
             throw UAFRefusal(
@@ -140,7 +143,7 @@ extension [CredentialID] {
     }
 }
 
-/// What a request said that its response must match.
+/// The contents of a request that its response must match.
 struct ExpectedMessage: Sendable {
     let challenge: Challenge
     let appID: String
@@ -148,7 +151,8 @@ struct ExpectedMessage: Sendable {
 }
 
 extension RelyingPartyConfiguration {
-    /// The message-level steps (§8.2, 1 to 4). Returns the final challenge and the hash that assertions must carry.
+    /// Checks the message-level steps (§8.2, 1 to 4). Returns the final challenge and the hash that assertions must
+    /// carry.
     func check(_ envelope: ResponseEnvelope, against expected: ExpectedMessage) throws(UAFRefusal)
         -> (params: FinalChallengeParams, hash: [UInt8])
     {
@@ -174,7 +178,7 @@ extension RelyingPartyConfiguration {
         guard let params = envelope.finalChallenge else {
             throw UAFRefusal(.unacceptableContent, .finalChallengeParams, "none")
         }
-        // An empty AppID stands for the caller itself.
+        // An empty AppID stands for the caller.
         let appID = expected.appID.isEmpty ? params.facetID.text : expected.appID
         guard params.appID.hasSameBytes(as: appID) else {
             throw UAFRefusal(.unacceptableContent, .appID, "another application")
@@ -195,21 +199,21 @@ extension RelyingPartyConfiguration {
         return (params, FinalChallengeParams.hash(ofEncoded: envelope.fcParams))
     }
 
-    /// JSON extensions of a message or an assertion (§15).
+    /// Checks the JSON extensions of a message or an assertion (§15).
     func check(_ extensions: [Extension]) throws(UAFRefusal) {
         for entry in extensions where entry.failIfUnknown && !self.knownExtensions.containsBytes(of: entry.id) {
             throw UAFRefusal(.unacceptableContent, .messageExtensions, "an unknown extension that must be known")
         }
     }
 
-    /// Extensions within an assertion (§15).
+    /// Checks the extensions within an assertion (§15).
     func check(_ extensions: [AssertionExtension]) throws(UAFRefusal) {
         for entry in extensions where entry.isCritical && !self.knownExtensions.containsBytes(of: entry.id) {
             throw UAFRefusal(.unacceptableContent, .assertionExtensions, "an unknown critical extension")
         }
     }
 
-    /// The model of an assertion (§8.2 step 6).
+    /// Returns the model of an assertion (§8.2 step 6).
     func model(of aaid: AAID, scheme: AssertionScheme) throws(UAFRefusal) -> MetadataCatalog.Entry {
         guard let entry = self.metadata.entry(aaid) else {
             throw UAFRefusal(.unknownAAID, .metadata, "no metadata for \(aaid)")
@@ -221,7 +225,7 @@ extension RelyingPartyConfiguration {
         return entry
     }
 
-    /// The authenticator's version (§8.2 step 11).
+    /// Checks the authenticator's version (§8.2 step 11).
     func check(version: UInt16, of statement: MetadataStatement) throws(UAFRefusal) {
         guard self.acceptsOutdatedAuthenticators || version >= statement.authenticatorVersion else {
             throw UAFRefusal(.unacceptableContent, .authenticatorVersion, "version \(version)")

@@ -5,13 +5,14 @@ import _Primitives
 
 /// The certificates of a basic full attestation (§13), leaf first.
 ///
-/// Each certificate must be issued by the next. The path ends at the last, where that is a root of the metadata, or at
-/// the root that issued it; nothing is searched for, so the work is bounded by the number of certificates. None is left
-/// over: whatever was sent is held against the rules.
+/// Each certificate must be issued by the next certificate. The path ends at the last certificate if this is a root of
+/// the metadata, or otherwise at the root that issued it. Nothing is searched for, so the number of certificates bounds
+/// the work. Every certificate that was sent is checked against the rules.
 struct AttestationChain {
     private let certificates: [AttestationCertificate]
 
-    /// Throws ``UAFRefusal`` 1496 for too many, and for what is no certificate.
+    /// Reads the certificates. Throws ``UAFRefusal`` 1496 for too many certificates, and for bytes that are no
+    /// certificate.
     init(_ certificates: [[UInt8]]) throws(UAFRefusal) {
         guard (1...VerificationLimits.chainCertificates).contains(certificates.count) else {
             throw Self.refusal("\(certificates.count) certificates")
@@ -28,10 +29,10 @@ struct AttestationChain {
     /// The leaf's public key, as DER SubjectPublicKeyInfo.
     var subjectPublicKeyInfo: [UInt8] { self.certificates[0].subjectPublicKeyInfo }
 
-    /// Holds the path to a root of the model against RFC 5280 §6.1 and the revocations of the catalog, and gives it:
-    /// leaf first, the root of the metadata last, also where it was not sent.
+    /// Checks the path to a root of the model against RFC 5280 §6.1 and the revocations of the catalog. Returns the
+    /// path: leaf first, the root of the metadata last, also if the root was not sent.
     ///
-    /// Throws ``UAFRefusal``: 1496 for a path that is not good, 1493 for one with a revoked certificate.
+    /// Throws ``UAFRefusal``: 1496 for an invalid path, 1493 for a path with a revoked certificate.
     func validate(
         for entry: MetadataCatalog.Entry, in catalog: MetadataCatalog, readings: LenientReadings, at now: Timestamp
     ) throws(UAFRefusal) -> [AttestationCertificate] {
@@ -45,7 +46,7 @@ struct AttestationChain {
             guard !certificate.hasUnknownCriticalExtension else {
                 throw Self.refusal("certificate \(index) has an unknown critical extension")
             }
-            // RFC 5280 §4.1.2.2; a list of revocations could not name a longer one.
+            // RFC 5280 §4.1.2.2. A list of revocations could not name a longer number.
             guard certificate.serialNumber.count <= VerificationLimits.serialNumberBytes else {
                 throw Self.refusal("certificate \(index) has too long a serial number")
             }
@@ -53,7 +54,7 @@ struct AttestationChain {
                 throw UAFRefusal(.revokedAuthenticator, .revocation, "certificate \(index)")
             }
         }
-        // A listed leaf is a root of its own (§18, row 19); any other must not be one that could make leaves.
+        // A listed leaf is a root itself (§18, row 19). Any other leaf must not be able to issue leaves.
         if !entry.roots.contains(where: { $0.der == path[0].der }) { try self.checkLeaf(path[0]) }
         try self.checkUsage(path, readings)
         let aaid = entry.statement.aaid
@@ -61,7 +62,7 @@ struct AttestationChain {
         return path
     }
 
-    /// The certificates from the leaf to a root of the metadata.
+    /// Returns the certificates from the leaf to a root of the metadata.
     private func path(to roots: [AttestationCertificate]) throws(UAFRefusal) -> [AttestationCertificate] {
         for (index, (certificate, issuer)) in zip(self.certificates, self.certificates.dropFirst()).enumerated() {
             guard certificate.isIssued(by: issuer) else {
@@ -76,8 +77,8 @@ struct AttestationChain {
         return self.certificates + [root]
     }
 
-    /// That a leaf is no issuer: attestation keys sign keys, and one that could sign certificates would stand above
-    /// others.
+    /// Checks that a leaf is no issuer: attestation keys sign keys, and a key that could sign certificates would stand
+    /// above others.
     private func checkLeaf(_ leaf: AttestationCertificate) throws(UAFRefusal) {
         do {
             guard case .isCertificateAuthority = try leaf.extensions.basicConstraints else { return }
@@ -85,13 +86,14 @@ struct AttestationChain {
         throw Self.refusal("a leaf that may issue")
     }
 
-    /// Who may issue (RFC 5280 §6.1.4 k to n), and that the leaf may sign.
+    /// Checks that the issuers may issue (RFC 5280 §6.1.4 k to n), and that the leaf may sign.
     private func checkUsage(_ path: [AttestationCertificate], _ readings: LenientReadings) throws(UAFRefusal) {
         do {
             if let usage = try path[0].extensions.keyUsage, !usage.digitalSignature {
                 throw Self.refusal("the leaf may not sign")
             }
-            // How many certificates between the leaf and this issuer count against its path length.
+            // The number of certificates between the leaf and this issuer, which counts against the issuer's path
+            // length.
             var between = 0
             for (index, issuer) in path.enumerated().dropFirst() {
                 switch try issuer.extensions.basicConstraints {
@@ -99,7 +101,8 @@ struct AttestationChain {
                     guard between <= maximum ?? .max else { throw Self.refusal("a path too long for \(index)") }
                 case .notCertificateAuthority: throw Self.refusal("certificate \(index) may not issue")
                 case nil:
-                    // Version 1 cannot say it: a root is known to be one by the metadata, others are not.
+                    // A certificate of version 1 has no such mark. The metadata identifies a root; other certificates
+                    // of version 1 do not count as issuers.
                     let isKnownRoot = issuer.version == 1 && index == path.count - 1
                     guard isKnownRoot || readings.row20UnmarkedIssuers else {
                         throw Self.refusal("certificate \(index) does not say that it may issue")
@@ -115,7 +118,8 @@ struct AttestationChain {
         } catch { throw Self.refusal("a malformed extension") }
     }
 
-    /// The leaf names its model where several have an authority in common, and never another one (§8.2 step 14).
+    /// Checks the model that the leaf names. The leaf must name its model if several models share an authority, and
+    /// must never name another model (§8.2 step 14).
     private func checkModel(_ aaid: AAID, isShared: @autoclosure () -> Bool) throws(UAFRefusal) {
         let attested: AAID?
         do { attested = try self.certificates[0].attestedModel() } catch { throw Self.refusal(error.reason) }

@@ -2,10 +2,10 @@ import Crypto
 public import UAF
 import _Primitives
 
-/// What is kept of the certificates that attested a key, so that what is revoked later stops the keys that were
-/// registered under it (§8.2 step 14).
+/// The stored data about the certificates that attested a key. With this data, a later revocation stops keys that were
+/// registered before (§8.2 step 14).
 ///
-/// Nothing of it is secret, and nothing says which device it was: a batch of devices shares its certificates.
+/// The data contains no secret, and does not identify the device: a batch of devices shares its certificates.
 public struct AttestationEvidence: Hashable, Sendable {
     /// One certificate, leaf first.
     struct Certificate: Hashable, Sendable {
@@ -17,14 +17,14 @@ public struct AttestationEvidence: Hashable, Sendable {
 
     let certificates: [Certificate]
 
-    /// None: surrogate attestation.
+    /// Makes empty evidence: surrogate attestation.
     public init() { self.certificates = [] }
 
-    /// Whether certificates vouched for the key: a basic full attestation whose path was verified.
+    /// `true` if certificates vouched for the key: a basic full attestation with a verified path.
     public var isFull: Bool { !self.certificates.isEmpty }
 
-    /// Of the path of an attestation that was verified, with the root at which it ends: devices do not send that, and
-    /// it is what an operator revokes where a maker's authority is compromised.
+    /// Makes the evidence of a verified attestation path, with the root at which the path ends. Devices do not send the
+    /// root, and an operator revokes the root if a maker's authority is compromised.
     init(_ path: [AttestationCertificate]) {
         self.certificates = path.map {
             Certificate(
@@ -34,12 +34,12 @@ public struct AttestationEvidence: Hashable, Sendable {
     }
 
     /// The bytes for a store: for each certificate the length of its number, the number, and the key's digest. Empty
-    /// where there is none.
+    /// without certificates.
     public var stored: [UInt8] {
         self.certificates.flatMap { [UInt8($0.serialNumber.count)] + $0.serialNumber + $0.keyDigest }
     }
 
-    /// Reads the bytes of ``stored``. Throws ``UAF/UAFError/Code/invalidValue`` for any others.
+    /// Reads the bytes of ``stored``. Throws ``UAF/UAFError/Code/invalidValue`` for any other bytes.
     public init(stored bytes: [UInt8]) throws(UAFError) {
         var certificates: [Certificate] = []
         var rest = bytes[...]
@@ -58,7 +58,8 @@ public struct AttestationEvidence: Hashable, Sendable {
 }
 
 extension MetadataCatalog {
-    /// Whether a certificate that attested a key of the model is refused by now, itself or its key.
+    /// Returns `true` if a certificate that attested a key of the model is refused by now: the certificate itself or
+    /// its key.
     func isRevoked(_ evidence: AttestationEvidence, of aaid: AAID) -> Bool {
         evidence.certificates.contains { certificate in
             self.isRevoked(serialNumber: certificate.serialNumber, keyDigest: certificate.keyDigest, of: aaid)

@@ -1,11 +1,11 @@
 public import UAF
 public import _Primitives
 
-/// What a registration request said, kept by the server until the response comes.
+/// The contents of a registration request that the server keeps until the response comes.
 public struct ExpectedRegistration: Sendable {
-    /// The challenge. The caller consumes it, once, before it accepts anything.
+    /// The challenge. The caller consumes the challenge once, before the caller accepts anything.
     public var challenge: Challenge
-    /// The AppID of the request; empty: the caller's facetID stands for it.
+    /// The AppID of the request; if empty, the caller's facetID takes its place.
     public var appID: String
     /// The name of the account at the client.
     public var username: String
@@ -14,7 +14,7 @@ public struct ExpectedRegistration: Sendable {
     /// The server data of the request.
     public var serverData: String?
 
-    /// Keeps what a request said.
+    /// Keeps the contents of a request.
     public init(challenge: Challenge, appID: String, username: String, policy: Policy, serverData: String?) {
         self.challenge = challenge
         self.appID = appID
@@ -23,7 +23,7 @@ public struct ExpectedRegistration: Sendable {
         self.serverData = serverData
     }
 
-    /// Keeps what `request` says.
+    /// Keeps the contents of `request`.
     public init(_ request: RegistrationRequest) {
         self.init(
             challenge: request.challenge, appID: request.header.appID, username: request.username,
@@ -31,17 +31,17 @@ public struct ExpectedRegistration: Sendable {
     }
 }
 
-/// A registration whose every rule was checked. Only ``RegistrationVerifier`` makes one.
+/// A registration that satisfied every rule. Only ``RegistrationVerifier`` makes a value of this type.
 public struct VerifiedRegistration: Hashable, Sendable {
     /// The name of the account at the client.
     public let username: String
-    /// The new keys, all to be stored or none.
+    /// The new keys. The caller stores all of them or none.
     public let keys: [Key]
-    /// Which alternative of the policy was met, from 0.
+    /// The index of the satisfied alternative of the policy, from 0.
     public let alternative: Int
-    /// Who called the client.
+    /// The application that called the client.
     public let facetID: FacetID
-    /// The keys that the device speaks for itself by, where one of the new keys has signed what it says of them.
+    /// The keys with which the device proves its own identity, if a new key has signed their announcement.
     public let deviceKeys: DeviceKeyAnnouncement?
 
     /// A new key.
@@ -54,36 +54,39 @@ public struct VerifiedRegistration: Hashable, Sendable {
         public let publicKeyFormat: PublicKeyFormat
         /// The algorithm that signatures must have from now on.
         public let signatureAlgorithm: SignatureAlgorithm
-        /// The key's counter; 0: not supported, or not yet.
+        /// The key's counter; 0 if counters are not supported, or not yet used.
         public let signCounter: UInt32
-        /// How often the authenticator has registered; 0: not supported.
+        /// The number of registrations by the authenticator; 0 if this counter is not supported.
         public let registrationCounter: UInt32
         /// The authenticator's version.
         public let authenticatorVersion: UInt16
-        /// How the key was attested.
+        /// The type of the key's attestation.
         public let attestationType: AttestationType
-        /// The certificates of a basic full attestation, DER, leaf first, as they came.
+        /// The certificates of a basic full attestation, DER, leaf first, as the device sent them.
         public let attestationCertificates: [[UInt8]]
-        /// What attested the key, to be stored with it.
+        /// The attestation data, to be stored with the key.
         public let attestation: AttestationEvidence
-        /// How the model verifies its user, by its metadata.
+        /// The ways in which the model verifies its user, according to its metadata.
         public let userVerification: UserVerification
-        /// How it says in what it signed that it verified its user; empty where it does not say it.
+        /// The ways in which the authenticator verified its user, according to the signed data; empty if the signed
+        /// data does not say.
         public let userVerificationMethods: [UserVerificationMethod]
-        /// The pictures that the authenticator says it shows (§2.7). The key has not signed that: it decides what is
-        /// offered to the authenticator, and nothing about what counts as confirmed.
+        /// The pictures that the authenticator claims to show (§2.7). The key has not signed this claim. The claim
+        /// decides which content is offered to the authenticator, and nothing about the contents that count as
+        /// confirmed.
         public let pictureDisplays: [DisplayPNGCharacteristics]
     }
 }
 
 /// Judges registration responses (§8.2).
 public struct RegistrationVerifier: Sendable {
-    /// What is accepted.
+    /// The settings of acceptance.
     public let configuration: RelyingPartyConfiguration
-    /// Whether the PIN that only the server can judge is a model like others: in ceremonies of personalised identities.
+    /// `true` if the PIN that only the server can judge counts as an ordinary model: in ceremonies of personalised
+    /// identities.
     private let takesServerPin: Bool
 
-    /// Judges by `configuration`, for operations.
+    /// Makes a verifier with `configuration`, for operations.
     public init(_ configuration: RelyingPartyConfiguration) { self.init(configuration, takesServerPin: false) }
 
     init(_ configuration: RelyingPartyConfiguration, takesServerPin: Bool) {
@@ -91,11 +94,11 @@ public struct RegistrationVerifier: Sendable {
         self.takesServerPin = takesServerPin
     }
 
-    /// Holds a response against every rule; the first that is broken refuses all of it.
+    /// Checks a response against every rule. The first broken rule refuses the whole response.
     ///
-    /// `existing` are those of the response's ``UnverifiedRegistration/credentials`` that are registered already, to
-    /// whomever. The store must refuse a second registration of a key itself too: two responses may come at once. `now` is
-    /// the time at which certificates must be valid.
+    /// `existing` are the keys among the response's ``UnverifiedRegistration/credentials`` that are registered already,
+    /// for any account. The store must also refuse a second registration of a key, because two responses may come at
+    /// once. `now` is the time at which certificates must be valid.
     public func verify(
         _ response: UnverifiedRegistration, expected: ExpectedRegistration, existing: Set<CredentialID>,
         at now: Timestamp
@@ -121,7 +124,7 @@ public struct RegistrationVerifier: Sendable {
                     of: assertion.keyRegistrationData.aaid, scheme: encoded.scheme))
         }
 
-        // Keys that exist already, or twice in the response.
+        // Keys that exist already, or occur twice in the response.
         var seen = existing
         for id in response.credentials where !seen.insert(id).inserted {
             throw UAFRefusal(.unacceptableKey, .credential, "a key that exists", credential: id)
@@ -135,7 +138,7 @@ public struct RegistrationVerifier: Sendable {
         let matcher = PolicyMatcher(expected.policy)
         var selection = try matcher.selection(requiring: candidates)
 
-        // 9: attested as the criterion prefers. Any alternative may be the one that the client has met.
+        // 9: the attestation that the criterion prefers. The client may have satisfied any alternative.
         if !self.configuration.acceptsLessPreferredAttestation {
             let preferring = matcher.selection(needing: candidates) { criterion, index in
                 guard let preferred = criterion.attestationTypes else { return true }
@@ -183,7 +186,7 @@ public struct RegistrationVerifier: Sendable {
         guard constantTimeEqual(data.finalChallengeHash, finalChallengeHash) else {
             throw UAFRefusal(.unacceptableContent, .finalChallengeHash, "another hash")
         }
-        // 9: an attestation that the model has and this server knows.
+        // 9: an attestation that the model has and this server supports.
         let type = assertion.attestation.type
         guard [.basicFull, .basicSurrogate].contains(type), statement.attestationTypes.contains(type) else {
             throw UAFRefusal(
@@ -204,15 +207,16 @@ public struct RegistrationVerifier: Sendable {
         guard !self.configuration.metadata.isRevoked(key: key.subjectPublicKeyInfo) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
         }
-        // 15: before the signature, which costs most.
+        // 15: the extensions come before the signature, which costs most.
         try self.configuration.check(data.extensions)
         try self.configuration.check(assertion.extensions)
         // 14: the attestation.
         return try self.checkAttestation(assertion, key: key, model: model, at: now)
     }
 
-    /// Full attestation is signed by the key of a certificate that a root of the model vouches for, which nothing does where
-    /// it has none; surrogate attestation by the new key itself: a model with roots must not use it.
+    /// Checks the attestation. The key of a certificate signs a full attestation, and a root of the model must vouch
+    /// for the certificate. A model without roots cannot have a full attestation. The new key itself signs a surrogate
+    /// attestation; a model with roots must not use a surrogate attestation.
     private func checkAttestation(
         _ assertion: RegistrationAssertion, key: SignatureVerification, model: MetadataCatalog.Entry, at now: Timestamp
     ) throws(UAFRefusal) -> AttestationEvidence {
@@ -237,7 +241,7 @@ public struct RegistrationVerifier: Sendable {
 }
 
 extension PolicyMatcher {
-    /// The first selection that needs exactly these candidates, at least one of them not silent. Throws 1492.
+    /// Returns the first selection that needs exactly these candidates, at least one of them not silent. Throws 1492.
     func selection(requiring candidates: [PolicyCandidate]) throws(UAFRefusal) -> Selection {
         guard candidates.allSatisfy({ self.allows($0) }) else {
             throw UAFRefusal(.unacceptableAuthenticator, .policy, "a disallowed authenticator")

@@ -2,19 +2,19 @@ import Foundation
 public import UAF
 import _Primitives
 
-/// The policies that an operator has given names to, for relying parties to ask by.
+/// The named policies of an operator, which relying parties request by name.
 public struct PolicyCatalog: Sendable {
     private var policies: [ExactText: Policy] = [:]
 
-    /// No policy.
+    /// Makes a catalog without policies.
     public init() {}
 
-    /// The policies of all files in a folder whose names end in `.json`: each a policy of the standard (§2.2), named
-    /// after its file.
+    /// Reads the policies of all files in a folder with names that end in `.json`. Each file is a policy of the
+    /// standard (§2.2), and the file's name is the name of the policy.
     ///
-    /// Throws ``PolicyFileError`` for the first file that cannot be used: a name that is not 1 to 64 lower-case
-    /// letters, digits, dots and dashes beginning with a letter or digit, a member that is not known, and whatever
-    /// ``RequestBuilder/checkNamed(_:)`` refuses by the models of `metadata`.
+    /// Throws ``PolicyFileError`` for the first file that cannot be used. A name must have 1 to 64 lower-case letters,
+    /// digits, dots and dashes, and must begin with a letter or digit. A file must have no unknown member.
+    /// ``RequestBuilder/checkNamed(_:)`` refuses further policies by the models of `metadata`.
     public init(folder path: String, metadata: MetadataCatalog) throws(PolicyFileError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw PolicyFileError(file: path, reason: "the folder cannot be read")
@@ -29,7 +29,7 @@ public struct PolicyCatalog: Sendable {
         }
     }
 
-    /// Adds a policy. Throws ``PolicyFileError`` for its name, and ``RequestError``.
+    /// Adds a policy. Throws ``PolicyFileError`` for an invalid name, and ``RequestError``.
     public mutating func add(_ policy: Policy, named name: String, metadata: MetadataCatalog) throws {
         guard Self.isName(name) else { throw PolicyFileError(file: name, reason: "not a name of a policy") }
         try RequestBuilder(metadata: metadata, appID: "").checkNamed(policy)
@@ -49,7 +49,7 @@ public struct PolicyCatalog: Sendable {
             object.members.allSatisfy({ ["accepted", "disallowed"].contains($0.name) })
         else { throw JSONError(.wrongType, "not an object of accepted and disallowed") }
         let policy = try Policy(json: object)
-        // A misspelt member would be no criterion at all: what is read must say as much as what was written.
+        // A misspelt member would be no criterion at all, so the policy must have as many values as the file.
         guard JSON.object(policy.json).size == JSON.object(object).size else {
             throw JSONError(.wrongType, "a criterion with a member that is not known")
         }
@@ -72,18 +72,18 @@ public struct PolicyCatalog: Sendable {
     }
 }
 
-/// A folder or file of policies that cannot be used.
+/// An error about a folder or file of policies that cannot be used.
 public struct PolicyFileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The folder or the file's name.
+    /// The folder or the name of the file.
     public let file: String
-    /// What is wrong with it.
+    /// The fault.
     public let reason: String
 
     public var description: String { "policy \(self.file): \(self.reason)" }
 }
 
 extension JSON {
-    /// How many values there are, this one included.
+    /// The number of values, this value included.
     fileprivate var size: Int {
         switch self {
         case .object(let object): object.members.reduce(1) { $0 + $1.value.size }

@@ -1,40 +1,40 @@
 public import UAF
 import _Primitives
 
-/// Which factors an operation takes: alternatives, each a list of factors that are needed together.
+/// The factors that an operation accepts: alternatives, each a list of factors that are needed together.
 ///
-/// `[[.pin, .devicePossession], [.fingerprint, .devicePossession]]`: PIN or fingerprint, on a device that is known.
+/// `[[.pin, .devicePossession], [.fingerprint, .devicePossession]]`: PIN or fingerprint, on a known device.
 public typealias FactorMatrix = [[AuthenticatorModel.Factor]]
 
-/// Why a request cannot be made: a fault of the configuration, or nothing that the account could sign with.
+/// The reason that a request cannot be made: a fault of the configuration, or an account without a suitable key.
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kinds of faults.
     public enum Code: String, Hashable, Sendable {
-        /// No alternative at all, or an empty one.
+        /// The policy has no alternative, or an empty alternative.
         case emptyPolicy
-        /// An alternative that silent authenticators could meet alone.
+        /// Silent authenticators alone could satisfy an alternative.
         case silentPolicy
-        /// An alternative for a transaction without an authenticator that can show it.
+        /// An alternative for a transaction has no authenticator that can show the transaction.
         case noTransactionDisplay
-        /// A text to be confirmed that the standard does not allow.
+        /// The standard does not allow the text to be confirmed.
         case transactionText
-        /// A picture to be confirmed that is no whole PNG file of the characteristics that it names.
+        /// The picture to be confirmed is no complete PNG file with the named characteristics.
         case transactionPicture
-        /// A model without metadata.
+        /// A model has no metadata.
         case unknownModel
         /// The account has no device with the keys of any alternative.
         case noSuitableCredential
-        /// A username, appID or server data beyond the limits of §1.
+        /// The username, appID or server data exceeds the limits of §1.
         case outOfRange
-        /// Members of a criterion that must not stand together (§2.2).
+        /// A criterion combines members that exclude each other (§2.2).
         case criteriaCombination
-        /// A criterion that names keys, where a policy is for everybody.
+        /// A criterion names keys, although the policy is for everybody.
         case namedKeys
-        /// A criterion that no known model meets.
+        /// No known model satisfies a criterion.
         case unmetCriterion
     }
 
-    /// What is wrong.
+    /// The kind of the fault.
     public let code: Code
 
     public var description: String { "RequestError.\(self.code.rawValue)" }
@@ -44,9 +44,9 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
 public struct RequestBuilder: Sendable {
     /// The models that policies may name.
     public let metadata: MetadataCatalog
-    /// The AppID of all requests; empty: the client takes its facetID.
+    /// The AppID of all requests; if empty, the client uses its facetID.
     public let appID: String
-    /// Of these, section 14 matters: what may be asked to be confirmed.
+    /// The deviations from the standard. Only section 14 matters here: the contents that may be confirmed.
     public let lenientReadings: LenientReadings
 
     /// Makes requests for one application.
@@ -56,7 +56,8 @@ public struct RequestBuilder: Sendable {
         self.lenientReadings = lenientReadings
     }
 
-    /// A request for new keys. `existing` are the account's keys: no authenticator that holds one takes part.
+    /// Makes a request for new keys. `existing` are the account's keys: an authenticator that holds such a key does not
+    /// take part.
     public func registrationRequest(
         challenge: Challenge, username: String, factors: FactorMatrix, existing: [RegisteredCredential] = [],
         serverData: String?
@@ -66,7 +67,8 @@ public struct RequestBuilder: Sendable {
             serverData: serverData)
     }
 
-    /// As ``registrationRequest(challenge:username:factors:existing:serverData:)``, by a policy for everybody.
+    /// Makes the same request as ``registrationRequest(challenge:username:factors:existing:serverData:)`` by a policy
+    /// for everybody.
     public func registrationRequest(
         challenge: Challenge, username: String, policy general: Policy, existing: [RegisteredCredential] = [],
         serverData: String?
@@ -82,9 +84,9 @@ public struct RequestBuilder: Sendable {
         )
     }
 
-    /// A request for signatures by one account's keys, or by anybody's where `credentials` is `nil`.
+    /// Makes a request for signatures by one account's keys, or by any account's keys if `credentials` is `nil`.
     ///
-    /// With `credentials` each device is an alternative of its own: keys of two devices never answer together.
+    /// With `credentials`, each device is a separate alternative: keys of two devices never answer together.
     public func authenticationRequest(
         challenge: Challenge, factors: FactorMatrix, credentials: [RegisteredCredential]?,
         transaction: [Transaction] = [], serverData: String?
@@ -94,7 +96,8 @@ public struct RequestBuilder: Sendable {
             serverData: serverData)
     }
 
-    /// As ``authenticationRequest(challenge:factors:credentials:transaction:serverData:)``, by a policy for everybody.
+    /// Makes the same request as ``authenticationRequest(challenge:factors:credentials:transaction:serverData:)`` by a
+    /// policy for everybody.
     public func authenticationRequest(
         challenge: Challenge, policy general: Policy, credentials: [RegisteredCredential]?,
         transaction: [Transaction] = [], serverData: String?
@@ -113,7 +116,7 @@ public struct RequestBuilder: Sendable {
                     self.alternatives(general, keys.filter { self.mayJoinConfirmation($0, of: transaction) })
                 }
                 ?? (transaction.allSatisfy { $0.contentType == .imagePNG }
-                    // What the authenticators of people show who are not known is not known either.
+                    // For unknown people, the server does not know what their authenticators show.
                     ? [] : general.accepted.compactMap(self.confirming))
             guard !policy.accepted.isEmpty else { throw RequestError(code: .noTransactionDisplay) }
             try self.check(transaction)
@@ -123,19 +126,20 @@ public struct RequestBuilder: Sendable {
             policy: policy)
     }
 
-    /// A message that has a client delete keys. The server deletes its own records first: there is no answer.
+    /// Makes a message that tells a client to delete keys. The server deletes its own records first, because the
+    /// message has no answer.
     public func deregistrationRequest(_ keys: [DeregisterAuthenticator]) throws(RequestError) -> DeregistrationRequest {
         guard !keys.isEmpty else { throw RequestError(code: .emptyPolicy) }
         return DeregistrationRequest(header: try self.header(.deregistration, nil), authenticators: keys)
     }
 
-    /// The policy that takes these factors, by any of their models.
+    /// Returns the policy that accepts these factors, by any of their models.
     public func policy(of factors: FactorMatrix) -> Policy {
         Policy(accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } })
     }
 
-    /// Refuses a policy of an operator's, beside what ``check(_:)`` refuses: criteria against the rule for their
-    /// writers, criteria that name keys, and criteria that no known model meets.
+    /// Refuses an operator's policy by the rules of ``check(_:)`` and by further rules: criteria that violate the rule
+    /// for their writers, criteria that name keys, and criteria that no known model satisfies.
     public func checkNamed(_ policy: Policy) throws(RequestError) {
         for criterion in policy.accepted.flatMap({ $0 }) + policy.disallowed {
             do { try criterion.checkCombination() } catch { throw RequestError(code: .criteriaCombination) }
@@ -147,14 +151,14 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// The models that a criterion of a policy takes, in the order of their names.
+    /// Returns the models that a criterion of a policy accepts, in the order of their names.
     public func models(meeting criterion: MatchCriteria, in policy: Policy) -> [AAID] {
         let matcher = self.matcher(policy)
         return self.infos(meeting: criterion).filter { matcher.allows(PolicyCandidate(info: $0)) }
             .map(\.aaid).sorted { $0.text < $1.text }
     }
 
-    /// Whether a device with one key of each of these models can answer by a policy.
+    /// Returns `true` if a device with one key of each of these models can satisfy a policy.
     public func canAnswer(_ policy: Policy, with models: [AAID]) -> Bool {
         let matcher = self.matcher(policy)
         let candidates = models.compactMap(self.info).map { PolicyCandidate(info: $0) }.filter(matcher.allows)
@@ -163,8 +167,8 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Refuses a policy that is empty, that names models without metadata, or that silent authenticators could meet
-    /// alone: they would sign without anybody's doing.
+    /// Refuses a policy that is empty, that names models without metadata, or that silent authenticators alone could
+    /// satisfy: they would sign without anybody's action.
     public func check(_ policy: Policy) throws(RequestError) {
         guard !policy.accepted.isEmpty, policy.accepted.allSatisfy({ !$0.isEmpty }) else {
             throw RequestError(code: .emptyPolicy)
@@ -181,19 +185,21 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Whether a model is offered a transaction (§8.3 step 4): it can show it, or it is silent and only says that it is
-    /// there, beside one that confirms.
+    /// Returns `true` if a transaction is offered to a model (§8.3 step 4): the model can show the transaction, or is
+    /// silent and only reports its presence beside a model that confirms.
     private func mayJoinConfirmation(_ aaid: AAID) -> Bool {
         self.metadata.info(aaid).map { !$0.tcDisplay.isEmpty || $0.isSilent } ?? false
     }
 
-    /// Whether a key is offered a transaction: its model is, and it shows one of the contents, or is silent.
+    /// Returns `true` if a transaction is offered to a key: the key's model is suitable, and the key shows one of the
+    /// contents or is silent.
     private func mayJoinConfirmation(_ key: RegisteredCredential, of transaction: [Transaction]) -> Bool {
         self.mayJoinConfirmation(key.id.aaid)
             && (self.metadata.info(key.id.aaid)?.isSilent == true || transaction.contains(where: key.shows))
     }
 
-    /// An alternative without the models that are not offered a transaction; `nil` where a criterion has no other.
+    /// Returns an alternative without the models that no transaction is offered to; `nil` if a criterion has no other
+    /// model.
     private func confirming(_ alternative: [MatchCriteria]) -> [MatchCriteria]? {
         var criteria: [MatchCriteria] = []
         for criterion in alternative {
@@ -204,7 +210,8 @@ public struct RequestBuilder: Sendable {
                 criteria.append(criterion)
                 continue
             }
-            // With the members that may stand beside names (§2.2): what the others ask, the names already meet.
+            // The criterion keeps the members that may stand beside names (§2.2). The named models already satisfy the
+            // other members.
             var named = MatchCriteria(aaid: offered, keyIDs: criterion.keyIDs)
             named.attachmentHint = criterion.attachmentHint
             named.authenticatorVersion = criterion.authenticatorVersion
@@ -214,7 +221,8 @@ public struct RequestBuilder: Sendable {
         return criteria
     }
 
-    /// Text is ASCII of at most 200 characters, in all its renderings; a picture is what it says of itself (§14).
+    /// Checks the contents (§14). Text is ASCII of at most 200 characters, in all its renderings. A picture has the
+    /// characteristics that it claims.
     private func check(_ transaction: [Transaction]) throws(RequestError) {
         for picture in transaction where picture.contentType == .imagePNG {
             guard let claimed = picture.pngCharacteristics,
@@ -231,7 +239,7 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// The models that can meet a criterion, whichever keys they hold and of whichever version they are.
+    /// Returns the models that can satisfy a criterion, with any keys and any version.
     private func infos(meeting criterion: MatchCriteria) -> [AuthenticatorInfo] {
         var criterion = criterion
         criterion.keyIDs = nil
@@ -239,8 +247,8 @@ public struct RequestBuilder: Sendable {
             .filter { criterion.matches(PolicyCandidate(info: $0)) }
     }
 
-    /// What is known of a model before it signs: its version only an assertion tells (§2.2). `nil` also for a model that no
-    /// operation can ask for.
+    /// Returns the known values of a model before a signature. Only an assertion tells the version (§2.2). `nil` also
+    /// for a model that no operation can request.
     private func info(_ aaid: AAID) -> AuthenticatorInfo? {
         guard self.metadata.servesOperations(aaid) else { return nil }
         var info = self.metadata.info(aaid)
@@ -248,8 +256,8 @@ public struct RequestBuilder: Sendable {
         return info
     }
 
-    /// Matches by a policy as far as it can be decided before an assertion: what it disallows from a version on, the
-    /// verifier decides.
+    /// Makes a matcher for the parts of a policy that can be decided before an assertion. The verifier decides about
+    /// versions that the policy disallows.
     private func matcher(_ policy: Policy) -> PolicyMatcher {
         var policy = policy
         policy.disallowed.removeAll { $0.authenticatorVersion != nil }
@@ -260,10 +268,11 @@ public struct RequestBuilder: Sendable {
         AuthenticatorModel.allCases.filter { $0.factor == factor }.map(\.aaid)
     }
 
-    /// For each device, the alternatives that its keys can meet, each criterion with the keys (§8.3 step 1).
+    /// Returns, for each device, the alternatives that its keys can satisfy, each criterion with the keys (§8.3 step
+    /// 1).
     ///
-    /// Keys, and by them devices, stand in the order of their names: in which order they were registered is nobody's
-    /// affair, and would tell an account that was made up from one that is real.
+    /// Keys, and therefore devices, are in the order of their names. The order of registration is private, and would
+    /// distinguish an invented account from a real account.
     private func alternatives(_ policy: Policy, _ credentials: [RegisteredCredential]) -> [[MatchCriteria]] {
         var devices: [(name: String, candidates: [(credential: RegisteredCredential, candidate: PolicyCandidate)])] = []
         let matcher = self.matcher(policy)
@@ -292,7 +301,7 @@ public struct RequestBuilder: Sendable {
                         let keys = device.candidates.filter { criterion.matches($0.candidate) }.map(\.credential.id)
                         var named = MatchCriteria(
                             aaid: keys.map(\.aaid).withoutRepetition, keyIDs: keys.map(\.keyID).withoutRepetition)
-                        // What only the assertion will show.
+                        // Only the assertion will show the version.
                         named.authenticatorVersion = criterion.authenticatorVersion
                         return named
                     })
@@ -301,7 +310,7 @@ public struct RequestBuilder: Sendable {
         return alternatives
     }
 
-    /// For each model, the keys that it must not hold already (§8.1 step 1).
+    /// Returns, for each model, the keys that its authenticator must not hold already (§8.1 step 1).
     private func disallowed(_ existing: [RegisteredCredential]) -> [MatchCriteria] {
         existing.map(\.id.aaid).filter { $0 != ServerPinModel.aaid }.withoutRepetition.map { aaid in
             MatchCriteria(

@@ -1,25 +1,26 @@
 public import UAF
 public import _Primitives
 
-/// The state of an operation that the client carries for the server, sealed (§8.6).
+/// The state of an operation, sealed, which the client carries for the server (§8.6).
 ///
-/// For callers whom nobody knows yet: the server keeps no row until they answer. It is not single-use by itself: the
-/// caller consumes the challenge when an answer comes.
+/// The type is for callers that the server does not know yet: the server keeps no row until they answer. The sealed
+/// state can be used several times: the caller consumes the challenge when an answer comes.
 public struct SealedServerData: Hashable, Sendable {
-    /// What the request wants.
+    /// The operation of the request.
     public var operation: UAF.Operation
     /// The request's challenge.
     public var challenge: Challenge
-    /// Whom the caller named; `nil` where they named nobody.
+    /// The user name that the caller gave; `nil` if the caller gave none.
     public var username: String?
-    /// Which of the server's policies the request was made by.
+    /// The name of the server's policy for the request.
     public var policy: String
-    /// The device registration that has asked, where one has.
+    /// The device registration that made the request; `nil` for a request without a device.
     public var device: String?
-    /// From when on an answer is too late.
+    /// The moment from which an answer is too late.
     public var expiresAt: Timestamp
 
-    /// What is bound to the sealed text beside the key: it opens nothing else, and nothing else opens as it.
+    /// The label that is bound to the sealed text beside the key. Other sealed text does not open with this label, and
+    /// this text does not open with another label.
     public static let label = "countersign server data 1"
 
     /// Keeps the state of an operation.
@@ -35,10 +36,10 @@ public struct SealedServerData: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// The text for the header's `serverData`. `seal` makes bytes unreadable and unchangeable for everybody else, bound to
-    /// ``label``.
+    /// Returns the text for the header's `serverData`. `seal` makes bytes unreadable and unchangeable for everybody
+    /// else, bound to ``label``.
     ///
-    /// Throws ``RequestError/Code/outOfRange`` where it would be longer than the 1536 characters of §1.
+    /// Throws ``RequestError/Code/outOfRange`` if the text would be longer than the 1536 characters of §1.
     public func sealed(by seal: ([UInt8]) throws -> [UInt8]) throws(RequestError) -> String {
         var object: JSONObject = [
             "op": .string(self.operation.rawValue), "challenge": .string(self.challenge.text),
@@ -52,8 +53,8 @@ public struct SealedServerData: Hashable, Sendable {
         return text
     }
 
-    /// Opens what a client returned. `open` gives what was sealed, and `nil` for what this server did not seal: that is
-    /// refused, and what is too late, by a ``UAFRefusal`` 1491.
+    /// Opens the text that a client returned. `open` returns the sealed bytes, or `nil` for a text that this server did
+    /// not seal. Throws a ``UAFRefusal`` 1491 for such a text and for a late text.
     public init(opening text: String, by open: ([UInt8]) -> [UInt8]?, now: Timestamp) throws(UAFRefusal) {
         guard text.utf8.count <= VerificationLimits.serverDataCharacters, let sealed = Base64URL.decode(text),
             let bytes = open(sealed), let value = try? JSON(parsing: bytes), case .object(let object) = value

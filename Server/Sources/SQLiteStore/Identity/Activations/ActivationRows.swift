@@ -3,13 +3,13 @@ import GRDB
 import Store
 import _Primitives
 
-/// The columns of an activation, whose name and account are its device's.
+/// The columns of an activation. The activation's name and account are in the row of its device.
 enum ActivationColumn: Int, LockoutColumn {
     static let table = "activation"
     static let selection = Self.selected()
     static let insertion = Self.inserted()
     static let count = Self.allCases.count
-    /// What a step changes with every attempt, in the order of ``stateValues(of:)``.
+    /// The columns that a step changes with every attempt, in the order of ``stateValues(of:)``.
     fileprivate static let state: [Self] = Self.ofLockout + [.pinVersion, .lastUsedAt]
 
     case deviceID, signingKey, encryptionKey, pinVersion, failuresInRow, failures, lockedUntil, isPermanent,
@@ -25,13 +25,13 @@ enum ActivationColumn: Int, LockoutColumn {
 }
 
 extension ActivationRecord {
-    /// What stands behind FROM for a row that ``init(_:start:_:)`` reads.
+    /// The tables behind FROM for a row that ``init(_:start:_:)`` reads.
     static let tables = "activation JOIN device ON device.id = activation.device_id"
-    /// The columns of such a row.
+    /// The columns that ``init(_:start:_:)`` reads.
     static let selection = "\(ActivationColumn.selection), \(DeviceColumn.selection)"
     static let columnCount = ActivationColumn.count + DeviceColumn.allCases.count
 
-    /// Reads a row whose columns from `start` on are those of ``selection``.
+    /// Reads a row with the columns of ``selection`` from position `start` on.
     init(_ row: StoredRow, start: Int = 0, _ sealing: Sealing) throws {
         let part = RowPart<ActivationColumn>(row: row, start: start)
         let id = try part.text(.deviceID)
@@ -59,7 +59,7 @@ extension Database {
         ) { try ActivationRecord($0, sealing) }
     }
 
-    /// Adds an activation to its device, which is there.
+    /// Adds an activation to its device, which must exist.
     func insert(_ activation: ActivationRecord, _ sealing: Sealing) throws {
         let id = activation.device.id
         var values = Dictionary(
@@ -72,7 +72,7 @@ extension Database {
         try self.insert(values, by: ActivationColumn.insertion)
     }
 
-    /// Writes what a step has changed of an activation: anything but its device.
+    /// Writes the changes of a step to an activation. A step does not change the device.
     func update(_ activation: ActivationRecord, from before: ActivationRecord, _ sealing: Sealing) throws {
         guard activation.device == before.device else {
             throw StoreError(.conflict, "a step does not change a device")

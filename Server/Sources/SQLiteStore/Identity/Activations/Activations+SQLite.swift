@@ -52,7 +52,8 @@ extension SQLiteDatabase {
         offer id: String, request: RequestName?,
         judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
     ) async throws -> IdentityStep<Result> {
-        // Whoever has no code can still name an offer, and whoever has one can send a request again: readers end that.
+        // A client without a code can still name an offer, and a client with a code can repeat a request. A reader
+        // answers both without the writer.
         try await self.step(screenedBy: { [sealing] db -> Screening<Void, IdentityStep<Result>> in
             if let request, let before = try db.answer(to: request, sealing) { return .answered(before.step()) }
             return try db.hasOffer(id: id) ? .step(()) : .answered(.missing)
@@ -64,7 +65,7 @@ extension SQLiteDatabase {
             try db.update(offer, from: before, sealing)
             if let (activation, credentials) = change.enrolled {
                 try db.enrol(activation, credentials, sealing)
-                // Whoever comes to an account that was made for an invitation has accepted that.
+                // Enrolling at an account that was made for an invitation accepts the invitation.
                 let (account, moment) = (activation.device.accountID, activation.device.createdAt)
                 try db.acceptInvite(
                     provisionalAccountID: account,
@@ -151,7 +152,7 @@ extension Database {
         ) ?? false
     }
 
-    /// Whose activation it is; `nil` where there is none.
+    /// Returns the account of an activation; `nil` if the activation does not exist.
     fileprivate func accountOfActivation(id: String) throws -> String? {
         try String.fetchOne(
             self.cachedStatement(
@@ -160,7 +161,7 @@ extension Database {
                     """), arguments: [id])
     }
 
-    /// Adds a device that has an identity, with its keys, to an account that is not locked.
+    /// Adds a device with an identity, with its keys, to an account that is not locked.
     fileprivate func enrol(
         _ activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
     ) throws {

@@ -19,7 +19,7 @@ extension LockoutColumn {
         [.failuresInRow, .failures, .lockedUntil, .isPermanent, .reservedRequest, .reservedAt]
     }
 
-    /// What is stored of a record, in the order of ``ofLockout``.
+    /// Returns the stored values of a record, in the order of ``ofLockout``.
     static func values(of lockout: LockoutRecord) -> [(any DatabaseValueConvertible)?] {
         [
             lockout.failuresInARow, lockout.failures.map { "\($0.milliseconds)" }.joined(separator: " "),

@@ -18,7 +18,7 @@ enum PendingActivationColumn: Int, LockoutColumn {
 }
 
 extension PendingActivationRecord {
-    /// Whether it is one of an account (the first argument) that can be used (a state, a moment), in SQL.
+    /// The SQL condition for a usable offer of an account. The arguments are the account, a state and a moment.
     fileprivate static let isUsable = "account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ?"
 
     init(_ row: StoredRow, _ sealing: Sealing) throws {
@@ -45,7 +45,7 @@ extension PendingActivationRecord {
         self.lockout = try LockoutRecord(part)
     }
 
-    /// What is stored. The key of the PIN is kept for as long as the code can be used, and no longer.
+    /// Returns the stored values. The key of the PIN is kept only as long as the code can be used.
     fileprivate func values(
         _ sealing: Sealing
     ) throws -> [PendingActivationColumn: (any DatabaseValueConvertible)?] {
@@ -75,13 +75,14 @@ extension PendingActivationRecord {
 }
 
 extension Database {
-    /// Adds an offer. Throws `conflict` where there is one of that identifier, or a device, which it would become.
+    /// Adds an offer. Throws `conflict` if an offer or a device has the same identifier: the offer would become a
+    /// device of that identifier.
     func insert(_ offer: PendingActivationRecord, replacing: Bool = false, _ sealing: Sealing) throws {
         let isTaken = try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ?)"), arguments: [offer.id])
         guard isTaken != true else { throw StoreError(.conflict, "there is a device of that identifier") }
         if replacing {
-            // What was used stands in the way, as without this.
+            // A used offer is not replaced, and remains a conflict.
             try self.cachedStatement(
                 sql: "DELETE FROM pending_activation WHERE id = ? AND account_id = ? AND state IN (?, ?)"
             ).execute(arguments: [
@@ -99,7 +100,7 @@ extension Database {
         }
     }
 
-    /// Those that can still be used, the oldest first.
+    /// Returns the usable offers of an account, the oldest first.
     func offers(accountID: String, at now: Timestamp, _ sealing: Sealing) throws -> [PendingActivationRecord] {
         try self.rows(
             """
@@ -109,7 +110,7 @@ extension Database {
         ) { try PendingActivationRecord($0, sealing) }
     }
 
-    /// How many can still be used.
+    /// Returns the number of usable offers of an account.
     func offerCount(accountID: String, at now: Timestamp) throws -> Int {
         try Int.fetchOne(
             self.cachedStatement(
@@ -117,7 +118,7 @@ extension Database {
             arguments: [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]) ?? 0
     }
 
-    /// Writes what a step has changed of an offer.
+    /// Writes the changes of a step to an offer.
     func update(_ offer: PendingActivationRecord, from before: PendingActivationRecord, _ sealing: Sealing) throws {
         guard offer != before else { return }
         let values = try offer.values(sealing)

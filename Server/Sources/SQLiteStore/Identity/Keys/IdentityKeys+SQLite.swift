@@ -47,9 +47,9 @@ extension SQLiteDatabase: IdentityKeyStore {
     }
 }
 
-/// What backup and restore have to know of these keys.
+/// The facts about these keys for backup and restore.
 enum IdentityKeys {
-    /// The table that no backup has anything of.
+    /// The table that no backup contains rows of.
     static let sealingKeyTable = "identity_sealing_key"
 }
 
@@ -78,7 +78,7 @@ extension Database {
             ], by: SealingKeyColumn.insertion)
     }
 
-    /// The newest first.
+    /// Returns the sealing keys, the newest first.
     fileprivate func identitySealingKeys(_ sealing: Sealing) throws -> [SealingKeyRecord] {
         try self.rows("SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id") {
             row in

@@ -77,15 +77,15 @@ extension SQLiteDatabase: AdditionalEmailStore {
 }
 
 extension Database {
-    /// A further address of an account, by its identifier.
+    /// Returns a further address of an account, by its identifier.
     fileprivate func additionalEmail(_ id: String, accountID: String, _ sealing: Sealing) throws -> String? {
         try self.row("SELECT address FROM account_email WHERE id = ? AND account_id = ?", [id, accountID]).map {
             try sealing.openText(try $0.bytes("address"), purpose: .additionalEmail, row: id)
         }
     }
 
-    /// Makes a further address its person's within the present step, and a verified value of `email`. `nil` where the
-    /// account has no such address.
+    /// Confirms a further address within the present step, and makes the address a verified value of `email`. Returns
+    /// `nil` if the account has no such address.
     func confirm(email id: String, accountID: String, values: Int, at now: Timestamp, _ sealing: Sealing) throws
         -> AddressConfirmation?
     {
@@ -102,16 +102,16 @@ extension Database {
         return .complete
     }
 
-    /// Has no value of `email` that is an address be verified any more, unless the account still has that address as one of
-    /// which somebody has seen to it that it is the account's: its first one, or a further one. For the end of a step that has
-    /// taken back what the values stood on.
+    /// Marks the values of `email` that equal an address as unverified, unless the account still has the address in
+    /// confirmed form: as its first or as a further address. Called at the end of a step that has removed a
+    /// confirmation.
     func withdrawVerification(of address: String, accountID: String, _ sealing: Sealing) throws {
         guard try !self.hasVerifiedEmail(sealing.emailCode(address), accountID: accountID) else { return }
         _ = try self.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
     }
 
-    /// Says of an account's values of `email` that are an address, whatever the case of its letters, whether they are true.
-    /// Says how many values there are, and whether one is that address.
+    /// Sets whether an account's values of `email` that equal an address, ignoring the case of letters, are verified.
+    /// Returns the number of values, and `true` if one equals the address.
     fileprivate func setEmailValues(
         equalTo address: String, isVerified: Bool, accountID: String, _ sealing: Sealing
     ) throws -> (count: Int, isEqual: Bool) {
@@ -133,7 +133,8 @@ extension Database {
         return (values.count, isEqual)
     }
 
-    /// Adds an address within the present step. `false` where the account has `limit`, or has this one.
+    /// Adds an address within the present step. Returns `false` if the account has `limit` addresses, or has this
+    /// address already.
     func add(_ email: AdditionalEmail, accountID: String, limit: Int, _ sealing: Sealing) throws -> Bool {
         let code = sealing.emailCode(email.address).blob
         try self.cachedStatement(
@@ -151,7 +152,7 @@ extension Database {
         return self.changesCount == 1
     }
 
-    /// Whether an account has an address of which somebody has seen to it that it is the account's.
+    /// Returns `true` if the account has the address in confirmed form.
     func hasVerifiedEmail(_ code: [UInt8], accountID: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(

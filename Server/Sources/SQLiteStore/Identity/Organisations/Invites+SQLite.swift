@@ -62,7 +62,7 @@ extension SQLiteDatabase: InviteStore {
             guard try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID) else {
                 throw InviteRefusal.notInvited
             }
-            // Somebody may have come to have the address after it was invited.
+            // The address may have become an account's after the invitation was made.
             if invite.provisionalAccountID?.hasSameBytes(as: accountID) != true {
                 try db.deleteProvisionalAccount(of: invite, at: audit.at)
             }
@@ -119,13 +119,14 @@ extension SQLiteDatabase: InviteStore {
 }
 
 extension InviteRecord {
-    /// Whether there is an account that was made for it and that nobody has come to yet, in SQL.
+    /// The SQL condition for an invitation with a provisional account that nobody has enrolled at yet.
     fileprivate static let hasNobodysAccount = """
         provisional_account_id IN (SELECT id FROM account
             WHERE NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1))
         """
 
-    /// Whether it can be accepted, before anything else is looked at; `false` where that account has accepted it already.
+    /// Returns `true` if the invitation can be accepted, before anything else is checked; `false` if that account has
+    /// accepted the invitation already.
     fileprivate func isOpen(for accountID: String, at now: Timestamp) throws(InviteRefusal) -> Bool {
         switch self.state {
         case .accepted where self.acceptedBy?.hasSameBytes(as: accountID) == true: return false
@@ -137,24 +138,24 @@ extension InviteRecord {
 }
 
 extension Database {
-    /// Accepts the invitation that an account was made for, within the step of its first activation. Where there is none, or
-    /// none that is open, nothing happens.
+    /// Accepts the invitation that an account was made for, within the step of the account's first activation. Does
+    /// nothing if the account has no open invitation.
     func acceptInvite(provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing) throws {
         let found = try self.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
         guard let invite = found, invite.state == .open, audit.at < invite.expiresAt else { return }
         try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
     }
 
-    /// Puts an invitation's provisional account into another within the present step.
+    /// Merges an invitation's provisional account into another account within the present step.
     ///
-    /// Throws ``InviteRefusal``: the step is not done then, and nothing of it is left behind.
+    /// Throws ``InviteRefusal``: the whole step is undone then.
     func merge(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws {
         let now = merge.audit.at
         guard let invite = try self.invites("WHERE id = ?", [merge.invite], sealing).first else {
             throw InviteRefusal.unknown
         }
         guard try invite.isOpen(for: accountID, at: now) else { return }
-        // The code's activation has the invitation's name.
+        // The code's activation has the identifier of the invitation.
         guard let offer = try self.offer(id: merge.invite, sealing), offer.state == .offered,
             constantTimeEqual(offer.tokenDigest ?? [], merge.tokenDigest), !merge.tokenDigest.isEmpty
         else { throw InviteRefusal.notMergeable }
@@ -163,7 +164,7 @@ extension Database {
         else { throw InviteRefusal.notMergeable }
         try self.deleteProvisionalAccount(of: invite, at: now)
         let email = AdditionalEmail(id: merge.addressID, address: invite.email, createdAt: now)
-        // The address goes with nothing else: where there is no room for it, nothing is merged.
+        // The address is part of the merge: if the account has no room for the address, nothing is merged.
         guard
             try self.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
                 || self.add(email, accountID: accountID, limit: merge.addresses, sealing)
@@ -171,7 +172,7 @@ extension Database {
         try self.accept(invite, accountID: accountID, merge.audit, sealing)
     }
 
-    /// Whether an account has an address, by its code, verified or not.
+    /// Returns `true` if an account has an address, by the address's code, verified or not.
     private func hasEmail(_ code: [UInt8], accountID: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
@@ -181,7 +182,7 @@ extension Database {
                     """), arguments: [accountID, code.blob]) ?? false
     }
 
-    /// Takes open invitations back, and their provisional accounts with them. Says how many.
+    /// Revokes open invitations and deletes their provisional accounts. Returns the number of invitations.
     @discardableResult func revokeInvites(
         _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ audit: AuditEvent, _ sealing: Sealing
     ) throws -> Int {
@@ -194,7 +195,7 @@ extension Database {
         return open.count
     }
 
-    /// Gives an account what an invitation is for.
+    /// Gives an account the role and the membership of an invitation.
     fileprivate func accept(
         _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {
@@ -206,8 +207,8 @@ extension Database {
         try self.appendAudit(audit, sealing)
     }
 
-    /// Whether an invitation gives its role to an account. What an operator has said of somebody's roles stands against an
-    /// invitation that this person has asked for, and so does what the service asks of newcomers by now.
+    /// Returns `true` if an invitation gives its role to an account. For an invitation on the person's own request, two
+    /// things take precedence: roles set by an operator, and the service's present rules for newcomers.
     private func gives(_ place: InviteRecord.Place, of invite: InviteRecord, to accountID: String) throws -> Bool {
         guard invite.isAskedFor else { return true }
         guard let standing = try self.standing(accountID: accountID, service: place.service) else { return false }
@@ -219,9 +220,9 @@ extension Database {
             .execute(arguments: [state.rawValue, account, invite.id])
     }
 
-    /// Deletes an open invitation's provisional account with all that was made for it.
+    /// Deletes an open invitation's provisional account with all data that was made for the account.
     fileprivate func deleteProvisionalAccount(of invite: InviteRecord, at now: Timestamp) throws {
-        // One with a device has become somebody's.
+        // An account with a device belongs to a person already.
         guard let account = invite.provisionalAccountID, try !self.hasActiveDevice(account) else { return }
         _ = try self.deleteAccount(account, at: now, keepsInvite: true)
     }

@@ -7,7 +7,7 @@ extension SQLiteDatabase: OrganisationStore {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM organisation")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) organisations") }
-            // A second one of its name is a conflict.
+            // A second organisation of the same name is a conflict.
             try db.cachedStatement(sql: "INSERT INTO organisation (id, name, created_at) VALUES (?, ?, ?)")
                 .execute(arguments: [organisation.id, organisation.name, organisation.createdAt.milliseconds])
             try db.appendAudit(audit, sealing)
@@ -102,7 +102,7 @@ extension Database {
         }
     }
 
-    /// Whether an account is a member.
+    /// Returns `true` if an account is a member of the organisation.
     func isMember(_ accountID: String, ofOrganisation organisation: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
@@ -110,7 +110,7 @@ extension Database {
             arguments: [organisation, accountID]) ?? false
     }
 
-    /// Makes an account a member within the present step. Says whether it was none.
+    /// Makes an account a member within the present step. Returns `true` if the account was no member before.
     func addMember(_ accountID: String, organisation: String) throws -> Bool {
         try self.cachedStatement(
             sql: "INSERT INTO organisation_member (organisation, account_id) VALUES (?, ?) ON CONFLICT DO NOTHING"

@@ -4,8 +4,8 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// Each account counts its own entries: by that number the ones past its bound are found without a walk over those that
-    /// stay, and pages are told.
+    /// Numbers the history entries of each account. By the number, entries past the account's bound are found without a
+    /// walk over the remaining entries, and pages are requested.
     static let historyByAge = Migration(name: "histories of identities by age") { db, _ in
         try db.execute(
             sql: """
@@ -57,10 +57,11 @@ extension SQLiteDatabase: IdentityHistoryStore {
 }
 
 extension Database {
-    /// Writes what an identity session has come to, within the present step.
+    /// Writes the outcome of an identity session within the present step.
     func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
         guard try self.exists("account", id: change.accountID) else {
-            // The history has gone with it, and what ends its last sessions has nothing to write.
+            // The history was deleted with the account, and the end of the account's last sessions has nothing to
+            // write.
             if change.supplied.isEmpty, change.selection == nil { return }
             throw StoreError(.notFound, "the account of a session")
         }
@@ -68,7 +69,7 @@ extension Database {
             do {
                 try self.add(value, accountID: change.accountID, limit: change.valuesPerAttribute, sealing)
             } catch let error as StoreError where error.code == .conflict {
-                // It is no conflict of keys or counters, which whoever has signed would have to answer for.
+                // The error is no conflict of keys or counters, for which the signer would be responsible.
                 throw StoreError(.outdated, error.reason)
             }
             try self.appendAudit(
@@ -110,8 +111,8 @@ extension Database {
                 change.accountID, history.purpose, history.service ?? "", history.role, history.outcome.rawValue,
                 history.at.milliseconds,
             ])
-        // A few at a time: a bound that was lowered must not cost one person's sign-in thousands of rows. Each entry adds one,
-        // so that the history comes to its bound.
+        // At most eight rows go at a time: after an operator has lowered the bound, one sign-in must not pay for
+        // thousands of rows. Each entry adds one row, so the history shrinks to its bound.
         try self.run(
             """
             DELETE FROM identity_history WHERE number IN (
@@ -121,8 +122,9 @@ extension Database {
             """, [change.accountID, change.historyRows])
     }
 
-    /// Deletes entries of histories from before `moment`, of the `limit` oldest; returns how many. Rows are in the order of
-    /// their time: it takes no index that every sign-in would have to write.
+    /// Deletes history entries from before `moment`, looking at the `limit` oldest entries. Returns the number of
+    /// deleted entries. Rows are in the order of their time, so no index is needed that every sign-in would have to
+    /// write.
     func deleteStaleHistory(before moment: Timestamp, limit: Int) throws -> Int {
         try self.cachedStatement(
             sql: """

@@ -26,7 +26,7 @@ extension SQLiteDatabase: PersonalInformationStore {
                     .execute(arguments: [try sealing.seal(alias, purpose: .personalAlias, row: place).blob, id])
             }
             if change.becomesPrimary {
-                // Two never are at a time.
+                // The former primary value is cleared first, so that two values are never primary at the same time.
                 try db.cachedStatement(
                     sql: "UPDATE personal_value SET is_primary = 0 WHERE account_id = ? AND attribute = ?"
                 ).execute(arguments: [accountID, attribute])
@@ -137,8 +137,8 @@ extension Database {
         ).execute(arguments: [accountID, attribute])
     }
 
-    /// Adds a value within the present step, where the attribute has fewer than `limit`. The first is the primary one, and
-    /// no other that is added.
+    /// Adds a value within the present step, if the attribute has fewer than `limit` values. The first value becomes
+    /// the primary value; later values do not.
     func add(_ value: PersonalValueRecord, accountID: String, limit: Int, _ sealing: Sealing) throws {
         let attribute = value.attribute.rawValue
         let count =
@@ -161,7 +161,7 @@ extension Database {
         ])
     }
 
-    /// An account's values of some attributes, by what they are called, in the order of attributes.
+    /// Returns an account's values of some attributes, by their names, in the order of attributes.
     func personalAliases(accountID: String, attributes: Set<PersonalAttribute>, _ sealing: Sealing) throws
         -> [PersonalAlias]
     {
@@ -177,7 +177,7 @@ extension Database {
         }
     }
 
-    /// Which values an account has chosen for a service.
+    /// Returns the values that an account has chosen for a service.
     func attributeSelection(accountID: String, service: String) throws -> [PersonalAttribute: String] {
         let chosen = try self.rows(
             "SELECT attribute, value_id FROM attribute_selection WHERE account_id = ? AND service = ?",
@@ -192,7 +192,8 @@ extension Database {
             arguments: [id, accountID])
     }
 
-    /// What is made of an account's values, in the order of attributes, the primary value first, then the oldest.
+    /// Returns the results of `make` for an account's values, in the order of attributes, the primary value first, then
+    /// the oldest.
     fileprivate func values<Value>(
         _ columns: String, accountID: String, make: (StoredRow) throws -> (attribute: PersonalAttribute, value: Value)?
     ) throws -> [Value] {

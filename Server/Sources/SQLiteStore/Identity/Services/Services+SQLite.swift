@@ -105,7 +105,7 @@ extension SQLiteDatabase: ServiceStore {
 }
 
 extension Database {
-    /// Whether a table has a row of that identifier.
+    /// Returns `true` if a table has a row of that identifier.
     func exists(_ table: String, id: String) throws -> Bool {
         try self.row("SELECT 1 FROM \(table) WHERE id = ?", [id]) != nil
     }
@@ -116,7 +116,7 @@ extension Database {
         ).map { try ServiceProfile(kept: $0) }
     }
 
-    /// How an account stands at a service; `nil` where there is no such account, or the client is no service.
+    /// Returns an account's standing at a service; `nil` if the account does not exist, or the client is no service.
     func standing(
         accountID: String, service: String, _ profiles: RecentValues<ExactText, ServiceProfile>? = nil
     ) throws -> ServiceStanding? {
@@ -141,7 +141,7 @@ extension Database {
             isKnown: entry != nil, isMember: isMember ?? true)
     }
 
-    /// Gives a role, as ``ServiceStore/assignRole(_:accountID:service:audit:)`` without the event.
+    /// Gives a role as ``ServiceStore/assignRole(_:accountID:service:audit:)`` does, without the event.
     func assignRole(_ role: String, accountID: String, service: String) throws -> Bool {
         let (profile, held, isKnown) = try self.heldRoles(accountID: accountID, service: service, naming: role)
         guard !isKnown || !held.containsBytes(of: role) else { return false }
@@ -149,7 +149,7 @@ extension Database {
         return true
     }
 
-    /// The roles that an account has, by their identifiers, and whether somebody has said so.
+    /// Returns the identifiers of the account's roles, and `true` if the account has a separate entry.
     fileprivate func heldRoles(
         accountID: String, service: String, naming role: String
     ) throws -> (profile: ServiceProfile, roles: [String], isKnown: Bool) {
@@ -186,7 +186,7 @@ extension Database {
         return roles
     }
 
-    /// What a profile's change means for what was said and chosen under the one before.
+    /// Adjusts roles, invitations and selections to a changed profile.
     fileprivate func follow(
         _ profile: ServiceProfile, of client: String, former: ServiceProfile, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {

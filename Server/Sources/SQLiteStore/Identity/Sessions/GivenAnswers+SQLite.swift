@@ -3,14 +3,14 @@ import GRDB
 import Store
 import _Primitives
 
-/// What was found of a request that was answered before.
+/// The result of a look-up for a request that was answered before.
 enum AnsweredBefore: Sendable {
-    /// This one: the answer that was given.
+    /// The same request was answered before, with this answer.
     case same([UInt8])
-    /// Another one of the same name.
+    /// Another request of the same name was answered before.
     case other
 
-    /// As a step's outcome.
+    /// Returns the step's outcome for this result.
     func step<Result: Sendable>() -> IdentityStep<Result> {
         switch self {
         case .same(let answer): .again(answer)
@@ -20,8 +20,8 @@ enum AnsweredBefore: Sendable {
 }
 
 extension RequestName {
-    /// How its row is called. No caller has a space in it, so that no two requests share a row, and those of a caller lie
-    /// together.
+    /// The identifier of the request's row. No caller contains a space, so two requests never share a row, and the rows
+    /// of a caller lie together.
     fileprivate var row: String { "\(self.caller) \(self.request)" }
 }
 
@@ -32,8 +32,9 @@ extension GivenAnswer {
 }
 
 extension Database {
-    /// Whether a request was answered: one look-up by its name, and of what is found both the hash and the answer are looked
-    /// at, whether or not the hash is this request's.
+    /// Returns the result for a request that was answered before; `nil` if the request is new. The request is looked up
+    /// once by its name. The function reads the hash and the answer in every case, whether or not the hash is the hash
+    /// of this request.
     func answer(to request: RequestName, _ sealing: Sealing) throws -> AnsweredBefore? {
         try self.row("SELECT request_hash, answer FROM identity_answer WHERE id = ?", [request.row]).map { row in
             let answer = try sealing.open(try row.bytes("answer"), purpose: .identityAnswer, row: request.row)
@@ -41,7 +42,8 @@ extension Database {
         }
     }
 
-    /// Keeps an answer. `session` is what it belongs to, by whose end it is not needed any more.
+    /// Keeps an answer. `session` is the session of the answer: after the session's end the answer is not needed any
+    /// more.
     func insert(_ answer: GivenAnswer, session: String?, _ sealing: Sealing) throws {
         let row = answer.name.row
         try self.run(
@@ -52,9 +54,10 @@ extension Database {
             ])
     }
 
-    /// Deletes the answers that a caller was given, all of them or those of one session.
+    /// Deletes the answers that a caller was given: all answers, or the answers of one session.
     func deleteAnswers(of caller: String, session: String? = nil) throws {
-        // What begins with the caller and a space: "!" is the character after it.
+        // The range contains every identifier that begins with the caller and a space: "!" is the character after the
+        // space.
         try self.run(
             """
             DELETE FROM identity_answer WHERE id > ?1 || ' ' AND id < ?1 || '!'
@@ -62,7 +65,7 @@ extension Database {
             """, session.map { [caller, $0] } ?? [caller])
     }
 
-    /// Deletes what the activations of an account, and the offers of new ones, were answered.
+    /// Deletes the answers given to an account's activations and to the account's offers of new activations.
     func deleteAnswers(ofAccount id: String) throws {
         let callers = try String.fetchAll(
             self.cachedStatement(

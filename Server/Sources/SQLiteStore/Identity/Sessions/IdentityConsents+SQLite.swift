@@ -3,9 +3,10 @@ public import Store
 import _Primitives
 
 extension Migration {
-    /// What people have agreed to with personalised identities. Of the sessions of before nobody knows it.
+    /// Adds the consents of people to services with personalised identities. The consents of earlier sessions are
+    /// unknown.
     ///
-    /// Rows are in the order in which they were made: those that share a commit share pages, and the oldest go first.
+    /// Rows are in the order of their creation: rows of one commit share pages, and the oldest rows are deleted first.
     static let identityConsents = Migration(name: "consents of identities") { db, _ in
         try db.execute(
             sql: """
@@ -24,7 +25,7 @@ extension SealingPurpose {
 }
 
 extension Sealing {
-    /// What a consent is bound to: its session, and whose it is. Neither has a space in it.
+    /// Returns the place of a consent, to which the consent is bound: session and account. Neither contains a space.
     static func place(ofConsent session: String, account: String) -> String { "\(session) \(account)" }
 }
 
@@ -62,7 +63,7 @@ extension IdentityConsentRecord {
 }
 
 extension Database {
-    /// Keeps a consent within the present step: one row. Past the rows that an account has, the oldest goes.
+    /// Keeps a consent within the present step: one row. If the account has too many rows, the oldest row is deleted.
     func insert(_ kept: KeptConsent, _ sealing: Sealing) throws {
         let consent = kept.record
         let place = Sealing.place(ofConsent: consent.session, account: consent.accountID)
@@ -79,8 +80,8 @@ extension Database {
             """, [consent.accountID, kept.rows])
     }
 
-    /// Deletes consents whose time is over, of the `limit` oldest; returns how many. Rows are in the order of their time:
-    /// it takes no index that every sign-in would have to write.
+    /// Deletes expired consents, looking at the `limit` oldest rows. Returns the number of deleted rows. Rows are in
+    /// the order of their time, so no index is needed that every sign-in would have to write.
     func deleteStaleConsents(now: Timestamp, limit: Int) throws -> Int {
         try self.cachedStatement(
             sql: """

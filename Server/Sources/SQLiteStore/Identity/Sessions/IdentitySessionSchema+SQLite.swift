@@ -2,10 +2,10 @@ import GRDB
 import Store
 
 extension Migration {
-    /// Sessions of personalised identities, activations and the offers of new ones, and the server's own keys for them. No
-    /// device of before is an activation.
+    /// Adds sessions of personalised identities, activations and their offers, and the server's keys for them. No
+    /// existing device is an activation.
     ///
-    /// Answers are in the order in which they were given: those that share a commit share pages, and each is gone after
+    /// Answers are in the order of their creation: answers of one commit share pages, and each answer is deleted after
     /// minutes.
     static let identitySessions = Migration(name: "sessions and activations of identities") { db, _ in
         try db.execute(
@@ -39,7 +39,8 @@ extension Migration {
                 """)
     }
 
-    /// What the sweep looks for: activations whose last attempt was never settled. There are none, but for a moment.
+    /// Adds an index for the sweep: activations whose last attempt was never settled. The index is empty, except for
+    /// moments.
     static let forsakenAttempts = Migration(name: "attempts that nobody settles") { db, _ in
         try db.execute(
             sql: """

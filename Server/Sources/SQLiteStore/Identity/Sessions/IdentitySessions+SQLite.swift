@@ -2,10 +2,13 @@ import GRDB
 public import Store
 public import _Primitives
 
-/// A step of a session is three statements that read (was this request answered; session, activation, account and token;
-/// the activation's keys) and at most one for each of what it changes: the session, the activation, the answer that is kept,
-/// a counter, an entry of the trail. A step that changes nothing but the session's progress, and keeps its answer, writes
-/// two rows. What a session, an activation or a table of answers has grown to adds none.
+/// Reads and changes identity sessions.
+///
+/// A step of a session has three reading statements: one for an earlier answer to the request, one for the session,
+/// activation, account and token, and one for the activation's keys. A step has at most one statement for each change:
+/// the session, the activation, the kept answer, a counter, an entry of the trail. A step that changes only the
+/// session's progress, and keeps an answer, writes two rows. The size of a session, an activation or the table of
+/// answers adds no statement.
 extension SQLiteDatabase: IdentityStore {
     public func answer(to request: RequestName) async throws -> IdentityStep<Never>? {
         try await self.read { [sealing] db in try db.answer(to: request, sealing)?.step() }
@@ -70,7 +73,7 @@ extension SQLiteDatabase: IdentityStore {
         try await self.step { [sealing] db in
             if let before = try db.answer(to: request, sealing) { return before.step() }
             try db.begin(session, tokens: [token], sealing)
-            // It is kept whatever becomes of the session: the same request would begin another one.
+            // The answer is kept even if the session is gone: the same request would begin another session.
             try db.insert(answer, session: nil, sealing)
             if let audit { try db.appendAudit(audit, sealing) }
             return .decided(())
@@ -115,7 +118,7 @@ extension Database {
         WHERE ceremony.id = ?1 AND activation.device_id = ?2
         """
 
-    /// Everything about a session as it is, for an activation.
+    /// Returns the complete state of a session for an activation.
     fileprivate func identityScene(
         session: String, activation: String, tokenDigest: [UInt8]?, _ sealing: Sealing
     ) throws -> IdentityScene? {
@@ -137,7 +140,7 @@ extension Database {
             isAccountLocked: try row.flag("account_is_locked"), token: token)
     }
 
-    /// Writes what a step of a session has come to.
+    /// Writes the changes of a session's step.
     fileprivate func apply(
         _ change: IdentityChange, _ scene: IdentityScene, from before: IdentityScene, _ sealing: Sealing
     ) throws {
@@ -165,15 +168,15 @@ extension Database {
             try self.deleteAuthentications(of: .device(device.id), at: now)
         }
         if ceremony.phase == .ended, before.ceremony.phase != .ended {
-            // Whatever of it comes again is refused by its end.
+            // The end of the session refuses every repeated request.
             try self.deleteAnswers(of: activation, session: ceremony.id)
         }
         if change.deletesAccount { _ = try self.deleteAccount(before.activation.device.accountID, at: now) }
-        // The last answer is the one that may have been lost.
+        // The last answer is kept, because this answer may have been lost.
         if let answer = change.answer { try self.insert(answer, session: ceremony.id, sealing) }
     }
 
-    /// Puts the open sessions of a device into the history of its account, before they are ended together.
+    /// Adds the open sessions of a device to the history of its account, before the sessions are ended together.
     func noteEnds(
         of device: String, accountID: String, but session: String = "", _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
@@ -188,7 +191,7 @@ extension Database {
         }
     }
 
-    /// Ends what else a device is asked for, as failed.
+    /// Ends the device's other sessions as failed.
     fileprivate func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
         try self.cachedStatement(
             sql: """
