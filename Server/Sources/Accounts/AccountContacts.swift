@@ -4,7 +4,8 @@ public import Store
 import _Primitives
 
 extension AccountDirectory {
-    /// Gives an account a telephone number, or none. Throws `notFound`, `invalidRequest` for what is no number.
+    /// Sets or removes the telephone number of an account. Throws `notFound`, and `invalidRequest` for an invalid
+    /// number.
     public func setPhone(_ phone: AccountPhone?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -17,7 +18,8 @@ extension AccountDirectory {
         }
     }
 
-    /// Gives an account a postal address, or none. Throws `notFound`, `invalidRequest` for what cannot be shown.
+    /// Sets or removes the postal address of an account. Throws `notFound`, and `invalidRequest` for an address that
+    /// cannot be shown.
     public func setAddress(_ address: PostalAddress?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -30,7 +32,7 @@ extension AccountDirectory {
         }
     }
 
-    /// Gives an account a profile, or none. Throws `notFound`, `invalidRequest` for a claim that is none of its kind.
+    /// Sets or removes the profile of an account. Throws `notFound`, and `invalidRequest` for an invalid claim.
     public func setProfile(_ profile: PersonProfile?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -54,7 +56,7 @@ extension AccountDirectory {
         return account
     }
 
-    /// The whole address and the street can have several lines.
+    /// Returns `true` if an address can be shown. The whole address and the street can have several lines.
     private static func canBeShown(_ address: PostalAddress) -> Bool {
         address.parts.members.allSatisfy { name, value in
             guard case .string(let text) = value, text.unicodeScalars.count <= Limits.Fixed.addressPartCharacters else {
@@ -68,9 +70,9 @@ extension AccountDirectory {
     }
 }
 
-/// What the claims of a profile may be (OpenID Connect Core 1.0, section 5.1).
+/// The rules for the claims of a profile (OpenID Connect Core 1.0, section 5.1).
 private enum ProfileRules {
-    /// The first claim that cannot be; `nil` where all can.
+    /// Returns the name of the first invalid claim; `nil` if all claims are valid.
     static func wrongClaim(_ profile: PersonProfile) -> String? {
         profile.claims.members.first { name, value in
             guard case .string(let text) = value else { return true }
@@ -88,7 +90,7 @@ private enum ProfileRules {
             && !text.unicodeScalars.contains(where: DisplayText.isForbidden)
     }
 
-    /// An https address: a service shows it to browsers of its own people.
+    /// Returns `true` for an https address, because a service shows the picture to the browsers of its own people.
     private static func isPicture(_ text: String) -> Bool {
         let start = "https://"
         return text.hasBytes(atStart: start) && text.utf8.count > start.utf8.count
@@ -96,7 +98,8 @@ private enum ProfileRules {
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\^`{|}".utf8.contains($0) }
     }
 
-    /// A tag of RFC 5646: parts of letters and digits with hyphens between, or with underscores as some have.
+    /// Returns `true` for a tag of RFC 5646: parts of letters and digits with hyphens between, or with underscores as
+    /// in some tags.
     private static func isLanguage(_ text: String) -> Bool {
         let parts = text.utf8.split(omittingEmptySubsequences: false) {
             $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -108,7 +111,7 @@ private enum ProfileRules {
             }
     }
 
-    /// A name of the time zone database: `Europe/Berlin`.
+    /// Returns `true` for a name of the time zone database: `Europe/Berlin`.
     private static func isTimeZone(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return text.utf8.count <= Limits.Fixed.profileTagCharacters && text.utf8.first.map(Self.isLetter) ?? false

@@ -11,9 +11,10 @@ public struct AccountDirectory: Sendable {
     private let limits: Limits
     private let endOfSessions: @Sendable (_ now: Timestamp) -> SessionEnding
 
-    /// Manages the accounts of a store.
+    /// Creates a directory of the accounts in a store.
     ///
-    /// - Parameter endOfSessions: What an account's history has of sessions of identities that end with a deleted device.
+    /// - Parameter endOfSessions: Returns the entry in an account's history for identity sessions that end with a
+    ///   deleted device.
     public init(
         store: any AccountStore & DeregistrationStore & NoticeStore, time: TimeSource = .system,
         random: RandomSource = .system, limits: Limits = Limits(),
@@ -26,8 +27,8 @@ public struct AccountDirectory: Sendable {
         self.limits = limits
     }
 
-    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, or an
-    /// e-mail address that is not valid, `conflict` where the user name is taken.
+    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, and for an
+    /// invalid e-mail address. Throws `conflict` if the user name is taken.
     public func create(
         username: String, displayName: String?, email: AccountEmail? = nil, by operator: String
     ) async throws -> AccountRecord {
@@ -47,8 +48,8 @@ public struct AccountDirectory: Sendable {
         return account
     }
 
-    /// The account of somebody who comes from elsewhere, not kept yet: without a user name, and without what an account
-    /// cannot have.
+    /// Returns the account of a person from elsewhere, not stored yet: without a user name, and without values that an
+    /// account cannot have.
     public func newcomer(displayName: String?, email: AccountEmail?) -> AccountRecord {
         AccountRecord(
             id: self.random.identifier(), username: nil,
@@ -56,11 +57,11 @@ public struct AccountDirectory: Sendable {
             email: email.flatMap { EmailValidator().accepts($0.address) ? $0 : nil }, createdAt: self.time.now())
     }
 
-    /// The one spelling of a user name, which requests, phones and the audit trail have.
+    /// Returns a user name in its canonical spelling, as in requests, on phones and in the audit trail.
     private func checked(username: String) throws -> AccountName {
         guard let name = AccountName(username, limits: self.limits),
             self.isName(name.text, limit: self.limits.usernameCharacters), !name.text.utf8.contains(UInt8(ascii: " ")),
-            // So are people called who have no name: a name like that would stand for somebody else.
+            // The prefix marks people without a user name. A user name with the prefix would stand for another person.
             !name.text.hasBytes(atStart: AccountRecord.referencePrefix)
         else { throw AccountError(.invalidRequest, "a user name that is empty, too long or cannot be shown") }
         guard !name.hasOtherCapitals else {
@@ -75,10 +76,10 @@ public struct AccountDirectory: Sendable {
         }
     }
 
-    /// Calls a person by another user name, or shows another name; what is `nil` stays as it is, and an empty display
-    /// name removes the one that was there. Keys, devices, sessions, and what services know the person by stay.
+    /// Changes the user name or the display name of an account. A `nil` name stays as it is, and an empty display name
+    /// removes the present name. Keys, devices, sessions, and the services' names for the person stay.
     ///
-    /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, `conflict` where the user
+    /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, and `conflict` if the user
     /// name is taken.
     public func rename(
         _ name: AccountName, username: String? = nil, displayName: String? = nil, by operator: String
@@ -116,7 +117,8 @@ public struct AccountDirectory: Sendable {
             && text.unicodeScalars.first != " " && text.unicodeScalars.last != " "
     }
 
-    /// Gives an account an e-mail address, or none. Throws `notFound`, `invalidRequest` for what is no address.
+    /// Sets or removes the e-mail address of an account. Throws `notFound`, and `invalidRequest` for an invalid
+    /// address.
     public func setEmail(_ email: AccountEmail?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -136,28 +138,28 @@ public struct AccountDirectory: Sendable {
         throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
     }
 
-    /// The account of a user name as somebody has written it. Throws `notFound`.
+    /// Returns the account of a user name as typed. Throws `notFound`.
     public func account(written username: String) async throws -> AccountRecord {
         guard let name = AccountName(username, limits: self.limits) else { throw AccountError(.notFound) }
         return try await self.account(username: name)
     }
 
-    /// The account of that user name, or of what an operator calls one without (``AccountRecord/reference``). Throws
-    /// `notFound`.
+    /// Returns the account of a user name, or of an operator's reference to an account without a user name
+    /// (``AccountRecord/reference``). Throws `notFound`.
     public func account(username: AccountName) async throws -> AccountRecord {
         guard let account = try await self.store.account(reference: username) else { throw AccountError(.notFound) }
         return account
     }
 
-    /// The account of that identifier; `nil` where there is none.
+    /// Returns the account of an identifier; `nil` if there is none.
     public func account(id: String) async throws -> AccountRecord? { try await self.store.account(id: id) }
 
-    /// A page of accounts in the order of their creation, after the account with the identifier `after`.
+    /// Returns a page of accounts in the order of their creation, after the account with the identifier `after`.
     public func accounts(after: String? = nil) async throws -> [AccountRecord] {
         try await self.store.accounts(after: after, limit: self.limits.pageSize)
     }
 
-    /// Locks or unlocks an account; locking ends its sessions with it. Throws `notFound`.
+    /// Locks or unlocks an account. Locking also ends the account's sessions. Throws `notFound`.
     public func setLocked(_ isLocked: Bool, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -178,17 +180,17 @@ public struct AccountDirectory: Sendable {
         guard try await self.store.deleteAccount(id: account.id, audit: event) else { throw AccountError(.notFound) }
     }
 
-    /// The devices of an account, pending ones included. Throws `notFound`.
+    /// Returns the devices of an account, pending devices included. Throws `notFound`.
     public func devices(username: AccountName) async throws -> [DeviceRecord] {
         try await self.store.devices(accountID: try await self.account(username: username).id)
     }
 
-    /// The account of an active device; `nil` where there is no such device of that account (any more).
+    /// Returns the account of an active device; `nil` if the account has no such device, or no longer.
     public func account(id: String, ofDevice device: String) async throws -> AccountRecord? {
         try await self.store.account(id: id, ofDevice: device)
     }
 
-    /// Deletes a device with its keys, and ends the sessions that it signed in to. Throws `notFound`.
+    /// Deletes a device with its keys, and ends the device's sign-in sessions. Throws `notFound`.
     public func deleteDevice(id: String, by operator: String) async throws {
         let now = self.time.now()
         let event = AuditEvent(.deviceDeleted, at: now, actor: `operator`, detail: id)
@@ -197,7 +199,7 @@ public struct AccountDirectory: Sendable {
         }
     }
 
-    /// What the devices of an account are told, newest first, at most ``Limits/activityRows``.
+    /// Returns the notices for the devices of an account, the newest first, at most ``Limits/activityRows``.
     ///
     /// Cost: one query.
     public func notices(accountID: String) async throws -> [NoticeRecord] {
@@ -214,7 +216,7 @@ extension AuditEvent.Kind {
 }
 
 extension NoticeRecord.Kind {
-    /// The kind as phones read it.
+    /// The kind, in the words for phones.
     public var name: String {
         switch self {
         case .signedIn: "signed-in"

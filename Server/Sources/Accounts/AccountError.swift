@@ -1,44 +1,44 @@
 public import Store
 
-/// Why a change of accounts or administrators is refused. Two are equal when their codes are. A store that cannot write
-/// throws `StoreError` instead.
+/// The refusal of a change of accounts or administrators. Two errors are equal if their codes are equal. A store that
+/// cannot write throws `StoreError` instead.
 public struct AccountError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, for code that has to choose.
+    /// The reason of the refusal, for code that must choose.
     public enum Code: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// There is no such account, device, administrator or link.
+        /// The account, device, administrator or link does not exist.
         case notFound = "not-found"
-        /// Something that is there stands against it: a name is taken, or there is enough of its kind. The reason is a whole
-        /// sentence.
+        /// An existing object prevents the change: a name is taken, or the number of objects has reached its limit. The
+        /// reason is a whole sentence.
         case conflict
-        /// What the request holds is not acceptable: a name, an address, a lifetime.
+        /// The content of the request is not acceptable: a name, an address, a lifetime.
         case invalidRequest = "invalid-request"
-        /// The source has used its budget up.
+        /// The source has used up its budget.
         case tooManyRequests = "too-many-requests"
 
-        /// The name as it stands in problem documents.
+        /// The name, as in problem documents.
         public var description: String { self.rawValue }
     }
 
-    /// What went wrong.
+    /// The reason of the refusal.
     public let code: Code
-    /// For the log and the caller: never a secret or a value that was sent.
+    /// A text for the log and the caller, without secrets and without values from the caller.
     public let reason: String
-    /// For ``Code/tooManyRequests``: what has run out.
+    /// The exhausted budget, for ``Code/tooManyRequests``.
     public let shortage: Shortage?
 
-    /// Makes an error. `reason` must hold no secret and no value that was sent.
+    /// Creates an error. `reason` must contain no secret and no value from the caller.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
         self.shortage = nil
     }
 
-    /// Refuses whoever has run out of a budget; does nothing for `nil`.
+    /// Throws the refusal for an exhausted budget; does nothing for `nil`.
     static func throwShortage(_ shortage: Shortage?) throws(AccountError) {
         if let shortage { throw AccountError(shortage) }
     }
 
-    /// The error of a budget that is used up.
+    /// Returns the error of an exhausted budget.
     static func shortage(_ shortage: Shortage) -> AccountError { AccountError(shortage) }
 
     private init(_ shortage: Shortage) {

@@ -1,7 +1,7 @@
 public import Store
 public import _Primitives
 
-/// Who may administer the server: holders of a token, the first of which comes by a one-time link.
+/// The administrators of the server: holders of a token. The first administrator comes by a one-time link.
 public struct Administrators: Sendable {
     private let store: any AdministrationStore
     private let time: TimeSource
@@ -9,7 +9,7 @@ public struct Administrators: Sendable {
     private let limits: Limits
     private let guesses: Budget
 
-    /// Manages the administrators of a store.
+    /// Creates the administrators of a store.
     public init(
         store: any AdministrationStore, time: TimeSource = .system, random: RandomSource = .system,
         limits: Limits = Limits()
@@ -23,7 +23,8 @@ public struct Administrators: Sendable {
             sources: limits.countedSources)
     }
 
-    /// The secret of a new one-time link, in place of an earlier one; `nil` where an administrator exists.
+    /// Makes a new one-time link in place of an earlier link, and returns the link's secret; `nil` if an administrator
+    /// exists.
     public func makeLinkIfNone() async throws -> String? {
         let now = self.time.now()
         let secret = self.random.token()
@@ -33,14 +34,15 @@ public struct Administrators: Sendable {
         return isMade ? secret : nil
     }
 
-    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`; where `source` has
-    /// sent too many wrong secrets, `tooManyRequests` in its place. A right secret is taken past the budget, too.
+    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`, or
+    /// `tooManyRequests` if `source` has sent too many wrong secrets. A right secret is accepted past the budget, too.
     ///
-    /// `lifetime` is at most ``Limits/administratorTokenLifetime``, which it is by default; else `invalidRequest`.
+    /// `lifetime` is at most ``Limits/administratorTokenLifetime``, which is the default. Throws `invalidRequest` for
+    /// another lifetime.
     public func redeem(secret: String, source: String, lifetime: Duration? = nil) async throws -> String {
         let lifetime = try self.checked(lifetime ?? self.limits.administratorTokenLifetime)
         let now = self.time.now()
-        // Counted before it is judged, and given back where it was right.
+        // The budget is spent before the judgement, and given back for a right secret.
         let shortage = self.guesses.spend(source, at: now)
         let token = self.random.token()
         let administrator = AdministratorRecord(
@@ -57,18 +59,18 @@ public struct Administrators: Sendable {
         return token
     }
 
-    /// The administrator's identifier, for the audit trail; `nil` for a token that is not valid.
+    /// Returns the administrator's identifier, for the audit trail; `nil` for an invalid token.
     public func administrator(token: String) async throws -> String? {
         try await self.store.administrator(tokenDigest: Sealing.digest(ofSecret: token), at: self.time.now())?.id
     }
 
-    /// The administrators whose tokens are valid, the oldest first, at most a page.
+    /// Returns the administrators with valid tokens, the oldest first, at most a page.
     public func list() async throws -> [AdministratorRecord] {
         try await self.store.administrators(at: self.time.now(), limit: self.limits.pageSize)
     }
 
-    /// Ends an administrator's token at once. Where it was the last, the next start makes a one-time link again. Throws
-    /// `notFound`.
+    /// Ends an administrator's token at once. After the end of the last token, the next start makes a one-time link
+    /// again. Throws `notFound`.
     public func revoke(id: String, by operator: String) async throws {
         let event = AuditEvent(.administratorRevoked, at: self.time.now(), actor: `operator`, detail: id)
         guard try await self.store.deleteAdministrator(id: id, audit: event) else { throw AccountError(.notFound) }
@@ -83,8 +85,8 @@ public struct Administrators: Sendable {
         return lifetime
     }
 
-    /// A new token for an administrator; the one before is worth nothing from then on. Without a `lifetime` it lives as
-    /// long as the one before was to. Throws `notFound`, and `invalidRequest` as ``redeem(secret:source:lifetime:)``.
+    /// Makes a new token for an administrator, and ends the earlier token. Without a `lifetime` the new token gets the
+    /// lifetime of the earlier token. Throws `notFound`, and `invalidRequest` as ``redeem(secret:source:lifetime:)``.
     public func rotate(id: String, by operator: String, lifetime: Duration? = nil) async throws -> String {
         let now = self.time.now()
         let before = try await self.list().first { $0.id == id }.map { $0.expiresAt - $0.createdAt }

@@ -3,53 +3,53 @@ public import UAF
 public import UAFRelyingParty
 public import _Primitives
 
-/// Everything that the engine keeps its state in.
+/// The stores that hold the engine's entire state.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
     & IdentityStores & DeviceIdentityStore & ReplayStore & AccountChangeStore
 
-/// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. It is its parts,
-/// one for each use case, and what they go by.
+/// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. The engine consists
+/// of one part for each use case, and the rules of the parts.
 ///
-/// It keeps nothing that another node would lack: every decision is made on a row of the store, inside the step that
-/// changes it. Only the wakes of ``CeremonyEvents`` and the budgets live in memory.
+/// The engine keeps no state that another node would lack. Every decision is made on a row of the store, inside the
+/// step that changes the row. Only the wakes of ``CeremonyEvents`` and the budgets are in memory.
 public struct CeremonyEngine: Sendable {
-    /// Where back ends have something asked on a phone.
+    /// Dispatches: back ends ask a person on a phone.
     public let dispatches: Dispatches
-    /// Where phones exchange a token or a code for a request.
+    /// Redemptions: phones exchange a token or a code for a request.
     public let redemptions: Redemptions
-    /// Requests that phones ask for without a token.
+    /// Requests of phones without a token.
     public let requests: OpenRequests
-    /// Where phones answer registration requests.
+    /// The answers of phones to registration requests.
     public let registrationAnswers: RegistrationAnswers
-    /// Where phones answer authentication requests.
+    /// The answers of phones to authentication requests.
     public let authenticationAnswers: AuthenticationAnswers
     /// The sign-in page.
     public let signIns: SignIns
-    /// Where changes of accounts are confirmed.
+    /// The confirmations of changes of accounts.
     public let changes: ChangeConfirmations
     /// Sign-ins without a browser.
     public let backchannel: BackchannelSignIns
-    /// Enrolments that operators ask for.
+    /// Enrolments that operators request.
     public let enrolments: Enrolments
-    /// Deregistrations that are asked for directly.
+    /// Deregistrations that are requested directly.
     public let deregistrations: Deregistrations
-    /// What devices say for themselves.
+    /// The proofs that devices give with their own keys.
     public let deviceProofs: DeviceProofs
-    /// What back ends see of what they dispatched.
+    /// The view that back ends have of their dispatches.
     public let sessions: DispatchedSessions
-    /// What accounts look like that nobody has.
+    /// Invented accounts for names that have no account.
     public let inventedAccounts: InventedAccounts
     /// Personalised identities.
     public let identities: Identities
-    /// Ends and deletes what is over.
+    /// Ends ceremonies whose time is over, and deletes old ones.
     public let sweep: Sweep
 
     private let environment: CeremonyEnvironment
 
-    /// An engine over a store. `signer` has the keys of personalised identities, `inApp` is the provider of codes where there
-    /// is one, and `pins` the PIN service.
+    /// Creates an engine over a store. `signer` has the keys of personalised identities, `inApp` provides codes if a
+    /// provider exists, and `pins` is the PIN service.
     ///
-    /// Throws `RequestError` where the configured factors make no policy.
+    /// Throws `RequestError` if the configured factors make no policy.
     public init(
         configuration: CeremonyConfiguration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
         random: RandomSource = .system, subjects: Subjects, signer: ManagerSigner,
@@ -96,17 +96,17 @@ public struct CeremonyEngine: Sendable {
         self.sweep = Sweep(environment: environment, store: store, endings: endings)
     }
 
-    /// What the deployment chose.
+    /// The deployment's choices.
     public var configuration: CeremonyConfiguration { self.environment.configuration }
-    /// The models that take part now.
+    /// The authenticator models in use now.
     public var metadata: MetadataCatalog { self.environment.rules.value.metadata }
     /// The policies that can be named now.
     public var policies: PolicyCatalog { self.environment.rules.value.policies }
-    /// The protocol versions that are spoken, the lowest first.
+    /// The supported protocol versions, the lowest first.
     public var versions: [Version] { self.environment.rules.value.relyingParty.versions.sorted() }
 
-    /// Goes by other models, policies and TLS channels from now on, for every request and answer that comes after.
-    /// Throws `RequestError`, and changes nothing, where the configured factors make no policy of the models.
+    /// Replaces the models, policies and TLS channels for every later request and answer. Throws `RequestError`, and
+    /// changes nothing, if the configured factors make no policy of the models.
     public func replaceRules(
         metadata: MetadataCatalog, policies: PolicyCatalog, channelBinding: ChannelBindingRule
     ) throws {

@@ -1,24 +1,26 @@
 import Foundation
 import _Primitives
 
-/// A password as it is hashed: one spelling of what a person typed, which never prints itself.
+/// A password in the form for hashing: the single spelling of a typed text, which never prints itself.
 ///
-/// It is made once, where a password enters, by the profile OpaqueString of RFC 8265: spaces of any kind become the
-/// space, the text is composed (NFC), case and everything else stay. Refused are control and format characters, what a
-/// font does not show, private use, and what Unicode has not assigned yet, whose normal form a later version may
-/// change. Of the contextual rules (RFC 8264, appendix A) joiners are taken after a virama alone; the others tell names
-/// apart that look alike, and nobody looks at a password.
+/// A password is made once, at its entry, by the profile OpaqueString of RFC 8265. Spaces of any kind become the space,
+/// and the text is composed (NFC). Case and everything else stay. Refused are control and format characters, invisible
+/// characters, private use, and characters that Unicode has not assigned yet, because a later version may change their
+/// normal form.
 ///
-/// A text is bounded before it is normalised. The string that it was made of is the caller's to forget.
+/// From the contextual rules (RFC 8264, appendix A) only the rule for joiners applies: a joiner must follow a virama.
+/// The other rules distinguish names that look alike, and a password is never looked at.
+///
+/// A text is bounded before the normalisation. The caller must forget the original string.
 public struct Password: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     private let bytes: SecretBytes
-    /// Characters, as Unicode scalars after normalisation: what the lengths of a policy are about.
+    /// The number of characters, as Unicode scalars after normalisation. The lengths of a policy refer to this number.
     public let characterCount: Int
 
-    /// Takes what somebody typed, as a new password or as one that is to be verified.
+    /// Takes a typed text, as a new password or for a verification.
     ///
-    /// Throws ``PasswordRefusal``: `empty`, `tooLong`, `forbiddenCharacter`. Whoever verifies goes on with `nil` then,
-    /// so that such a text costs what a wrong password costs.
+    /// Throws ``PasswordRefusal``: `empty`, `tooLong`, `forbiddenCharacter`. A verification then continues with `nil`,
+    /// so that such a text costs the same work as a wrong password.
     public init(typed text: String, limits: PasswordLimits = PasswordLimits()) throws(PasswordRefusal) {
         guard !text.isEmpty else { throw PasswordRefusal(.empty) }
         guard text.utf8.count <= limits.mostCharacters * PasswordLimits.Fixed.bytesPerTypedCharacter,
@@ -41,7 +43,7 @@ public struct Password: Sendable, Equatable, CustomStringConvertible, CustomRefl
         self.characterCount = count
     }
 
-    /// What stands in for a password where there is none: no text is these bytes.
+    /// The substitute for a missing password. No text has these bytes.
     static let nobodys = Password(bytes: SecretBytes([0]), characterCount: 1)
 
     private init(bytes: SecretBytes, characterCount: Int) {
@@ -49,61 +51,62 @@ public struct Password: Sendable, Equatable, CustomStringConvertible, CustomRefl
         self.characterCount = characterCount
     }
 
-    /// Whether it is long enough to be set. Throws ``PasswordRefusal``: `tooShort`.
+    /// Throws ``PasswordRefusal`` `tooShort` unless the password is long enough for a new password.
     public func checkAsNew(limits: PasswordLimits = PasswordLimits()) throws(PasswordRefusal) {
         guard self.characterCount >= limits.fewestCharacters else { throw PasswordRefusal(.tooShort) }
     }
 
-    /// Lends the UTF-8 bytes of the one spelling for the time of `body`.
+    /// Lends the UTF-8 bytes of the password for the duration of `body`.
     public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try self.bytes.withBytes(body)
     }
 
-    /// The type alone; not even a length, which would help a guesser.
+    /// The type alone, without the length, because a length would help a guesser.
     public var description: String { "Password" }
     /// A mirror without children, so that `dump` shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Whether both are the same password, in constant time for passwords of one length.
+    /// `true` if both are the same password, in constant time for passwords of equal length.
     public static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
 }
 
-/// Why a text is not taken as a password, or not as a new one. Two are equal when their codes are.
+/// The reason why a text is refused as a password, or as a new password. Two refusals are equal if their codes are
+/// equal.
 public struct PasswordRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The reason of the refusal, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case empty, tooShort, tooLong, forbiddenCharacter, breached }
         private let name: Name
-        /// No character.
+        /// The text has no characters.
         public static let empty = Self(name: .empty)
-        /// Fewer characters than a new password has.
+        /// The text has fewer characters than a new password needs.
         public static let tooShort = Self(name: .tooShort)
-        /// More characters than any password has, or more than 30 combining marks in a row.
+        /// The text has more characters than any password, or more than 30 combining marks in a row.
         public static let tooLong = Self(name: .tooLong)
-        /// A character that nobody sees or that Unicode does not know.
+        /// The text has an invisible character, or a character unknown to Unicode.
         public static let forbiddenCharacter = Self(name: .forbiddenCharacter)
-        /// A password that is in a list of breached ones.
+        /// The password is in a list of breached passwords.
         public static let breached = Self(name: .breached)
         public var description: String { self.name.rawValue }
     }
 
-    /// What is wrong.
+    /// The reason of the refusal.
     public let code: Code
 
-    /// A refusal of that kind. There is no reason beside it: it could only tell of the password.
+    /// Creates a refusal. A refusal has no text for the log, because a text could only reveal the password.
     public init(_ code: Code) { self.code = code }
 
     public var description: String { "PasswordRefusal.\(self.code)" }
 }
 
 extension Unicode.Scalar {
-    /// Whether it is in the FreeformClass of RFC 8264, section 4.3, with the exceptions of RFC 5892, section 2.6, that
-    /// forbid.
+    /// `true` for a character in the FreeformClass of RFC 8264, section 4.3, minus the characters that the exceptions
+    /// of RFC 5892, section 2.6, forbid.
     fileprivate func isFreeform(after previous: Unicode.Scalar?) -> Bool {
         switch self.value {
-        // The joiners: RFC 5892, appendices A.1 and A.2, as far as they go by the character before.
+        // The joiners: RFC 5892, appendices A.1 and A.2, limited to the rule about the character before.
         case 0x200C, 0x200D: return previous?.properties.canonicalCombiningClass == .virama
-        // What stretches or repeats letters.
+        // Characters that stretch or repeat letters.
         case 0x0640, 0x07FA, 0x302E, 0x302F, 0x3031...0x3035, 0x303B: return false
         // Jamo that did not compose.
         case 0x1100...0x11FF, 0xA960...0xA97C, 0xD7B0...0xD7FB: return false

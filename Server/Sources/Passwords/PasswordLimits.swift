@@ -1,132 +1,138 @@
-/// The bounds of password accounts, in one place: what people type, what a hash may cost, what is read of other
+/// The bounds of password accounts in one place: for typed texts, for the cost of a hash, and for texts from other
 /// systems.
 ///
-/// It stands below the server's `Limits`, which cannot be seen from here. What an operator is to set, the server sets.
+/// The bounds are below the server's `Limits`, which this module cannot see. The server sets the bounds that an
+/// operator can choose.
 public struct PasswordLimits: Sendable, Equatable {
     // MARK: Texts
 
-    /// Characters (Unicode scalars, normalised) that a new password has at least. Below it it is refused, in words. What
-    /// was set elsewhere may have fewer.
+    /// The minimum number of characters (Unicode scalars, normalised) of a new password. Below it the password is
+    /// refused, in words. A password from elsewhere may be shorter.
     public var fewestCharacters = 8
-    /// Characters that any password has at most. Past it a text is no password.
+    /// The maximum number of characters of any password. A longer text is no password.
     public var mostCharacters = 256
 
     // MARK: Hashing
 
-    /// What a hash made now costs: 19 MiB, two passes.
+    /// The cost of a new hash: 19 MiB, two passes.
     public var hashing = Argon2Parameters(memoryKiB: 19 * 1024, passes: 2, lanes: 1)
-    /// Threads that hash. More than there are processors bring nothing; each takes the memory of a hash while it works.
-    /// Past it hashes wait.
+    /// The number of threads that hash. Past it hashes wait. More threads than processors have no benefit, and each
+    /// thread takes the memory of a hash while working.
     public var hashingThreads = 2
-    /// Hashes that wait for a thread. Past it: busy, which is 503 to whoever asked.
+    /// The maximum number of hashes that wait for a thread. Past it: busy, which is 503 for the caller.
     public var waitingHashes = 1000
-    /// Hashes of one network among them. Past it the network gives up a place for each that comes: that one is busy.
+    /// The maximum number of waiting hashes of one network. Past it the network gives up a place for each new hash, and
+    /// the loser is busy.
     public var waitingHashesPerNetwork = 250
-    /// After how long somebody who met a full queue is told to come again.
+    /// The time after which a caller that met a full queue is told to try again.
     public var busyRetry: Duration = .seconds(10)
-    /// By how much the hashing threads give way to other threads, of this process and of others (`nice`): at 5, where
-    /// all processors are wanted, each has a third of what any other thread has. 0: not at all.
+    /// The priority by which the hashing threads give way to other threads, of this process and of others (`nice`). At
+    /// 5, if all processors are busy, each hashing thread has a third of another thread's time. 0 does not give way.
     public var niceness: Int32 = 5
 
     // MARK: Hashes that are stored or imported
 
-    /// Memory that a stored hash may take. Past it the hash is refused when it is read.
+    /// The maximum memory of a stored hash. A hash that needs more is refused when read.
     public var storedMemoryKiB = 128 * 1024
-    /// Memory times passes of it: about a quarter of a second; of scrypt twice the memory times the parallelism. Past it the
-    /// hash is refused when it is read.
+    /// The maximum of memory times passes of a stored hash: about a quarter of a second. For scrypt the product is
+    /// twice the memory times the parallelism. A hash that needs more is refused when read.
     public var storedWorkKiB = 512 * 1024
-    /// Lanes of it. Past it the hash is refused when it is read.
+    /// The maximum number of lanes of a stored hash. A hash with more is refused when read.
     public var storedLanes = 16
-    /// The cost of an imported bcrypt hash, as a power of two: about a second. Past it the hash is refused when it is
-    /// read.
+    /// The maximum cost of an imported bcrypt hash, as a power of two: about a second. A hash that costs more is
+    /// refused when read.
     public var storedBcryptCost = 14
-    /// Iterations of an imported hash by PBKDF2, times the blocks of its key; one of SHA-512 counts as two. It is about a
-    /// second. Past it the hash is refused when it is read.
+    /// The maximum number of iterations of an imported PBKDF2 hash, times the blocks of its key: about a second. An
+    /// iteration of SHA-512 counts as two. A hash with more is refused when read.
     public var storedPBKDF2Iterations = 2_000_000
-    /// Rounds of an imported hash by sha512-crypt: about a second for the longest password that is judged by such a hash. Past
-    /// it the hash is refused when it is read.
+    /// The maximum number of rounds of an imported sha512-crypt hash: about a second for the longest password that is
+    /// judged by such a hash. A hash with more is refused when read.
     public var storedSHA512CryptRounds = 1_000_000
 
     // MARK: Second factors
 
-    /// Seconds that one time-based code is valid.
+    /// The number of seconds during which a time-based code is valid.
     public var totpPeriodSeconds: Int64 = 30
-    /// Digits of a time-based code.
+    /// The number of digits of a time-based code.
     public var totpDigits = 6
-    /// Steps before and after the present one whose codes are taken: clocks of phones are wrong.
+    /// The number of steps before and after the present step whose codes are accepted, because phones' clocks can be
+    /// wrong.
     public var totpWindow: Int64 = 1
-    /// Recovery codes that a person is given at a time.
+    /// The number of recovery codes that a person gets at a time.
     public var recoveryCodes = 10
-    /// Letters of a recovery code; each carries five bits.
+    /// The number of letters of a recovery code. Each letter carries five bits.
     public var recoveryCodeLetters = 12
 
-    /// The bounds as they are above.
+    /// Creates the default bounds.
     public init() {}
 
-    /// What nobody sets.
+    /// The bounds that cannot be set.
     enum Fixed {
-        /// UTF-8 bytes that a character can have before it is composed. A longer text is refused before it is
-        /// normalised.
+        /// The maximum number of UTF-8 bytes of a character before composition. A longer text is refused before
+        /// normalisation.
         static let bytesPerTypedCharacter = 16
-        /// Bytes of a stored hash's text. A longer one is refused unread.
+        /// The maximum number of bytes of a stored hash's text. A longer text is refused unread.
         static let storedTextBytes = 512
-        /// Digits of a number in it: as many as the largest of 32 bits has.
+        /// The number of digits of a number in a stored hash. The largest number of 32 bits has ten.
         static let storedNumberDigits = 1...10
-        /// Bytes of the salt and of the tag of a hash made now.
+        /// The number of bytes of the salt of a new hash, and below of its tag.
         static let saltBytes = 16
         static let tagBytes = 32
-        /// Bytes of a stored salt: the least that the library takes, and more than anybody's.
+        /// The number of bytes of a stored salt: from the library's minimum to more than any real salt has.
         static let storedSaltBytes = 8...64
-        /// Bytes of a stored tag. Fewer would let a guess be right by chance.
+        /// The number of bytes of a stored tag. A shorter tag could match a guess by chance.
         static let storedTagBytes = 16...64
-        /// The memory that a hash of a function without a cost of memory counts for: its tables and the library's own memory.
+        /// The memory that is counted for a hash of a function without a memory cost: its tables and the library's own
+        /// memory.
         static let smallMemoryKiB = 64
-        /// Bytes of a password that bcrypt looks at.
+        /// The number of bytes of a password that bcrypt sees.
         static let bcryptBytes = 72
-        /// Bytes of a password that is judged by sha512-crypt, whose time grows with them. A longer password is wrong.
+        /// The maximum number of bytes of a password that sha512-crypt judges, because the time grows with the bytes. A
+        /// longer password is wrong.
         static let sha512CryptBytes = 128
-        /// The rounds that sha512-crypt has, by its specification.
+        /// The possible numbers of rounds of sha512-crypt, by its specification.
         static let sha512CryptRounds = 1000...999_999_999
-        /// The letters of its salt.
+        /// The number of letters of a sha512-crypt salt.
         static let sha512CryptSaltLetters = 1...16
-        /// Bytes of the salt of a hash by PBKDF2 or scrypt. Such a hash is made anew at the first sign-in, and a short salt is
-        /// no reason to lose the person's password.
+        /// The number of bytes of the salt of a PBKDF2 or scrypt hash. Such a hash is replaced at the first sign-in,
+        /// and a short salt is no reason to lose the person's password.
         static let importedSaltBytes = 1...64
-        /// The block sizes of scrypt that the library takes with each cost.
+        /// The block sizes of scrypt that the library accepts with each cost.
         static let scryptBlockSizes = 1...16
 
-        /// Bytes of a block of a list of breached passwords.
+        /// The number of bytes of a block in a list of breached passwords.
         static let breachedBlockBytes = 4096
-        /// Bytes that are read at a time of the text that such a list is made of.
+        /// The number of bytes that are read at a time from the source text of such a list.
         static let breachedPieceBytes = 1024 * 1024
-        /// Bytes of a line of that text. A longer one is no such text's.
+        /// The maximum number of bytes of a line in the source text. A text with a longer line is no such text.
         static let breachedLineBytes = 64
-        /// Digits of the count in it. More would not fit 64 bits.
+        /// The number of digits of the count in a line. A longer count would not fit 64 bits.
         static let breachedCountDigits = 1...18
 
-        /// Bytes of a new secret for time-based codes: 160 bits (RFC 4226, section 4).
+        /// The number of bytes of a new secret for time-based codes: 160 bits (RFC 4226, section 4).
         static let totpSecretBytes = 20
-        /// Bytes of a secret from elsewhere: 80 bits were usual once.
+        /// The number of bytes of a secret from elsewhere. 80 bits were usual once.
         static let totpStoredSecretBytes = 10...128
-        /// Digits that a time-based code can have.
+        /// The possible numbers of digits of a time-based code.
         static let totpDigits = 6...8
-        /// Characters of a typed code that are read: all that it has, and as many spaces as anybody puts in.
+        /// The maximum number of characters of a typed code that is read: the code, with room for spaces.
         static let typedCodeBytes = 64
-        /// Characters of a name in the address that an authenticator app is given.
+        /// The maximum number of characters of a name in the address for an authenticator app.
         static let totpLabelBytes = 128
     }
 }
 
-/// What a hash by Argon2 costs (RFC 9106, section 3.1).
+/// The cost of an Argon2 hash (RFC 9106, section 3.1).
 public struct Argon2Parameters: Sendable, Hashable {
-    /// Memory, in KiB.
+    /// The memory, in KiB.
     public var memoryKiB: Int
-    /// Passes over the memory.
+    /// The number of passes over the memory.
     public var passes: Int
-    /// Lanes: parts of the memory that could be filled at the same time. They are filled one after another here.
+    /// The number of lanes: parts of the memory that could be filled at the same time. Here one lane is filled after
+    /// another.
     public var lanes: Int
 
-    /// These costs. Whether they can be is judged where something is hashed or read.
+    /// Creates a cost. The hashing and the reading check for impossible costs.
     public init(memoryKiB: Int, passes: Int, lanes: Int) {
         self.memoryKiB = memoryKiB
         self.passes = passes

@@ -2,27 +2,27 @@ import Passwords
 public import Store
 import _Primitives
 
-/// "This was not me": a person says of a change of their account that somebody else has made the change.
+/// "This was not me": a person reports that a change of their account was made by another person.
 ///
-/// The answer restores nothing. The addition of the change rests, and everything that the account has authenticated ends. The
-/// answer counts if the phone or the password that confirms it is older than the change. It works once in each direction: the
-/// person whose change rests can say once that the change was theirs. After that an operator decides.
+/// The answer restores nothing. The addition of the change rests, and everything that the account has authenticated
+/// ends. The answer counts if the confirming phone or password is older than the change. The answer works once in each
+/// direction: the person can then reclaim a resting change once. After that an operator decides.
 public struct AccountChangeQuestions: Sendable {
-    /// A change, and the decision about it that a person can make now.
+    /// A change, and the decision about the change that a person can make now.
     public struct Question: Sendable, Equatable {
         /// The change.
         public let change: AccountChangeRecord
-        /// The decision; `nil` if an operator has to decide.
+        /// The decision; `nil` if an operator must decide.
         public let decision: AccountChangeRecord.State?
     }
 
     private let accounts: PasswordAccounts
 
-    /// The changes of these accounts.
+    /// Creates the questions about changes of these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// The letters that tell the person of an account of changes, each with the number of letters that may wait; `nil` if no
-    /// mail can be sent, or the account has no confirmed address.
+    /// Returns a function that makes the letter about a change to an account, with the number of letters that may wait.
+    /// The function returns `nil` if no mail can be sent, or the account has no confirmed address.
     ///
     /// Cost: one query.
     public func letters(to accountID: String) async throws
@@ -37,8 +37,8 @@ public struct AccountChangeQuestions: Sendable {
         }
     }
 
-    /// The letter that tells the person of an account that a change waits, by the reference of the change, with the number of
-    /// letters that may wait; `nil` if no mail can be sent, or the account has no confirmed address.
+    /// Returns the letter that tells a person of a waiting change, with the number of letters that may wait. `nil` if
+    /// no mail can be sent, or the account has no confirmed address. `reference` is the reference of the change.
     ///
     /// Cost: one query.
     public func waitingLetter(to accountID: String, about reference: String) async throws -> (MailRecord, most: Int)? {
@@ -53,7 +53,8 @@ public struct AccountChangeQuestions: Sendable {
         return (letter, accounts.limits.mail.waitingMails)
     }
 
-    /// The changes of an account about which a person can decide, the latest first, at most ``Limits/activityRows``.
+    /// Returns the changes of an account about which a person can decide, the latest first, at most
+    /// ``Limits/activityRows``.
     ///
     /// Cost: one query.
     public func recent(accountID: String) async throws -> [Question] {
@@ -64,7 +65,7 @@ public struct AccountChangeQuestions: Sendable {
         ).map(self.question)
     }
 
-    /// The question about a change; `nil` if there is no such change, or its account is locked.
+    /// Returns the question about a change; `nil` if there is no such change, or its account is locked.
     ///
     /// Cost: two queries.
     public func question(of id: String) async throws -> Question? {
@@ -85,7 +86,7 @@ public struct AccountChangeQuestions: Sendable {
         return Question(change: change, decision: decision)
     }
 
-    /// The question that a mailed link opens; `nil` for a link that opens none. Changes nothing.
+    /// Returns the question that a mailed link opens; `nil` for an invalid link. Changes nothing.
     ///
     /// Cost: three queries.
     public func question(ofLink link: String) async throws -> Question? {
@@ -98,7 +99,7 @@ public struct AccountChangeQuestions: Sendable {
         return try await self.question(of: id)
     }
 
-    /// Spends a mailed link, and returns the question that the link opens; `nil` for a link that opens none.
+    /// Spends a mailed link, and returns the question that the link opens; `nil` for an invalid link.
     ///
     /// Cost: one store step, two queries.
     public func open(link: String) async throws -> Question? {
@@ -110,8 +111,8 @@ public struct AccountChangeQuestions: Sendable {
         return try await self.question(of: id)
     }
 
-    /// Has another link to the question about a change mailed to the account's confirmed address. Whoever asks learns nothing:
-    /// the answer is the same for a change that is none.
+    /// Mails another link to the question about a change to the account's confirmed address. The caller learns nothing:
+    /// the answer for an unknown change is the same.
     ///
     /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
     ///
@@ -129,7 +130,8 @@ public struct AccountChangeQuestions: Sendable {
             leaving: accounts.mail(.changeQuestion, to: change.accountID, about: change.id, at: now))
     }
 
-    /// Makes the decision that a person has confirmed. `false` if the change is not as it was when the person was asked.
+    /// Makes the decision that a person has confirmed; `false` if the change is not in the state that the person was
+    /// asked about.
     ///
     /// Throws `HashingError`.
     ///
@@ -159,20 +161,20 @@ public struct AccountChangeQuestions: Sendable {
     }
 }
 
-/// A typed code that is mailed to the account's confirmed address, and confirms a change beside a password without a second
-/// factor.
+/// A typed code, mailed to the account's confirmed address. The code confirms a change beside a password without a
+/// second factor.
 public struct ChangeCodes: Sendable {
     private let accounts: PasswordAccounts
 
-    /// Codes to the addresses of these accounts.
+    /// Creates the codes for the addresses of these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// `true` if a mailed code has to confirm a change of an account beside the password.
+    /// `true` if a mailed code must confirm a change of an account beside the password.
     public func areNeeded(_ summary: OwnPassword.Summary) -> Bool {
         summary.hasPassword && !summary.hasSecondFactor && summary.hasMailbox
     }
 
-    /// Has a code mailed for the change of a reference. `false` if the account's letters rest.
+    /// Mails a code for the change of a reference. `false` if the account's letters are paused.
     ///
     /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
     ///
@@ -190,8 +192,8 @@ public struct ChangeCodes: Sendable {
             .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now, leaving: letter)
     }
 
-    /// Judges a typed code, and spends the right one. Each attempt counts before it is judged, as an attempt at a second
-    /// factor does.
+    /// Judges a typed code, and spends a right code. Each attempt counts before the judgement, like an attempt at a
+    /// second factor.
     ///
     /// Throws ``AccountError`` `tooManyRequests` if the source was wrong too often.
     ///
@@ -239,8 +241,8 @@ extension AccountChangeRecord {
 }
 
 extension AuditEvent.Kind {
-    /// A person has said of a change that it was somebody else's: the addition rests; the detail is the kind of the change.
+    /// A person has disowned a change, and the addition rests. The detail is the kind of the change.
     static let changeDisowned = Self(rawValue: "change-disowned")
-    /// A person has said of a change that rests that it was theirs: the addition counts again; the detail is the kind.
+    /// A person has reclaimed a resting change, and the addition counts again. The detail is the kind.
     static let changeReclaimed = Self(rawValue: "change-reclaimed")
 }

@@ -3,19 +3,19 @@ import Store
 import _Primitives
 
 extension IdentityDirectory {
-    /// Which value of an attribute a service gets of an account from then on, as its person has chosen it there.
+    /// A person's choice of the value that a service gets for an attribute.
     public struct Choice: Sendable, Equatable {
         /// The service, by its client's identifier.
         public let service: String
-        /// What it is a value of.
+        /// The attribute.
         public let attribute: PersonalAttribute
         /// The value, by its identifier.
         public let value: String
-        /// What its owner calls the value.
+        /// The owner's name for the value.
         public let alias: String
     }
 
-    /// What an account has chosen, by service and attribute, without opening a value. Throws `notFound`.
+    /// Returns the choices of an account, by service and attribute, without opening a value. Throws `notFound`.
     ///
     /// Cost: three queries, and one for each service that the account has to do with.
     public func choices(_ account: String) async throws -> [Choice] {
@@ -33,8 +33,8 @@ extension IdentityDirectory {
         return choices
     }
 
-    /// Forgets what an account has chosen for a service: its person is asked again there. Throws `notFound` for no such
-    /// account, and where nothing was chosen.
+    /// Deletes an account's choices for a service. The service then asks the person again. Throws `notFound` for an
+    /// unknown account, and without a choice.
     public func removeChoice(_ account: String, service: String, by operator: String) async throws {
         guard
             try await self.forgetChoice(
@@ -42,9 +42,9 @@ extension IdentityDirectory {
         else { throw AccountError(.notFound) }
     }
 
-    /// Forgets what an account has chosen for a service: its person is asked again there; `false` where nothing was chosen.
+    /// Deletes an account's choices for a service. The service then asks the person again. `false` without a choice.
     ///
-    /// - Parameter operator: Who does it, for the trail; `nil` for the person.
+    /// - Parameter operator: The name of the operator, for the trail; `nil` for the person.
     public func forgetChoice(accountID: String, service: String, by operator: String? = nil) async throws -> Bool {
         try await self.store.removeAttributeSelection(
             accountID: accountID, service: service,

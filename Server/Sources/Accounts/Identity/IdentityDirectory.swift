@@ -1,10 +1,10 @@
 public import Store
 public import _Primitives
 
-/// Services of personalised identities, what people have of attributes, organisations and invitations, as operators manage
+/// Services of personalised identities, the attributes of people, organisations and invitations, as operators manage
 /// them. Every change is in the audit trail under the operator's name.
 public struct IdentityDirectory: Sendable {
-    /// What it is kept in.
+    /// The stores of the directory.
     public typealias Stores = AccountStore & AdditionalEmailStore & ClientStore & DeregistrationStore
         & IdentityHistoryStore & InviteStore
         & NoticeStore
@@ -12,15 +12,15 @@ public struct IdentityDirectory: Sendable {
 
     let store: any Stores
     let links: InviteLinks
-    /// Whether people can be sent mail.
+    /// `true` if the server can send mail to people.
     public let sendsMail: Bool
     let directory: AccountDirectory
     let time: TimeSource
     let random: RandomSource
     let limits: Limits
 
-    /// Manages what a store has of personalised identities. `accounts` manages its accounts, `sendsMail` says whether
-    /// people can be sent mail.
+    /// Creates a directory of the personalised identities in a store. `accounts` manages the store's accounts,
+    /// `sendsMail` is `true` if the server can send mail to people.
     public init(
         store: any Stores, accounts: AccountDirectory, sealing: Sealing, sendsMail: Bool = false,
         time: TimeSource = .system,
@@ -35,7 +35,7 @@ public struct IdentityDirectory: Sendable {
         self.limits = limits
     }
 
-    /// The account that an operator means by a user name, or by `id:` and its identifier. Throws `notFound`.
+    /// Returns the account for an operator's text: a user name, or `id:` and an identifier. Throws `notFound`.
     public func account(_ written: String) async throws -> AccountRecord {
         try await self.directory.account(written: written)
     }
@@ -46,7 +46,7 @@ public struct IdentityDirectory: Sendable {
         AuditEvent(kind, at: self.time.now(), accountID: account, actor: `operator`, detail: detail)
     }
 
-    /// What a store does, with its refusals in words. `conflict` is the sentence for what stands against it.
+    /// Runs a step of the store, and translates its refusals. `conflict` is the sentence for a conflict.
     func step<Result>(conflict: String, _ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let error as StoreError {
             switch error.code {

@@ -2,17 +2,17 @@ import PersonalInformation
 public import Store
 import _Primitives
 
-/// What an account has of personalised identities, as its own person sees it: values, too.
+/// The personalised identity of an account, as its own person sees the identity, with the values.
 public struct IdentityOverview: Sendable {
     /// A service that the person has to do with.
     public struct Service: Sendable, Equatable {
-        /// Its client's identifier.
+        /// The identifier of the service's client.
         public let id: String
-        /// What the service is called.
+        /// The name of the service.
         public let name: String
-        /// As what the person can come, in the service's order.
+        /// The person's possible roles, in the service's order.
         public let roles: [String]
-        /// Which value of each attribute it gets, by what the person calls the values.
+        /// The person's choice of a value for each attribute, by the person's names for the values.
         public let choices: [(attribute: String, alias: String)]
 
         public static func == (lhs: Self, rhs: Self) -> Bool {
@@ -21,38 +21,38 @@ public struct IdentityOverview: Sendable {
         }
     }
 
-    /// A session that has come to something, with the words that people know.
+    /// A session with a result, in the names that people know.
     public struct Session: Sendable, Equatable {
-        /// What it was and came to.
+        /// The record of the session.
         public let record: IdentityHistoryRecord
-        /// What the service is called; `nil` for what the account has done with itself.
+        /// The name of the service; `nil` for an action on the account itself.
         public let service: String?
-        /// What the role is called there now, or was called by its identifier.
+        /// The present name of the role at the service, or else the role's identifier.
         public let role: String?
     }
 
-    /// What the account is called.
+    /// The name of the account.
     public let name: String
-    /// The names of the organisations that it is a member of.
+    /// The names of the account's organisations.
     public let organisations: [String]
-    /// The services that it has to do with, by their names.
+    /// The services that the account has to do with, ordered by name.
     public let services: [Service]
-    /// What it has of the attributes that services ask for.
+    /// The account's values of the attributes that services request.
     public let values: [PersonalValueRecord]
-    /// Its addresses beside the first one.
+    /// The account's additional addresses.
     public let emails: [AdditionalEmail]
 }
 
-/// Some of an account's history.
+/// A part of an account's history.
 public struct IdentityHistoryPart: Sendable, Equatable {
     /// The sessions, the newest first.
     public let entries: [IdentityHistoryEntry]
-    /// The number before which there are older ones; `nil` where these are the oldest.
+    /// The number before which older sessions exist; `nil` if these are the oldest.
     public let older: Int64?
 }
 
 extension IdentityDirectory {
-    /// What an account has; `nil` where there is no such account, or it is locked.
+    /// Returns the overview of an account; `nil` if there is no such account, or the account is locked.
     ///
     /// Cost: six queries, and three for each service that the account has to do with.
     public func overview(accountID: String) async throws -> IdentityOverview? {
@@ -81,10 +81,10 @@ extension IdentityDirectory {
             emails: try await self.store.additionalEmails(accountID: accountID))
     }
 
-    /// A page of an account's sessions before a number, the newest first, with the names that people know, and the number
-    /// before which there are older ones.
+    /// Returns a page of an account's sessions before a number, the newest first, with the names that people know.
+    /// `older` is the number before which older sessions exist.
     ///
-    /// Cost: one query, and two for each service that is among them.
+    /// Cost: one query, and two for each service on the page.
     public func namedHistory(accountID: String, before number: Int64? = nil) async throws -> (
         sessions: [IdentityOverview.Session], older: Int64?
     ) {

@@ -1,15 +1,15 @@
 import Store
 import _Primitives
 
-/// The links of invitations. What stands in one is made anew whenever it is needed, of the invitation's identifier and a
-/// key that only this server has: no link is stored, and it goes with its invitation.
+/// The links of invitations. A link is computed whenever needed, from the invitation's identifier and a key that only
+/// this server has. So no link is stored, and a link ends with its invitation.
 struct InviteLinks: Sendable {
     let sealing: Sealing
 
-    /// What the link of an invitation carries: whoever has it is whom the invitation was for.
+    /// Returns the text that the link of an invitation carries. The holder of the link counts as the invited person.
     func secret(of id: String) -> String { "\(id).\(Base64URL.encode(self.code(of: id)))" }
 
-    /// The identifier of the invitation that a link was made for; `nil` for what this server has not made.
+    /// Returns the identifier of the invitation of a link; `nil` for a link that this server has not made.
     func invite(link: String) -> String? {
         let parts = link.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let code = Base64URL.decode(String(parts[1])) else { return nil }
@@ -21,6 +21,6 @@ struct InviteLinks: Sendable {
 }
 
 extension SealingPurpose {
-    /// The secret of an invitation's link, of the invitation's identifier.
+    /// The secret of an invitation's link, computed from the invitation's identifier.
     fileprivate static let inviteLink = SealingPurpose("invitation link")
 }

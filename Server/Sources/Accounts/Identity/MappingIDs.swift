@@ -1,18 +1,18 @@
 public import Store
 public import _Primitives
 
-/// The names by which services know people, for an operator who has to find out which person a service means, or what it
-/// calls one. Every look-up is in the audit trail: it joins what services are kept from joining.
+/// The names by which services know people, for an operator who must find the person of a service's name, or the name
+/// of a person. Every look-up is in the audit trail, because a look-up joins names that services cannot join.
 public struct MappingIDs: Sendable {
-    /// What was found.
+    /// The result of a look-up.
     public struct Entry: Sendable, Equatable {
-        /// Whose name it is.
+        /// The account of the person.
         public let account: AccountRecord
-        /// Where, by the client's identifier.
+        /// The client's identifier.
         public let client: String
-        /// The name.
+        /// The client's name for the person.
         public let subject: String
-        /// Whether the client was ever told it.
+        /// `true` if the client was ever told the name.
         public let isTold: Bool
     }
 
@@ -23,13 +23,13 @@ public struct MappingIDs: Sendable {
     private let subject: @Sendable (_ accountID: String, _ clientID: String) async throws -> String
     private let accountID: @Sendable (_ subject: String, _ clientID: String) async throws -> String?
 
-    /// Looks names up.
+    /// Creates the look-up of names.
     ///
     /// - Parameters:
     ///   - accounts: Manages the accounts.
-    ///   - pageSize: The most names that are listed at a time.
-    ///   - subject: Names an account to a client.
-    ///   - accountID: The way back; `nil` for a name that the client was never told.
+    ///   - pageSize: The maximum number of names in a list.
+    ///   - subject: Returns an account's name for a client.
+    ///   - accountID: Returns the account of a name; `nil` for a name that the client was never told.
     public init(
         store: any AuditStore & AuthorizationStore & ClientStore, accounts: AccountDirectory,
         pageSize: Int = Limits().pageSize, time: TimeSource = .system,
@@ -44,7 +44,7 @@ public struct MappingIDs: Sendable {
         self.accountID = accountID
     }
 
-    /// What a client calls somebody. Throws `notFound` for no such account or client.
+    /// Returns a client's name for a person. Throws `notFound` for an unknown account or client.
     public func entry(of account: String, at client: String, by operator: String) async throws -> Entry {
         let account = try await self.directory.account(written: account)
         guard try await self.store.client(client) != nil else { throw AccountError(.notFound) }
@@ -54,8 +54,8 @@ public struct MappingIDs: Sendable {
         return Entry(account: account, client: client, subject: subject, isTold: told != nil)
     }
 
-    /// What clients were told to call somebody, by the clients' identifiers: a page of them, after a client's. The trail has one
-    /// entry for the page. Throws `notFound`.
+    /// Returns the names of a person that clients were told, ordered by the clients' identifiers: a page, after a
+    /// client. The trail has one entry for the page. Throws `notFound`.
     ///
     /// Cost: two queries, one store step.
     public func entries(of account: String, after client: String?, by operator: String) async throws -> [Entry] {
@@ -71,7 +71,8 @@ public struct MappingIDs: Sendable {
         return entries
     }
 
-    /// Whom a client means. Throws `notFound` for a name that the client was never told, or whose account is gone.
+    /// Returns the person behind a client's name. Throws `notFound` for a name that the client was never told, or whose
+    /// account is gone.
     public func entry(ofSubject subject: String, at client: String, by operator: String) async throws -> Entry {
         guard let id = try await self.accountID(subject, client),
             let account = try await self.directory.account(id: id)
@@ -80,7 +81,7 @@ public struct MappingIDs: Sendable {
         return Entry(account: account, client: client, subject: subject, isTold: true)
     }
 
-    /// Whoever looked is in the trail before they are told anything.
+    /// Writes the look-up to the trail before the operator learns the result.
     private func note(_ account: AccountRecord, _ client: String, by operator: String) async throws {
         try await self.store.appendAudit(
             AuditEvent(
@@ -89,8 +90,9 @@ public struct MappingIDs: Sendable {
 }
 
 extension AuditEvent.Kind {
-    /// An operator has looked up what a client calls somebody, or whom it means; the detail is the client's identifier.
+    /// An operator has looked up a client's name for a person, or the person of a name. The detail is the client's
+    /// identifier.
     static let subjectLookedUp = Self(rawValue: "subject-looked-up")
-    /// An operator has listed what clients call somebody.
+    /// An operator has listed the clients' names for a person.
     static let subjectsListed = Self(rawValue: "subjects-listed")
 }

@@ -2,30 +2,31 @@ import PersonalInformation
 import Store
 import _Primitives
 
-/// People who have come to a service without having an identity, and have an invitation to it mailed to their address, where
-/// it takes them.
+/// People who come to a service without an identity. A newcomer can have an invitation to the service mailed to their
+/// address, if the service accepts newcomers.
 ///
-/// Whoever asks is told the same whatever the address is: whether somebody has it, says the letter, in their mailbox.
+/// Every address gets the same answer on the page. Only the letter, in the owner's mailbox, tells if the address is in
+/// use.
 public struct Newcomers: Sendable {
-    /// How somebody comes by an identity for a service.
+    /// A way to an identity for a service.
     public enum Way: Sendable, Equatable {
-        /// They have an invitation mailed.
+        /// The person has an invitation mailed.
         case mail
-        /// They ask the people who run the server.
+        /// The person asks the operators of the server.
         case operators
     }
 
     private let identities: IdentityDirectory
-    /// Letters that a network has asked for, of whatever kind.
+    /// The budget of letters at the request of a network, of any kind.
     private let mails: Budget
 
-    /// Newcomers to the services of `identities`. What they have mailed counts as the letters of `accounts` do.
+    /// Creates the newcomers to the services of `identities`. Their letters count like the letters of `accounts`.
     public init(_ identities: IdentityDirectory, _ accounts: PasswordAccounts) {
         self.identities = identities
         self.mails = accounts.mails
     }
 
-    /// How somebody comes by an identity for a service; `nil` for a client that is none.
+    /// Returns the way to an identity for a service; `nil` for a client that is no service.
     ///
     /// Cost: one query.
     public func way(to client: String) async throws -> Way? {
@@ -33,13 +34,15 @@ public struct Newcomers: Sendable {
         return self.identities.sendsMail && profile.isActive && profile.takesNewcomers ? .mail : .operators
     }
 
-    /// Invites whoever has an address to a service, in its first default role. An address that was sent several invitations
-    /// within an hour is sent no further one, nor is any where newcomers have as many open as they can have.
+    /// Invites the owner of an address to a service, in the service's first default role.
     ///
-    /// Throws ``AccountError``: `invalidRequest` for what is no address, `tooManyRequests` where the source has asked too
-    /// often, `notFound` where the service takes no newcomers.
+    /// An address gets no further invitation after several invitations within an hour. Nor is an invitation sent if
+    /// newcomers have the maximum number of open invitations.
     ///
-    /// - Returns: Whether the letter is on its way: for the log, and never for whoever asked.
+    /// Throws ``AccountError``: `invalidRequest` for an invalid address, `tooManyRequests` if the source has asked too
+    /// often, `notFound` if the service accepts no newcomers.
+    ///
+    /// - Returns: `true` if the letter is on its way. The result is for the log, and never for the caller's page.
     ///
     /// Cost: two queries, one store step.
     public func ask(email: String, service: String, source: String) async throws -> Bool {
@@ -56,7 +59,8 @@ public struct Newcomers: Sendable {
                     lifetime: min(Limits.Fixed.newcomerLifetime, limits.inviteLifetime), isMailed: true),
                 within: InviteBounds(
                     open: limits.openInvites / Limits.Fixed.newcomersShare,
-                    // Counted in the step that adds it: whoever asks many times at once is sent no more.
+                    // The step that adds the invitation also counts. So many simultaneous requests send no more
+                    // letters.
                     ofAddress: (most: limits.mail.mailsInARow, since: now - Limits.Fixed.newcomerLifetime)), by: nil
             ).isMailed
         } catch let error as AccountError where error.code == .conflict {

@@ -5,17 +5,17 @@ import _Primitives
 // MARK: Organisations
 
 extension IdentityDirectory {
-    /// All organisations, by their names.
+    /// Returns all organisations, ordered by name.
     public func organisations() async throws -> [OrganisationRecord] { try await self.store.organisations() }
 
-    /// The organisation of that identifier. Throws `notFound`.
+    /// Returns the organisation of an identifier. Throws `notFound`.
     public func organisation(_ id: String) async throws -> OrganisationRecord {
         guard let organisation = try await self.store.organisation(id) else { throw AccountError(.notFound) }
         return organisation
     }
 
-    /// Adds an organisation. Throws `invalidRequest` for a name that cannot be shown, `conflict` where it is taken or there
-    /// are as many as there can be.
+    /// Adds an organisation. Throws `invalidRequest` for a name that cannot be shown, and `conflict` if the name is
+    /// taken or the maximum number of organisations is reached.
     public func addOrganisation(_ name: String, by operator: String) async throws -> OrganisationRecord {
         let organisation = OrganisationRecord(
             id: self.random.identifier(), name: try Self.checked(name: name), createdAt: self.time.now())
@@ -27,7 +27,7 @@ extension IdentityDirectory {
         return organisation
     }
 
-    /// Calls an organisation otherwise. Throws `notFound`, and as ``addOrganisation(_:by:)``.
+    /// Renames an organisation. Throws `notFound`, and as ``addOrganisation(_:by:)``.
     public func renameOrganisation(_ id: String, to name: String, by operator: String) async throws
         -> OrganisationRecord
     {
@@ -40,7 +40,7 @@ extension IdentityDirectory {
         return try await self.organisation(id)
     }
 
-    /// Deletes an organisation. Throws `notFound`, `conflict` where a service keeps itself to it.
+    /// Deletes an organisation. Throws `notFound`, and `conflict` if a service is restricted to the organisation.
     public func removeOrganisation(_ id: String, by operator: String) async throws {
         let isThere = try await self.step(
             conflict: "A service keeps itself to the organisation: change the service first."
@@ -50,7 +50,7 @@ extension IdentityDirectory {
         guard isThere else { throw AccountError(.notFound) }
     }
 
-    /// A page of an organisation's members; `after` is an account's identifier. Throws `notFound`.
+    /// Returns a page of an organisation's members; `after` is an account's identifier. Throws `notFound`.
     public func members(_ organisation: String, after: String?) async throws -> [AccountRecord] {
         _ = try await self.organisation(organisation)
         var members: [AccountRecord] = []
@@ -62,7 +62,7 @@ extension IdentityDirectory {
         return members
     }
 
-    /// Makes somebody a member. Throws `notFound` for no such account or organisation.
+    /// Makes a person a member. Throws `notFound` for an unknown account or organisation.
     public func addMember(_ account: String, to organisation: String, by operator: String) async throws {
         let id = try await self.account(account).id
         let audit = self.event(.memberAdded, organisation, account: id, by: `operator`)
@@ -71,7 +71,7 @@ extension IdentityDirectory {
         }
     }
 
-    /// Ends somebody's membership. Throws `notFound` for no such account or membership.
+    /// Ends a person's membership. Throws `notFound` for an unknown account or membership.
     public func removeMember(_ account: String, of organisation: String, by operator: String) async throws {
         let id = try await self.account(account).id
         let audit = self.event(.memberRemoved, organisation, account: id, by: `operator`)
@@ -93,7 +93,7 @@ extension IdentityDirectory {
 // MARK: Invitations
 
 extension IdentityDirectory {
-    /// Whom an operator invites, and to what.
+    /// An operator's invitation: the address, and the organisation or role that the person is invited to.
     public struct Invitation: Sendable, Equatable {
         /// The address.
         public var email: String
@@ -101,14 +101,14 @@ extension IdentityDirectory {
         public var organisation: String?
         /// The service, by its client's identifier.
         public var service: String?
-        /// The role there, by its identifier.
+        /// The role at the service, by its identifier.
         public var role: String?
-        /// How long it can be accepted; `nil` for the server's own.
+        /// The time during which the invitation can be accepted; `nil` for the server's default.
         public var lifetime: Duration?
-        /// Whether the address is sent the invitation's link; `nil` where it is to be wherever mail is sent.
+        /// `true` if the invitation's link is mailed to the address; `nil` to mail the link if the server sends mail.
         public var isMailed: Bool?
 
-        /// Describes an invitation.
+        /// Creates an invitation.
         public init(
             email: String, organisation: String? = nil, service: String? = nil, role: String? = nil,
             lifetime: Duration? = nil, isMailed: Bool? = nil
@@ -122,25 +122,27 @@ extension IdentityDirectory {
         }
     }
 
-    /// An invitation that was made just now.
+    /// An invitation that was just made.
     public struct MadeInvite: Sendable, Equatable {
         /// The invitation.
         public let record: InviteRecord
-        /// What its link carries: a secret.
+        /// The text that the invitation's link carries. The text is a secret.
         public let link: String
-        /// Whether a letter with the link is on its way.
+        /// `true` if a letter with the link is on its way.
         public let isMailed: Bool
     }
 
-    /// Invites somebody. Where nobody has the address, the invitation gets an account of its own.
+    /// Invites a person. If no account has the address, the invitation gets its own account.
     ///
-    /// Throws `invalidRequest` for what is no address, for nothing to be invited to, a lifetime that is none, and for mail
-    /// where none is sent; `notFound` for no such organisation, service or role; `conflict` where as many are open as can be.
+    /// Throws `invalidRequest` for an invalid address, for an invitation to nothing, for an invalid lifetime, and for
+    /// mail if the server sends none. Throws `notFound` for an unknown organisation, service or role, and `conflict` at
+    /// the maximum number of open invitations.
     public func invite(_ invitation: Invitation, by operator: String) async throws -> MadeInvite {
         try await self.invite(invitation, within: InviteBounds(open: self.limits.openInvites), by: `operator`)
     }
 
-    /// The same within other bounds; `operator` is `nil` where the person has asked for it.
+    /// Invites a person as ``invite(_:by:)`` does, within other bounds; `operator` is `nil` if the person has asked for
+    /// the invitation.
     func invite(_ invitation: Invitation, within bounds: InviteBounds, by operator: String?) async throws -> MadeInvite
     {
         guard EmailValidator().accepts(invitation.email) else {
@@ -192,31 +194,32 @@ extension IdentityDirectory {
         return MadeInvite(record: invite, link: self.links.secret(of: invite.id), isMailed: isMailed)
     }
 
-    /// A page of invitations, the newest first, before the one of that identifier; of an address alone where one is named.
+    /// Returns a page of invitations before the invitation of an identifier, the newest first; with `email` only the
+    /// invitations of that address.
     public func invites(email: String? = nil, before: String? = nil) async throws -> [InviteRecord] {
         try await self.store.invites(email: email, before: before, limit: self.limits.pageSize)
     }
 
-    /// The invitation of that identifier. Throws `notFound`.
+    /// Returns the invitation of an identifier. Throws `notFound`.
     public func invite(_ id: String) async throws -> InviteRecord {
         guard let invite = try await self.store.invite(id) else { throw AccountError(.notFound) }
         return invite
     }
 
-    /// The invitation that a link was made for, whatever became of it; `nil` for what this server has not made, and once it
-    /// is forgotten.
+    /// Returns the invitation of a link in any state; `nil` for a link that this server has not made, and for a deleted
+    /// invitation.
     public func invite(link: String) async throws -> InviteRecord? {
         guard let id = self.links.invite(link: link) else { return nil }
         return try await self.store.invite(id)
     }
 
-    /// The role that an invitation is to; `nil` for one to an organisation alone, and where there is no such invitation (any
-    /// more).
+    /// Returns the role that an invitation offers; `nil` for an invitation to an organisation alone, and if there is no
+    /// such invitation, or no longer.
     public func placeOfInvite(_ id: String) async throws -> InviteRecord.Place? {
         try await self.store.invite(id)?.place
     }
 
-    /// What an invitation is to, by the names that people know.
+    /// Returns the organisation and the role of an invitation, in the names that people know.
     ///
     /// Cost: three queries.
     public func names(of invite: InviteRecord) async throws -> (
@@ -230,30 +233,30 @@ extension IdentityDirectory {
         return (organisation, (service, role))
     }
 
-    /// What an account is called; `nil` where there is none, or it is locked.
+    /// Returns the name of an account; `nil` if there is none, or the account is locked.
     public func name(accountID: String) async throws -> String? {
         try await self.store.account(id: accountID).flatMap { $0.isLocked ? nil : $0.shownName }
     }
 
-    /// Whether an account has the address that was invited, as somebody has seen to.
+    /// Returns `true` if an account has the invited address, as a verified address.
     public func isAddressed(_ invite: InviteRecord, accountID: String) async throws -> Bool {
-        // Hardly ever have two the same address: operators see to that.
+        // Two accounts hardly ever have the same address, because operators prevent duplicates.
         try await self.store.accounts(verifiedEmail: invite.email, limit: self.limits.pageSize)
             .contains { $0.hasSameBytes(as: accountID) }
     }
 
-    /// Accepts an invitation for an account whose person says so. Throws ``InviteRefusal``.
+    /// Accepts an invitation for an account at its person's request. Throws ``InviteRefusal``.
     public func accept(_ invite: InviteRecord, accountID: String) async throws {
         try await self.store.acceptInvite(
             invite.id, accountID: accountID,
             audit: AuditEvent(.inviteAccepted, at: self.time.now(), accountID: accountID, detail: invite.id))
     }
 
-    /// Has an open invitation be accepted for `lifetime` from now on. What somebody has of it, its link and its code, is as it was:
-    /// a code whose own time is over is made anew on the invitation's page.
+    /// Extends an open invitation to `lifetime` from now on. The invitation's link and code stay as they are. The
+    /// invitation's page makes a new code in place of an expired code.
     ///
-    /// Throws `notFound`, `invalidRequest` for a lifetime that is none, `conflict` where it is not open any more, or would end
-    /// earlier than it does.
+    /// Throws `notFound`, `invalidRequest` for an invalid lifetime, and `conflict` if the invitation is no longer open
+    /// or would end earlier than now.
     public func prolongInvite(_ id: String, for lifetime: Duration, by operator: String) async throws -> InviteRecord {
         try self.check(inviteLifetime: lifetime)
         let invite = try await self.invite(id)
@@ -279,7 +282,7 @@ extension IdentityDirectory {
         }
     }
 
-    /// Takes an open invitation back. Throws `notFound`, `conflict` where it is not open any more.
+    /// Revokes an open invitation. Throws `notFound`, and `conflict` if the invitation is no longer open.
     public func revokeInvite(_ id: String, by operator: String) async throws {
         let invite = try await self.invite(id)
         let audit = self.event(.inviteRevoked, id, account: invite.provisionalAccountID, by: `operator`)
@@ -288,27 +291,27 @@ extension IdentityDirectory {
         }
     }
 
-    /// Deletes the accounts of invitations whose time is over, and later those themselves. Returns how many; where there may
-    /// be more, not none.
+    /// Deletes the accounts of expired invitations, and later the invitations. Returns the number of deletions. The
+    /// number is not zero if there may be more to delete.
     public func sweep() async throws -> Int {
         let now = self.time.now()
         return try await self.store.deleteStaleInvites(
             endedBefore: now - self.limits.inviteRetention, now: now, limit: self.limits.sweepBatch)
     }
 
-    /// Whether an invitation can be accepted now.
+    /// Returns `true` if an invitation can be accepted now.
     public func isOpen(_ invite: InviteRecord) -> Bool { invite.state == .open && invite.expiresAt > self.time.now() }
 }
 
 // MARK: Further addresses
 
 extension IdentityDirectory {
-    /// The addresses that an account has beside its first one. Throws `notFound`.
+    /// Returns the additional addresses of an account. Throws `notFound`.
     public func emails(_ account: String) async throws -> [AdditionalEmail] {
         try await self.store.additionalEmails(accountID: try await self.account(account).id)
     }
 
-    /// One of those addresses. Throws `notFound`.
+    /// Returns an additional address of an account. Throws `notFound`.
     public func email(_ email: String, of account: String) async throws -> AdditionalEmail {
         guard let found = try await self.emails(account).first(where: { $0.id.hasSameBytes(as: email) }) else {
             throw AccountError(.notFound)
@@ -316,8 +319,8 @@ extension IdentityDirectory {
         return found
     }
 
-    /// Adds an address. Throws `notFound`, `invalidRequest` for what is no address, `conflict` where the account has it or
-    /// has as many as it can have.
+    /// Adds an address. Throws `notFound`, `invalidRequest` for an invalid address, and `conflict` if the account has
+    /// the address or the maximum number of addresses.
     public func addEmail(_ address: String, isVerified: Bool, to account: String, by operator: String) async throws
         -> AdditionalEmail
     {
@@ -338,7 +341,7 @@ extension IdentityDirectory {
         return email
     }
 
-    /// Says whether an address is the person's. Throws `notFound`.
+    /// Marks an address as verified or not verified. Throws `notFound`.
     public func setEmailVerified(
         _ isVerified: Bool, _ email: String, of account: String, by operator: String
     ) async throws {

@@ -2,49 +2,50 @@ import PersonalInformation
 public import Store
 import _Primitives
 
-/// What people enter, call otherwise and take away on their own pages, of what services can ask for.
+/// The attributes that people enter, rename and delete on their own pages.
 extension IdentityDirectory {
-    /// What comes of an address that a person gives.
+    /// The result of giving an address.
     public enum GivenEmail: Sendable, Equatable {
-        /// It is a value from now on: the address was known to be the person's before.
+        /// The address is a value from now on: the address was known to be the person's before.
         case added
-        /// It is one once its person has shown that it is theirs, by a link that is mailed there. `further` is the address's
-        /// identifier where it is one beside the first.
+        /// The address becomes a value once the person has confirmed the address by a mailed link. `further` is the
+        /// identifier of an additional address; `nil` for the first address.
         case unconfirmed(further: String?)
-        /// Somebody has to see to it that it is the person's, and no link can be mailed.
+        /// An operator must verify the address, because no link can be mailed.
         case unconfirmable
-        /// It was a value before.
+        /// The address was a value before.
         case known
-        /// It is no address.
+        /// The text is not an address.
         case invalid
-        /// There are as many values as an attribute can have.
+        /// The attribute has the maximum number of values.
         case tooManyValues
-        /// There are as many further addresses as an account can have.
+        /// The account has the maximum number of additional addresses.
         case tooManyAddresses
     }
 
-    /// What comes of a number that a person gives.
+    /// The result of giving a number.
     public enum GivenPhone: Sendable, Equatable {
-        /// It is a value from now on, of which nobody has seen to it that it is true.
+        /// The number is a value from now on, without verification.
         case added
-        /// It was a value before.
+        /// The number was a value before.
         case known
-        /// It is no number.
+        /// The text is not a number.
         case invalid
-        /// There are as many values as an attribute can have.
+        /// The attribute has the maximum number of values.
         case tooManyValues
     }
 
-    /// An e-mail address as values have the address; `nil` for what is none.
+    /// Returns an e-mail address in the spelling of values; `nil` for an invalid address.
     public func spelling(ofEmail typed: String) -> String? { try? self.spelling(of: typed, for: .email) }
 
-    /// A phone number as values have the number; `nil` for what is none.
+    /// Returns a phone number in the spelling of values; `nil` for an invalid number.
     public func spelling(ofPhone typed: String) -> String? { try? self.spelling(of: typed, for: .phoneNumber) }
 
-    /// Takes an address that a person gives on their own page. Until it is known to be theirs it is no value, as every further
-    /// address. Throws `notFound`.
+    /// Takes an address that a person gives on their own page. The address, like every additional address, is no value
+    /// until it is known to be the person's. Throws `notFound`.
     ///
-    /// Cost: three queries, one store step; one more query where that finds the address, or enough of them.
+    /// Cost: three queries, one store step; one more query if the step finds the address, or the maximum number of
+    /// addresses.
     public func giveEmail(_ address: String, accountID: String) async throws -> GivenEmail {
         guard let address = try? self.spelling(of: address, for: .email) else { return .invalid }
         func isSame(_ other: String) -> Bool { other.asciiLowercased.hasSameBytes(as: address.asciiLowercased) }
@@ -70,7 +71,7 @@ extension IdentityDirectory {
                 email, accountID: accountID, limit: self.limits.emailsPerAccount, audit: audit)
             guard isThere else { throw AccountError(.notFound) }
         } catch let error as StoreError where error.code == .conflict {
-            // Another request of the same person's may have added it meanwhile.
+            // Another request of the same person may have added the address meanwhile.
             let added = try await self.store.additionalEmails(accountID: accountID).first { isSame($0.address) }
             guard let added else { return .tooManyAddresses }
             return added.isVerified ? .known : .unconfirmed(further: added.id)
@@ -78,7 +79,7 @@ extension IdentityDirectory {
         return .unconfirmed(further: email.id)
     }
 
-    /// Makes an address that is known to be the person's a value, or says so of the value that is there.
+    /// Adds an address that is known to be the person's as a value, or marks the existing value as verified.
     private func keepVerified(
         _ address: String, in own: PersonalValueRecord?, beside count: Int, accountID: String
     ) async throws -> GivenEmail {
@@ -92,8 +93,8 @@ extension IdentityDirectory {
         return .added
     }
 
-    /// Takes a phone number that a person gives on their own page. Nobody calls it: services are told that it is not verified.
-    /// Throws `notFound`.
+    /// Takes a phone number that a person gives on their own page. The server does not call the number: services are
+    /// told that the number is not verified. Throws `notFound`.
     ///
     /// Cost: one query, one store step.
     public func givePhone(_ number: String, accountID: String) async throws -> GivenPhone {
@@ -105,7 +106,7 @@ extension IdentityDirectory {
             ? .added : .tooManyValues
     }
 
-    /// Adds a value of a person's own; `false` where there are as many as can be.
+    /// Adds a value of the person; `false` if the attribute has the maximum number of values.
     private func keep(
         _ value: String, of attribute: PersonalAttribute, beside count: Int, isVerified: Bool, accountID: String
     ) async throws -> Bool {
@@ -125,8 +126,8 @@ extension IdentityDirectory {
         }
     }
 
-    /// Calls a value of a person's own otherwise; `false` where the account has no such value. Throws `invalidRequest` for an
-    /// alias that cannot be shown.
+    /// Renames a value of the person; `false` if the account has no such value. Throws `invalidRequest` for an alias
+    /// that cannot be shown.
     public func renameOwnValue(_ id: String, to alias: String, accountID: String) async throws -> Bool {
         try Self.check(alias: alias)
         return try await self.store.changePersonalValue(
@@ -134,19 +135,20 @@ extension IdentityDirectory {
             audit: self.event(.personalValueChanged, id, account: accountID, by: nil))
     }
 
-    /// Deletes a value of a person's own; `false` where the account has no such value. Services that got it ask again.
+    /// Deletes a value of the person; `false` if the account has no such value. Services that got the value ask again.
     public func removeOwnValue(_ id: String, accountID: String) async throws -> Bool {
         try await self.store.removePersonalValue(
             id, accountID: accountID, audit: self.event(.personalValueRemoved, id, account: accountID, by: nil))
     }
 
-    /// Deletes a further address of a person's own; `false` where the account has no such address.
+    /// Deletes an additional address of the person; `false` if the account has no such address.
     public func removeOwnEmail(_ id: String, accountID: String) async throws -> Bool {
         try await self.store.removeEmail(
             id, accountID: accountID, audit: self.event(.additionalEmailRemoved, id, account: accountID, by: nil))
     }
 
-    /// A value of an account's own, by its identifier, and the names of the services that get it; `nil` where there is none.
+    /// Returns a value of an account by its identifier, and the names of the services that get the value; `nil` if
+    /// there is none.
     ///
     /// Cost: two queries, and two for each service that the account has to do with.
     public func ownValue(_ id: String, accountID: String) async throws -> (alias: PersonalAlias, services: [String])? {
@@ -162,7 +164,7 @@ extension IdentityDirectory {
         return (alias, services.sorted())
     }
 
-    /// A further address of an account's own; `nil` where there is none of that identifier. Cost: one query.
+    /// Returns an additional address of an account; `nil` if there is none of this identifier. Cost: one query.
     public func ownEmail(_ id: String, accountID: String) async throws -> AdditionalEmail? {
         try await self.store.additionalEmails(accountID: accountID).first { $0.id.hasSameBytes(as: id) }
     }

@@ -4,18 +4,19 @@ public import Store
 import _Primitives
 
 extension IdentityDirectory {
-    /// What an operator enters of a person.
+    /// A value that an operator enters for a person.
     public struct Entry: Sendable, Equatable {
-        /// What it is a value of, by its name.
+        /// The name of the attribute.
         public var attribute: String
         /// The value.
         public var value: String
-        /// What its owner calls it; `nil` for the attribute's name, and a number where there is one already.
+        /// The owner's name for the value; `nil` for the attribute's name, followed by a number if there are other
+        /// values.
         public var alias: String?
-        /// Whether the operator vouches for it.
+        /// `true` if the operator vouches for the value.
         public var isVerified: Bool
 
-        /// Describes a value.
+        /// Creates a value.
         public init(attribute: String, value: String, alias: String? = nil, isVerified: Bool = false) {
             self.attribute = attribute
             self.value = value
@@ -24,19 +25,19 @@ extension IdentityDirectory {
         }
     }
 
-    /// What an account has, by attribute, the primary value first. Throws `notFound`.
+    /// Returns the values of an account, by attribute, the primary value first. Throws `notFound`.
     public func values(_ account: String) async throws -> [PersonalValueRecord] {
         try await self.store.personalValues(accountID: try await self.account(account).id)
     }
 
-    /// What an account has, without opening a value. Throws `notFound`.
+    /// Returns the aliases of an account's values, without opening a value. Throws `notFound`.
     public func aliases(_ account: String) async throws -> [PersonalAlias] {
         try await self.store.personalAliases(
             accountID: try await self.account(account).id, attributes: Set(PersonalAttribute.allCases))
     }
 
-    /// Adds a value. Throws `notFound`, `invalidRequest` for an attribute that there is not, or a value or an alias that is
-    /// none, `conflict` where there are as many as an attribute can have.
+    /// Adds a value. Throws `notFound`, `invalidRequest` for an unknown attribute, an invalid value or an invalid
+    /// alias, and `conflict` at the maximum number of values of an attribute.
     public func addValue(_ entry: Entry, to account: String, by operator: String) async throws -> PersonalAlias {
         guard let attribute = PersonalAttribute(exactly: entry.attribute) else {
             let known = PersonalAttribute.allCases.map(\.rawValue).joined(separator: ", ")
@@ -60,7 +61,7 @@ extension IdentityDirectory {
         return try await self.alias(record.id, of: id)
     }
 
-    /// Changes what a value is called, whether it is true, or that it is the primary one. Throws `notFound`,
+    /// Changes the alias of a value, its verification, or its place as the primary value. Throws `notFound`, and
     /// `invalidRequest` for an alias that cannot be shown.
     public func changeValue(
         _ value: String, of account: String, to change: PersonalValueChange, by operator: String
@@ -83,8 +84,7 @@ extension IdentityDirectory {
         }
     }
 
-    /// The newest sessions of an account before a number, the newest first, as many as a page has or fewer. Throws
-    /// `notFound`.
+    /// Returns the newest sessions of an account before a number, the newest first, at most a page. Throws `notFound`.
     public func history(_ account: String, before number: Int64? = nil, limit: Int? = nil) async throws
         -> IdentityHistoryPart
     {
@@ -93,13 +93,13 @@ extension IdentityDirectory {
 
     func history(accountID: String, before number: Int64?, limit: Int? = nil) async throws -> IdentityHistoryPart {
         let most = min(limit ?? self.limits.pageSize, self.limits.pageSize)
-        // One more than is shown says whether there are older ones.
+        // A query for one more entry shows whether older entries exist.
         let entries = try await self.store.identityHistory(accountID: accountID, before: number, limit: most + 1)
         let shown = Array(entries.prefix(most))
         return IdentityHistoryPart(entries: shown, older: entries.count > most ? shown.last?.number : nil)
     }
 
-    /// A value of an account. Throws `notFound`.
+    /// Returns a value of an account. Throws `notFound`.
     public func value(_ value: String, of account: String) async throws -> PersonalValueRecord {
         guard let found = try await self.values(account).first(where: { $0.id.hasSameBytes(as: value) }) else {
             throw AccountError(.notFound)
@@ -107,7 +107,7 @@ extension IdentityDirectory {
         return found
     }
 
-    /// What a value of an account is called, without opening the value. Throws `notFound`.
+    /// Returns the alias of an account's value, without opening the value. Throws `notFound`.
     public func alias(ofValue value: String, of account: String) async throws -> PersonalAlias {
         try await self.alias(value, of: try await self.account(account).id)
     }
@@ -129,13 +129,13 @@ extension IdentityDirectory {
         }
     }
 
-    /// The one spelling of a value, as the validators of services have it.
+    /// Returns the canonical spelling of a value, as in the validators of services.
     func spelling(of value: String, for attribute: PersonalAttribute) throws -> String {
         guard let today = CalendarDay(self.time.now().description.prefix(Self.dayCharacters)) else {
             throw AccountError(.invalidRequest, "the server's clock says no day")
         }
         let rules = PersonalInformationRules(birthdate: BirthdateValidator(latest: today))
-        // What has one spelling alone has to be written so.
+        // An attribute without tolerant spelling must be written in its only spelling.
         let spelling = Self.spelling(of: value, attribute, rules) ?? value
         guard rules.accept(spelling, for: attribute) else {
             throw AccountError(.invalidRequest, "\(attribute.rawValue): \(Self.form(of: attribute))")
@@ -143,7 +143,7 @@ extension IdentityDirectory {
         return spelling
     }
 
-    /// Characters of `YYYY-MM-DD`.
+    /// The number of characters of `YYYY-MM-DD`.
     private static let dayCharacters = "YYYY-MM-DD".utf8.count
 
     private static func spelling(
@@ -167,7 +167,7 @@ extension IdentityDirectory {
         }
     }
 
-    /// What a value looks like, for who has written another.
+    /// Returns a description of an attribute's valid form, for an operator who has entered an invalid value.
     private static func form(of attribute: PersonalAttribute) -> String {
         switch attribute {
         case .birthdate: "a day that is not to come, as YYYY-MM-DD"

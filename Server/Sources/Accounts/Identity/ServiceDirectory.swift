@@ -4,17 +4,17 @@ public import _Primitives
 // MARK: Services
 
 extension IdentityDirectory {
-    /// All services.
+    /// Returns all services.
     public func services() async throws -> [ServiceRecord] { try await self.store.services() }
 
-    /// A client's profile. Throws `notFound` for a client that is no service.
+    /// Returns a client's profile. Throws `notFound` for a client that is no service.
     public func service(_ client: String) async throws -> ServiceProfile {
         guard let profile = try await self.store.serviceProfile(client) else { throw AccountError(.notFound) }
         return profile
     }
 
-    /// Makes a client a service by a document, or gives one another. Throws `notFound` for no client, `invalidRequest` with
-    /// what is wrong with the document.
+    /// Makes a client a service by a document, or replaces the document of a service. Throws `notFound` for an unknown
+    /// client, and `invalidRequest` with the fault of the document.
     public func setService(_ client: String, to document: JSONObject, by operator: String) async throws
         -> ServiceProfile
     {
@@ -37,7 +37,7 @@ extension IdentityDirectory {
         return profile
     }
 
-    /// Changes those members of a service's document that are named; an empty `organisation` is none. Throws as
+    /// Changes the named members of a service's document. An empty `organisation` removes the member. Throws as
     /// ``setService(_:to:by:)``, and `notFound` for a client that is no service yet.
     public func changeService(
         _ client: String, by changes: JSONObject, by operator: String
@@ -49,7 +49,7 @@ extension IdentityDirectory {
         return try await self.setService(client, to: document, by: `operator`)
     }
 
-    /// Makes a client no service any more, with everything that was said of people there. Throws `notFound`.
+    /// Deletes the service of a client, with all entries about people at the service. Throws `notFound`.
     public func removeService(_ client: String, by operator: String) async throws {
         let audit = self.event(.serviceRemoved, client, by: `operator`)
         guard try await self.store.removeServiceProfile(client: client, audit: audit) else {
@@ -61,7 +61,7 @@ extension IdentityDirectory {
 // MARK: Roles
 
 extension IdentityDirectory {
-    /// How somebody stands at a service. Throws `notFound` for no such account or service.
+    /// Returns the standing of a person at a service. Throws `notFound` for an unknown account or service.
     public func standing(_ account: String, service: String) async throws -> ServiceStanding {
         let id = try await self.account(account).id
         guard let standing = try await self.store.standing(accountID: id, service: service) else {
@@ -70,7 +70,7 @@ extension IdentityDirectory {
         return standing
     }
 
-    /// Gives somebody a role beside those that they have. Throws `notFound` for no such account, service or role.
+    /// Adds a role to a person's roles. Throws `notFound` for an unknown account, service or role.
     public func assign(_ role: String, to account: String, service: String, by operator: String) async throws
         -> ServiceStanding
     {
@@ -82,7 +82,7 @@ extension IdentityDirectory {
         return try await self.standing(account, service: service)
     }
 
-    /// Who is to have a role, or had it. Throws `notFound`, with what of the three is not there.
+    /// Returns the account for a role at a service. Throws `notFound`, with a sentence for the missing object.
     private func holder(_ account: String, of role: String, at service: String) async throws -> String {
         guard let profile = try await self.store.serviceProfile(service) else {
             throw AccountError(
@@ -98,7 +98,8 @@ extension IdentityDirectory {
         }
     }
 
-    /// Takes a role from somebody. Whoever loses the last has none. Throws as ``assign(_:to:service:by:)``.
+    /// Removes a role from a person. A person who loses the last role has no role. Throws as
+    /// ``assign(_:to:service:by:)``.
     public func revoke(_ role: String, from account: String, service: String, by operator: String) async throws
         -> ServiceStanding
     {
@@ -110,7 +111,7 @@ extension IdentityDirectory {
         return try await self.standing(account, service: service)
     }
 
-    /// Gives somebody the default roles again, and nothing else. Throws `notFound` for no such account or service.
+    /// Gives a person the default roles again, and no others. Throws `notFound` for an unknown account or service.
     public func resetRoles(of account: String, service: String, by operator: String) async throws -> ServiceStanding {
         let id = try await self.account(account).id
         let audit = self.event(.rolesReset, service, account: id, by: `operator`)
@@ -118,8 +119,8 @@ extension IdentityDirectory {
         return try await self.standing(account, service: service)
     }
 
-    /// A page of those of whom it is said which roles they have, with their accounts; `after` is an account's identifier.
-    /// Throws `notFound` for a client that is no service.
+    /// Returns a page of the people with their own entry of roles, with their accounts; `after` is an account's
+    /// identifier. Throws `notFound` for a client that is no service.
     public func roleEntries(
         service: String, after: String?
     ) async throws -> [(account: AccountRecord, roles: [String])] {

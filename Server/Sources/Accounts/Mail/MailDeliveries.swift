@@ -4,46 +4,46 @@ public import Store
 import Synchronization
 public import _Primitives
 
-/// What became of mail, where the operator should know of it.
+/// The result of a delivery that the operator should know of.
 public struct MailTrouble: Sendable, Equatable {
-    /// What it says.
+    /// The subject of the letter.
     public let subject: MailRecord.Subject
-    /// How often it was tried.
+    /// The number of the attempt.
     public let attempt: Int
-    /// What became of it: ``MailResult/sent`` where it was taken, and something was said of it.
+    /// The result: ``MailResult/sent`` if the letter was taken with a remark of the mail command.
     public let result: MailResult
-    /// What happened, in words; empty where it was taken.
+    /// The reason in words; empty if the letter was taken.
     public let reason: String
-    /// What the mail command has said, without anything of the letter; empty for nothing.
+    /// The words of the mail command, without any part of the letter; empty for none.
     public let said: String
 }
 
-/// What became of a delivery, for those who count.
+/// The result of a delivery, for statistics.
 public enum MailResult: String, Sendable, CaseIterable {
     case sent, failed
     case givenUp = "given-up"
 }
 
-/// Sends people what they are to be told by mail: takes what is due out of the outbox, writes each message anew, and tries
-/// until it was taken, or nobody needs it any more.
+/// Delivers the letters of the outbox: takes due letters, writes each message anew, and tries until a message was taken
+/// or is no longer needed.
 ///
-/// Any number of nodes can do so over one store. What a node has taken is due again when its lease is over, so that one that
-/// was killed loses nothing; a person can be told twice for that reason.
+/// Any number of nodes can deliver over one store. A taken letter becomes due again after its lease, so a killed node
+/// loses no letter. For the same reason a person can get a letter twice.
 public final class MailDeliveries: Sendable {
-    /// Where accounts are, and their mail.
+    /// The stores of accounts, and of their mail.
     public typealias Outbox = AccountStore & AccountChangeStore & AdditionalEmailStore & CeremonyStore & IdentityStore
         & InviteStore & MailStore
 
-    /// What every message has.
+    /// The common parts of every message.
     public struct Letterhead: Sendable {
         /// The server's address, without a slash at its end: every link begins with it.
         public let issuer: String
-        /// The service as people know it.
+        /// The name of the service, as people know the service.
         public let serviceName: String
-        /// Who sends it.
+        /// The sender.
         public let sender: MailSender
 
-        /// A letterhead of these values.
+        /// Creates a letterhead.
         public init(issuer: String, serviceName: String, sender: MailSender) {
             self.issuer = issuer
             self.serviceName = serviceName
@@ -61,13 +61,13 @@ public final class MailDeliveries: Sendable {
     private let random: RandomSource
     private let report: @Sendable (MailTrouble) -> Void
     private let reports: SourceBudget
-    /// How many are under way here, and how many strangers' among them.
+    /// The number of deliveries under way in this process, in total and for strangers.
     private let underWay = Mutex((all: 0, strangers: 0))
 
-    /// Deliveries out of a store.
+    /// Creates the deliveries of a store.
     ///
-    /// - Parameter report: Is told what failed, and what was said of what was taken: once a minute at most, and of each that
-    ///   is given up.
+    /// - Parameter report: Called for a failed attempt, and for a remark about a taken letter, at most once a minute
+    ///   together. Also called for each letter that is given up.
     public init(
         store: any Outbox, transport: any MailTransport, letterhead: Letterhead, sealing: Sealing,
         limits: Limits = Limits(), time: TimeSource = .system, random: RandomSource = .system,
@@ -85,9 +85,9 @@ public final class MailDeliveries: Sendable {
         self.reports = SourceBudget(oneIn: limits.pauseOfReports, sources: 1)
     }
 
-    /// Takes what is due now. Whoever takes a delivery delivers it, with ``deliver(_:)``.
+    /// Takes the letters that are due now. The caller delivers each with ``deliver(_:)``.
     ///
-    /// Cost: one query; where something is due, one store step.
+    /// Cost: one query; if letters are due, one store step.
     public func takeDue() async throws -> [MailDelivery] {
         let mail = self.limits.mail
         let underWay = self.underWay.withLock { $0 }
@@ -104,12 +104,12 @@ public final class MailDeliveries: Sendable {
         return taken
     }
 
-    /// How many letters were dropped since this was last asked, because too many waited, by what they were to say.
+    /// Returns the numbers of dropped letters since the last call, by subject. Letters are dropped if too many wait.
     ///
-    /// Cost: one query; where there are some, one store step.
+    /// Cost: one query; after dropped letters, one store step.
     public func takeDropped() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
 
-    /// Sends what was taken, and removes it or has it wait.
+    /// Sends a taken letter, and then removes or postpones the letter.
     ///
     /// Cost: one query, one call of the transport, one store step; with a link one more.
     public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
@@ -127,7 +127,7 @@ public final class MailDeliveries: Sendable {
         case .found(let found): content = found
         }
         if delivery.linkName != nil {
-            // However long the letter has waited: whoever gets it has the whole time.
+            // The link's time begins now, so that the recipient has the whole time after any delay of the letter.
             let isWanted = try await self.store.beginLink(
                 of: delivery, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
             guard isWanted else { return try await self.giveUp(delivery, "its link is not wanted any more") }
@@ -145,10 +145,10 @@ public final class MailDeliveries: Sendable {
         return .sent
     }
 
-    /// What a letter needs of what it is about.
+    /// The content that a letter needs from its subject.
     private enum FoundContent {
         case found(MailContent)
-        /// It has to be given up, for this reason.
+        /// The letter must be given up, for this reason.
         case over(String)
     }
 
@@ -168,13 +168,13 @@ public final class MailDeliveries: Sendable {
                     .first(where: { $0.id.hasSameBytes(as: id) }), !email.isVerified,
                 EmailValidator().accepts(email.address)
             else { return .over("the address is not to be confirmed any more") }
-            // Whoever reads it may be a stranger, who is told no other address.
+            // The reader may be a stranger, who must not learn another address.
             return .found(
                 MailContent(
                     recipient: email.address, name: account.username?.text ?? account.displayName ?? ""))
         }
         guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
-            // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
+            // An operator may have mistyped an address: a link with power must not reach a stranger by mistake.
             email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
         else { return .over("the account has no verified address any more") }
         var content = MailContent(recipient: email.address, name: account.shownName)
@@ -187,7 +187,7 @@ public final class MailDeliveries: Sendable {
         }
         switch delivery.subject {
         case .accountChanged, .passwordChanged, .secondFactorChanged:
-            // A letter from before changes were kept is about none.
+            // A letter from before changes were kept has no change.
             guard let id = delivery.about else { break }
             guard let change = try await self.store.accountChange(id) else {
                 return .over("its change is too long ago")
@@ -218,7 +218,7 @@ public final class MailDeliveries: Sendable {
         return .failed
     }
 
-    /// Tells of mail that goes on, or has gone: of one letter in a while.
+    /// Reports a postponed or sent letter, limited to one report in a while.
     private func report(
         _ delivery: MailDelivery, _ result: MailResult, _ reason: String = "", said: String, at now: Timestamp
     ) {
@@ -240,25 +240,25 @@ public final class MailDeliveries: Sendable {
     }
 }
 
-/// What the words of a letter are filled with.
+/// The values for the words of a letter.
 private struct MailContent {
-    /// The address.
+    /// The recipient's address.
     let recipient: String
-    /// What the account is called.
+    /// The name of the account.
     let name: String
-    /// The secret of the letter's link, where the secret is made of the invitation or the offer itself.
+    /// The secret of the letter's link, if the secret is made of the invitation or the offer itself.
     var secret = ""
-    /// Until when that is good.
+    /// The end of the secret's validity.
     var until: Timestamp?
     /// The change that the letter tells of.
     var change: AccountChangeRecord?
-    /// The text of the change that the letter's code confirms, or that waits.
+    /// The text of the change that waits, or that the letter's code confirms.
     var text = ""
-    /// The moment from which a change that waits can be made.
+    /// The moment from which a waiting change can be made.
     var waitsUntil: Timestamp?
 }
 
-/// What mail says.
+/// The subject and the text of a letter.
 private struct MailWords {
     let subject: String
     let text: String
@@ -408,20 +408,20 @@ private struct MailWords {
     }
 }
 
-/// Where the links of mail lead.
+/// The paths of the links in mail.
 public enum MailedLinkPaths {
-    /// To choose a new password.
+    /// The page for choosing a new password.
     public static let passwordReset = "/account/reset"
-    /// To say that a change of the account was somebody else's.
+    /// The page for disowning a change of the account.
     public static let changeQuestion = "/account/changes/question"
-    /// To say that an address is one's own.
+    /// The page for confirming an address.
     public static let addressConfirmation = "/account/address/confirm"
-    /// To see an invitation, and to accept it.
+    /// The page for seeing and accepting an invitation.
     public static let invitation = "/invitation"
 }
 
 extension Timestamp {
-    /// As letters and pages have it: `2026-01-31 12:34 UTC`.
+    /// The moment in the form of letters and pages: `2026-01-31 12:34 UTC`.
     public var shownMinute: String {
         let text = Array(self.description)
         return "\(String(text[0..<10])) \(String(text[11..<16])) UTC"
@@ -429,6 +429,6 @@ extension Timestamp {
 }
 
 extension AuditEvent.Kind {
-    /// Mail was not sent, however often it was tried; the detail says what it was to say.
+    /// Mail was not sent in spite of all attempts. The detail is the letter's subject.
     fileprivate static let mailUnsent = Self(rawValue: "mail-unsent")
 }

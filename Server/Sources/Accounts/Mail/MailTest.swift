@@ -2,15 +2,15 @@ import PersonalInformation
 import Store
 public import _Primitives
 
-/// A letter by which an operator sees whether mail leaves. It carries nothing, is about nobody's account, and waits in no
-/// outbox.
+/// A letter with which an operator tests the delivery of mail. The letter carries nothing, belongs to no account, and
+/// waits in no outbox.
 public struct MailTest: Sendable {
     private let transport: any MailTransport
     private let letterhead: MailDeliveries.Letterhead
     private let time: TimeSource
     private let random: RandomSource
 
-    /// Letters by this transport.
+    /// Creates test letters for a transport.
     public init(
         _ transport: any MailTransport, letterhead: MailDeliveries.Letterhead, time: TimeSource = .system,
         random: RandomSource = .system
@@ -21,9 +21,9 @@ public struct MailTest: Sendable {
         self.random = random
     }
 
-    /// Hands one letter to this address over, and answers what was said of it; empty for nothing.
+    /// Hands over one letter to an address, and returns the transport's remarks; empty for none.
     ///
-    /// Throws ``MailFailure`` where the letter is not taken, and ``AccountError`` for a text that is no address.
+    /// Throws ``MailFailure`` if the letter is not taken, and ``AccountError`` for a text that is no address.
     public func send(to address: String) async throws -> String {
         guard EmailValidator().accepts(address) else {
             throw AccountError(.invalidRequest, "a letter goes to an e-mail address, such as alice@example.com")

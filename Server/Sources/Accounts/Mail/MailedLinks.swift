@@ -1,15 +1,16 @@
 import Store
 import _Primitives
 
-/// The links that bring people back from their mailboxes.
+/// The links in mail that bring people back to the server.
 ///
-/// What a link opens is made anew, of its name and a key that only this server has, whenever its mail is sent: neither the
-/// link nor what opens it is ever stored, and mail that is sent twice has one link, whose time begins with the later.
+/// The secret of a link is computed from the link's name and a key that only this server has, whenever the mail is
+/// sent. Neither the link nor its secret is ever stored. Mail that is sent twice has the same link, with the time of
+/// the later letter.
 struct MailedLinks: Sendable {
     let sealing: Sealing
     let random: RandomSource
 
-    /// A new link of an account.
+    /// Makes a new link of an account.
     func make(
         _ purpose: MailedLinkRecord.Purpose, accountID: String, about: String? = nil, until expiry: Timestamp
     ) -> (name: String, record: MailedLinkRecord) {
@@ -22,7 +23,7 @@ struct MailedLinks: Sendable {
         )
     }
 
-    /// A new typed code that confirms a change beside the password, bound to the reference of the change.
+    /// Makes a new typed code that confirms a change beside the password, bound to the reference of the change.
     func makeCode(accountID: String, reference: String, until expiry: Timestamp) -> (
         name: String, record: MailedLinkRecord
     ) {
@@ -35,28 +36,28 @@ struct MailedLinks: Sendable {
         )
     }
 
-    /// The typed code of this name: ten letters, 50 bits.
+    /// Returns the typed code of a name: ten letters, 50 bits.
     func code(ofName name: String) -> TypedCode {
         TypedCode(of: self.sealing.code(name, purpose: .mailedCode).prefix(Limits.Fixed.mailedCodeLetters))
     }
 
-    /// The digest of a typed code with the reference of the change that the code confirms.
+    /// Returns the digest of a typed code with the reference of the change that the code confirms.
     func digest(of code: TypedCode, reference: String) -> [UInt8] {
         Sealing.digest(ofSecret: "\(code.letters) \(reference)")
     }
 
-    /// What stands in the link of this name.
+    /// Returns the secret in the link of a name.
     func secret(ofName name: String) -> String {
         Base64URL.encode(self.sealing.code(name, purpose: .mailedLink))
     }
 
-    /// What is kept of it.
+    /// Returns the stored digest of a secret.
     func digest(of secret: String) -> [UInt8] { Sealing.digest(ofSecret: secret) }
 }
 
 extension SealingPurpose {
-    /// The secret of a link in mail, of the link's name.
+    /// The secret of a link in mail, computed from the link's name.
     fileprivate static let mailedLink = SealingPurpose("mailed link")
-    /// A typed code in mail, of the code's name.
+    /// A typed code in mail, computed from the code's name.
     fileprivate static let mailedCode = SealingPurpose("mailed code")
 }

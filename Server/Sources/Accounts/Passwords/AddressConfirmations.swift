@@ -1,33 +1,32 @@
 public import Store
 import _Primitives
 
-/// Showing that mail to an address of an account reaches its person: by a link that is mailed there.
+/// Confirmations of addresses: a mailed link shows that mail to an account's address reaches the account's person.
 ///
-/// An operator enters addresses, and may have mistyped one; an invitation that somebody has taken into their account has
-/// brought another, of which nobody knows whose it is. What is mailed to an address that is not confirmed opens nothing but
-/// this.
+/// An operator enters addresses, and may mistype an address. An accepted invitation brings an address whose owner is
+/// unknown. So a letter to an unconfirmed address opens nothing but this confirmation.
 public struct AddressConfirmations: Sendable {
-    /// What a person has.
+    /// The address of a person, and its confirmation.
     public struct Summary: Sendable, Equatable {
         /// The user name.
         public let username: String
-        /// The address; `nil` where an operator has entered none.
+        /// The address; `nil` if an operator has entered none.
         public let address: String?
-        /// Whether it is known to be the person's.
+        /// `true` if the address is known to be the person's.
         public let isVerified: Bool
     }
 
-    /// Why no mail leaves.
+    /// The reason why no mail leaves.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
         case noAddress = "no-address", confirmed, resting
     }
 
     private let accounts: PasswordAccounts
 
-    /// Addresses of these accounts.
+    /// Creates the confirmations of these accounts' addresses.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// What a person has; `nil` where there is no such account, or it is locked.
+    /// Returns the address of a person; `nil` if there is no such account, or the account is locked.
     ///
     /// Cost: one query.
     public func summary(accountID: String) async throws -> Summary? {
@@ -37,10 +36,10 @@ public struct AddressConfirmations: Sendable {
             isVerified: account.email?.isVerified ?? false)
     }
 
-    /// Has a link mailed to the account's address, or to a further one, by its identifier. Says why not, where none is. Letters
-    /// to all addresses of an account count together.
+    /// Mails a link to the account's address, or to an additional address, by its identifier. Returns the refusal if no
+    /// link is mailed; `nil` on success. Letters to all addresses of an account count together.
     ///
-    /// Throws ``AccountError`` `tooManyRequests` where the source has asked too often.
+    /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
     ///
     /// Cost: one query, for a further address two, one store step.
     public func ask(accountID: String, further: String? = nil, source: String) async throws -> Refusal? {
@@ -56,8 +55,8 @@ public struct AddressConfirmations: Sendable {
         return isCounted ? nil : .resting
     }
 
-    /// The same as ``summary(accountID:)`` of a further address, by its identifier; without an address where there is none of
-    /// that name.
+    /// Returns an additional address of a person, by its identifier, as ``summary(accountID:)`` does. The summary has
+    /// no address if there is none of this identifier.
     ///
     /// Cost: one query, for a further address two.
     public func summary(accountID: String, further: String?) async throws -> Summary? {
@@ -68,7 +67,7 @@ public struct AddressConfirmations: Sendable {
         return Summary(username: summary.username, address: email?.address, isVerified: email?.isVerified ?? false)
     }
 
-    /// The account and the address behind a link; `nil` where there is none. Changes nothing.
+    /// Returns the account and the address behind a link; `nil` if there is none. Changes nothing.
     ///
     /// Cost: two queries, for a further address three.
     public func visit(link: String) async throws -> Summary? {
@@ -80,8 +79,8 @@ public struct AddressConfirmations: Sendable {
         return try await self.summary(accountID: record.accountID, further: record.about)
     }
 
-    /// Spends a link that somebody shows who is signed in: the address is that person's from now on. `nil` where the link
-    /// is none any more, or is another account's: whoever reads a mailbox is not thereby the person of the account.
+    /// Spends a link that a signed-in person shows. The address is the person's from now on. `nil` if the link is no
+    /// longer valid, or belongs to another account: a reader of a mailbox is not yet the person of the account.
     ///
     /// Cost: one query, one store step.
     public func confirm(link: String, accountID: String) async throws -> AddressConfirmation? {

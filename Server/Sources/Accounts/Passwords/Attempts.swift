@@ -2,27 +2,27 @@ import Passwords
 import Store
 import _Primitives
 
-/// The rule by which wrong attempts in a row are slowed down.
+/// The rule that slows down consecutive wrong attempts.
 ///
-/// An attempt is counted before it is judged. So many are judged as they come; then each needs a rest, twice as long as
-/// the one before, up to the longest. Nobody is locked out for good, and the phone of the account, which has no part in
-/// it, never is.
+/// An attempt is counted before the judgement. A number of attempts is judged without delay. After that each attempt
+/// needs a pause, twice as long as the last, up to the longest. No account is locked out for good, and the account's
+/// phone, which the rule does not cover, is never locked out.
 struct AttemptRule: Sendable {
-    /// How many are judged without a rest.
+    /// The number of attempts that are judged without a pause.
     let free: Int
     let limits: Limits.PasswordAccounts
 
-    /// What is kept after one more attempt; `nil` where it may not be made yet.
+    /// Returns the count after one more attempt; `nil` if the attempt may not be made yet.
     func counted(after present: AttemptCount?, at now: Timestamp) -> AttemptCount? {
         guard let present, now < present.at + self.limits.attemptMemory else { return AttemptCount(count: 1, at: now) }
         guard now >= present.at + self.rest(after: present.count) else { return nil }
         return AttemptCount(count: present.count + 1, at: now)
     }
 
-    /// Whether one more attempt at a password may be made.
+    /// Returns the decision about one more attempt at a password.
     ///
-    /// All attempts that were not right count together, whoever makes them. While the account's own rest, a browser that the
-    /// account knows has a few of its own.
+    /// All attempts that were not right count together, for all callers. During the account's pause, a browser that the
+    /// account knows has a few attempts of its own.
     func decision(
         on holder: AttemptHolder, byBrowser browser: [UInt8]?, after history: AttemptHistory, at now: Timestamp
     ) -> AttemptDecision {
@@ -36,26 +36,27 @@ struct AttemptRule: Sendable {
         return .reserved(ReservedAttempt(holder: holder, leave: .browser(browser), day: day), nil)
     }
 
-    /// What the trail says of a count: once in a row, as whoever guesses must not fill the trail, which is kept for ever.
+    /// Returns the trail's entry for a count: only once in a row, because an attacker's guesses must not fill the
+    /// trail, which is kept for ever.
     func event(of count: AttemptCount, _ holder: AttemptHolder, at now: Timestamp) -> AuditEvent? {
         guard count.count == self.free, let account = holder.account else { return nil }
         return AuditEvent(.attemptsRest, at: now, accountID: account, detail: holder.word)
     }
 
-    /// The first day whose attempts still count among all. The present one has only begun.
+    /// Returns the first day whose attempts still count in the total. The present day has only begun.
     func firstDay(at now: Timestamp) -> Int64 { ReservedAttempt.day(of: now) - Int64(self.limits.attemptDays) }
 
-    /// Whether a browser may send wrong ones while the account's attempts rest.
+    /// `true` if a browser may send wrong passwords while the account's attempts are paused.
     func mayGoOn(_ browser: KnownBrowserRecord, at now: Timestamp) -> Bool {
         browser.wrong < self.limits.knownBrowserAttempts && self.isRemembered(browser.usedAt, at: now)
     }
 
-    /// Whether somebody who signed in at a moment is remembered there.
+    /// `true` if a sign-in at a moment is still remembered.
     func isRemembered(_ moment: Timestamp, at now: Timestamp) -> Bool {
         now < moment + self.limits.knownBrowserLifetime
     }
 
-    /// How long nothing is judged after so many wrong attempts.
+    /// Returns the pause after a number of wrong attempts, during which no attempt is judged.
     private func rest(after count: Int) -> Duration {
         guard count >= self.free else { return .zero }
         return Limits.pause(
@@ -64,8 +65,8 @@ struct AttemptRule: Sendable {
 }
 
 extension PasswordAccounts {
-    /// Counts an attempt of somebody, durably, and answers whether it may be judged; leaves mail, where there is some and it
-    /// may.
+    /// Counts an attempt durably, and returns `true` if the attempt may be judged. Leaves the mail, if any, in the
+    /// outbox in that case.
     func countAttempt(
         _ holder: AttemptHolder, free: Int, at now: Timestamp, leaving mail: MailRecord? = nil
     ) async throws -> Bool {
@@ -78,7 +79,7 @@ extension PasswordAccounts {
         }
     }
 
-    /// Reserves an attempt at a password, durably, and answers whether it may be judged.
+    /// Reserves an attempt at a password durably, and returns the decision about the attempt.
     func reserveAttempt(_ holder: AttemptHolder, of visitor: Visitor, at now: Timestamp) async throws -> AttemptDecision
     {
         let rule = AttemptRule(free: self.limits.passwords.passwordAttempts, limits: self.limits.passwords)
@@ -88,7 +89,7 @@ extension PasswordAccounts {
         }
     }
 
-    /// Judges a password whose attempt is reserved. Where nobody can judge it now, it is given back.
+    /// Judges a password whose attempt is reserved. If the password cannot be judged now, the attempt is given back.
     ///
     /// Throws `HashingError`.
     func verify(
@@ -106,8 +107,8 @@ extension PasswordAccounts {
         }
     }
 
-    /// Whose attempts a name's are: the account's, or those of a number that many names share. Both are counted by the
-    /// same step.
+    /// Returns the holder of a name's attempts: the account, or a number that many unknown names share. The same step
+    /// counts for both.
     func holder(ofName name: String, account: PasswordAccount?) -> AttemptHolder {
         account.map { .password(account: $0.account.id) } ?? .unknownName(self.number(ofName: name))
     }
@@ -119,7 +120,7 @@ extension PasswordAccounts {
 }
 
 extension AttemptDecision {
-    /// What was reserved; `nil` where the attempt may not be made.
+    /// The reserved attempt; `nil` if the attempt may not be made.
     var attempt: ReservedAttempt? {
         guard case .reserved(let attempt, _) = self else { return nil }
         return attempt
@@ -127,7 +128,7 @@ extension AttemptDecision {
 }
 
 extension AttemptHolder {
-    /// What was attempted, for the trail.
+    /// The target of the attempt, for the trail.
     fileprivate var word: String {
         switch self {
         case .password, .unknownName: "password"
@@ -138,7 +139,7 @@ extension AttemptHolder {
 }
 
 extension AuditEvent.Kind {
-    /// Attempts at an account's password, or at the codes beside it, were wrong so often that they rest from now on; the
-    /// detail says which.
+    /// Attempts at an account's password, or at the codes beside the password, were wrong so often that they are paused
+    /// from now on. The detail is the target.
     fileprivate static let attemptsRest = Self(rawValue: "password-attempts-rest")
 }

@@ -2,39 +2,39 @@ import Passwords
 import Store
 public import _Primitives
 
-/// What people change of their own passwords, and of what is asked for beside them.
+/// Changes by people of their own passwords and second factors.
 ///
-/// Each change asks for the password anew, and for a code where there is a second factor, whatever session the browser has:
-/// an open browser is not its owner. Wrong ones count as at a sign-in.
+/// Each change asks again for the password, and for a code if there is a second factor. A session does not suffice: the
+/// user of an open browser may not be its owner. Wrong passwords and codes count as at a sign-in.
 public struct OwnPassword: Sendable {
-    /// What a person has.
+    /// The password and the second factor of a person.
     public struct Summary: Sendable, Equatable {
         /// The user name.
         public let username: String
-        /// Whether there is a password of their own.
+        /// `true` if the person has their own password.
         public let hasPassword: Bool
-        /// Whether a code is asked for beside it.
+        /// `true` if the account also needs a code.
         public let hasSecondFactor: Bool
-        /// How many recovery codes are left.
+        /// The number of unused recovery codes.
         public let recoveryCodes: Int
-        /// The moment since which the password and the second factor are what they are; `nil` without a password.
+        /// The time of the last change of the password or the second factor; `nil` without a password.
         public let unchangedSince: Timestamp?
         /// `true` if letters can be sent to an address that is known to be the person's.
         public let hasMailbox: Bool
     }
 
-    /// What a person shows to be let at a change.
+    /// The proof that a person shows for a change.
     public struct Proof: Sendable {
-        /// Whose it is.
+        /// The account of the person.
         public let accountID: String
-        /// The password that the account has now.
+        /// The present password of the account.
         public let password: String
-        /// A code, where there is a second factor.
+        /// A code, if there is a second factor.
         public let code: String
-        /// The browser's network, and what the browser is known by.
+        /// The browser's network, and the browser's value from an earlier sign-in.
         public let visitor: Visitor
 
-        /// A proof of these values.
+        /// Creates a proof.
         public init(accountID: String, password: String, code: String, visitor: Visitor) {
             self.accountID = accountID
             self.password = password
@@ -43,11 +43,11 @@ public struct OwnPassword: Sendable {
         }
     }
 
-    /// What became of a proof.
+    /// The judgement of a proof.
     public enum Verdict: Sendable {
-        /// It was right.
+        /// The proof is right.
         case right(Proved)
-        /// It was not: the reason is for the log alone.
+        /// The proof is refused. The reason is for the log alone.
         case refused(PasswordSignIns.Refusal)
     }
 
@@ -55,16 +55,17 @@ public struct OwnPassword: Sendable {
     public struct Proved: Sendable {
         let account: AccountRecord
         let shown: ShownPassword
-        /// The moment since which the password and the second factor are what they are.
+        /// The time of the last change of the password or the second factor.
         public let unchangedSince: Timestamp
     }
 
     private let accounts: PasswordAccounts
 
-    /// The passwords of these accounts.
+    /// Creates the changes of these accounts' passwords.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// What a person has; `nil` where there is no such account, or it is locked.
+    /// Returns the password and the second factor of a person; `nil` if there is no such account, or the account is
+    /// locked.
     ///
     /// Cost: one query.
     public func summary(accountID: String) async throws -> Summary? {
@@ -82,7 +83,7 @@ public struct OwnPassword: Sendable {
     ///
     /// Throws as ``PasswordSignIns/attempt(username:password:at:)``.
     ///
-    /// Cost: one query, one store step for each thing that is shown, one hash, and a step where all is right.
+    /// Cost: one query, one store step for each shown part, one hash, and one more step if all is right.
     public func judge(_ proof: Proof) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
@@ -127,10 +128,13 @@ public struct OwnPassword: Sendable {
         return .right(Proved(account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? now))
     }
 
-    /// Takes a new password in place of the one that was shown. The account knows the browser by what it is given. Every session of the account ends, and the person's devices
-    /// are told. `false` where the account is locked by now, or has another password: somebody else was faster.
+    /// Replaces the shown password by a new password; `false` if the account is locked by now, or its password was
+    /// changed meanwhile.
     ///
-    /// Throws `PasswordRefusal` for one that cannot be chosen, and `HashingError`.
+    /// The account then knows the browser by the browser's given value. Every session of the account ends, and the
+    /// person's devices are told.
+    ///
+    /// Throws `PasswordRefusal` for an unacceptable password, and `HashingError`.
     ///
     /// Cost: one hash, one store step.
     public func change(
@@ -142,7 +146,7 @@ public struct OwnPassword: Sendable {
         return try await self.accounts.store.setPassword(change)
     }
 
-    /// Holds a new password against what it must be, before anything is judged or spent for it.
+    /// Checks a new password against the rules, before anything is judged or spent.
     ///
     /// Throws `PasswordRefusal`, and `HashingError`.
     public func check(new typed: String, accountID: String, by visitor: Visitor) async throws {
@@ -152,7 +156,7 @@ public struct OwnPassword: Sendable {
 }
 
 extension PasswordAccount {
-    /// The moment since which the password and the second factor are what they are; `nil` without a password.
+    /// The time of the last change of the password or the second factor; `nil` without a password.
     var unchangedSince: Timestamp? {
         self.password.map { password in self.totp.map { max($0.setAt, password.setAt) } ?? password.setAt }
     }

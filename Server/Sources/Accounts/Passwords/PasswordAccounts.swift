@@ -2,10 +2,9 @@ public import Passwords
 public import Store
 public import _Primitives
 
-/// What passwords of accounts need, whoever sets them or shows them: the store, the threads that hash, the list of
-/// breached ones.
+/// The common tools for passwords of accounts: the store, the threads that hash, and the list of breached passwords.
 public struct PasswordAccounts: Sendable {
-    /// Where accounts are, and the trail.
+    /// The stores of accounts, and of the trail.
     public typealias AccountsStore = AccountStore & AccountChangeStore & AdditionalEmailStore & PasswordStore
         & MailStore & AuditStore
 
@@ -14,23 +13,23 @@ public struct PasswordAccounts: Sendable {
     let sealing: Sealing
     let limits: Limits
     let hashing: PasswordLimits
-    /// Passwords that nobody may choose; `nil` where the operator has named no list.
+    /// The passwords that are not allowed; `nil` if the operator has named no list.
     let breached: BreachedPasswordList?
-    /// Wrong passwords and codes from a network.
+    /// The budget of wrong passwords and codes from a network.
     let guesses: Budget
-    /// Letters that a network has asked for.
+    /// The budget of letters at the request of a network.
     let mails: Budget
-    /// What the trail has still to be told of.
+    /// The refusals that the trail does not have yet.
     let refused: RefusedAttempts
-    /// Whether people are told by mail.
+    /// `true` if the server sends mail to people.
     let sendsMail: Bool
     let links: MailedLinks
     let time: TimeSource
     let random: RandomSource
 
-    /// Starts the threads.
+    /// Creates the tools, and starts the threads.
     ///
-    /// Throws ``HashingError`` where nothing can be hashed by these limits.
+    /// Throws ``HashingError`` if the limits allow no hashing.
     public init(
         store: any AccountsStore, sealing: Sealing, limits: Limits = Limits(),
         hashing: PasswordLimits = PasswordLimits(), breached: BreachedPasswordList? = nil, sendsMail: Bool = false,
@@ -56,11 +55,11 @@ public struct PasswordAccounts: Sendable {
         self.random = random
     }
 
-    /// What the threads do now, for metrics.
+    /// The present load of the threads, for metrics.
     public var load: HashingLoad { self.pool.load }
 
-    /// Forgets wrong attempts that are too long ago to count, mailed links whose time is over, and changes of accounts that
-    /// nobody can decide about any more. Says how many there were; call again while that is not zero.
+    /// Deletes wrong attempts that no longer count, expired mailed links, and changes of accounts that can no longer be
+    /// decided. Returns the number of deletions; call again while the number is not zero.
     ///
     /// Cost: three store steps.
     public func sweep() async throws -> Int {
@@ -73,19 +72,20 @@ public struct PasswordAccounts: Sendable {
                 before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)
     }
 
-    /// Holds a password that somebody chooses against what it must be, before anything is spent for it.
+    /// Checks a chosen password against the rules, before anything is spent.
     ///
-    /// Throws ``PasswordRefusal``, and `HashingError` where too many wait to look it up in the list.
+    /// Throws ``PasswordRefusal``, and `HashingError` if too many look-ups in the list wait.
     func check(new typed: String, for turn: HashingTurn) async throws {
         let password = try Password(typed: typed, limits: self.hashing)
         try password.checkAsNew(limits: self.hashing)
         if let breached { try await self.pool.check(password, against: breached, for: turn) }
     }
 
-    /// A name that nobody can have: it has a space.
+    /// A name that no account can have, because the name has a space.
     static let nobody: AccountName = " "
 
-    /// Mail with a link, whose own time begins when it is handed over. `about` is a further address that it goes to.
+    /// Returns mail with a link. The link's time begins when the mail is handed over. `about` is the identifier of an
+    /// additional address that receives the mail.
     func mail(
         _ purpose: MailedLinkRecord.Purpose, to accountID: String, about: String? = nil, at now: Timestamp
     ) -> MailRecord {
@@ -103,17 +103,18 @@ public struct PasswordAccounts: Sendable {
             createdAt: now, expiresAt: end)
     }
 
-    /// The hash of a password that somebody chooses.
+    /// Returns the hash of a chosen password.
     ///
-    /// Throws ``PasswordRefusal`` for one that cannot be chosen, `HashingError` where it cannot be hashed now.
+    /// Throws ``PasswordRefusal`` for an unacceptable password, and `HashingError` if the password cannot be hashed
+    /// now.
     func newHash(typed text: String, for turn: HashingTurn) async throws -> String {
         let password = try Password(typed: text, limits: self.hashing)
         try password.checkAsNew(limits: self.hashing)
         return try await self.pool.hash(password, unlessIn: self.breached, for: turn).text
     }
 
-    /// A password that a person has chosen in place of theirs: all that the account has authenticated ends, and its devices
-    /// are told.
+    /// Returns the change to a new password at the person's wish. Everything that the account has authenticated ends,
+    /// and the account's devices are told.
     func change(
         of account: AccountRecord, to hash: String, shown: ShownPassword, address: String?
     ) -> PasswordChange {
@@ -129,13 +130,13 @@ public struct PasswordAccounts: Sendable {
         return change
     }
 
-    /// What the devices of an account are told of a change of its own.
+    /// Returns the notice of an account's change for the account's devices.
     func notice(_ kind: NoticeRecord.Kind, of account: AccountRecord, at now: Timestamp) -> NoticeRecord {
         NoticeRecord(
             id: self.random.identifier(), accountID: account.id, kind: kind, at: now, subject: account.shownName)
     }
 
-    /// A change of the password, or of what is beside it, as its person can disown it.
+    /// Returns the record of a change of the password or the second factor, so that the person can disown the change.
     func accountChange(_ addition: AccountAddition, of account: AccountRecord, at now: Timestamp)
         -> AccountChangeRecord
     {
@@ -149,8 +150,8 @@ public struct PasswordAccounts: Sendable {
             id: self.random.identifier(), accountID: account.id, addition: addition, words: words, madeAt: now)
     }
 
-    /// The letter that tells the person of an account of a change, with a link to the question whether the change was the
-    /// person's own; `nil` if no mail can be sent, or the account has no confirmed address.
+    /// Returns the letter that tells a person of a change, with a link to the question about the change. `nil` if no
+    /// mail can be sent, or the account has no confirmed address.
     func told(_ subject: MailRecord.Subject, of account: AccountRecord, _ change: AccountChangeRecord) -> MailRecord? {
         guard self.sendsMail, account.email?.isVerified == true else { return nil }
         let end = change.decidedAt + self.limits.mail.mailLifetime
@@ -160,7 +161,7 @@ public struct PasswordAccounts: Sendable {
             about: change.id, createdAt: change.decidedAt, expiresAt: end)
     }
 
-    /// What the store keeps of a recovery code: worth nothing with another account.
+    /// Returns the stored digest of a recovery code. The digest is worthless for another account.
     func digest(of code: RecoveryCode, accountID: String) -> [UInt8] {
         self.sealing.code(
             Array(accountID.utf8) + [0] + code.withBytes { Array($0) }, purpose: .recoveryCode)
@@ -168,14 +169,14 @@ public struct PasswordAccounts: Sendable {
 }
 
 extension SealingPurpose {
-    /// A recovery code, with the account that it is of.
+    /// A recovery code, with its account.
     fileprivate static let recoveryCode = SealingPurpose("recovery code")
-    /// By what a name that nobody has is counted.
+    /// The number under which an unknown name is counted.
     static let unknownName = SealingPurpose("unknown name")
 }
 
 extension PasswordRefusal {
-    /// What is wrong with a password that somebody has chosen, for whoever chooses another one.
+    /// Returns the fault of a chosen password, as a sentence for the person.
     public func words(_ limits: PasswordLimits) -> String {
         switch self.code {
         case .empty, .tooShort: "A password has \(limits.fewestCharacters) characters or more."
@@ -189,6 +190,6 @@ extension PasswordRefusal {
 }
 
 extension AccountRecord {
-    /// What its person knows it by. Who came from another provider can be without a user name.
+    /// The name by which the person knows the account. A person from another provider may have no user name.
     var shownName: String { self.username?.text ?? self.displayName ?? self.email?.address ?? "" }
 }

@@ -2,37 +2,37 @@ import Passwords
 import Store
 public import _Primitives
 
-/// Passwords as operators manage them. Every change is in the audit trail under the operator's name, and none shows a
+/// Passwords as operators manage them. Every change is in the audit trail under the operator's name. No call shows a
 /// password or a hash.
 public struct PasswordDirectory: Sendable {
-    /// What an operator may know of an account's password.
+    /// The facts about an account's password for an operator.
     public struct Summary: Sendable, Equatable {
-        /// Where the password comes from.
+        /// The origin of the password.
         public enum Source: String, Sendable, CaseIterable {
             case none
-            /// An operator has set it for one sign-in.
+            /// An operator has set the password for one sign-in.
             case oneTime = "one-time"
-            /// It is hashed by the present function.
+            /// The password is hashed by the present function.
             case own
-            /// It is as another system has hashed it: the next sign-in hashes it anew.
+            /// The hash comes from another system. The next sign-in makes a new hash.
             case imported
         }
 
         public let source: Source
-        /// When it was set.
+        /// The time when the password was set.
         public let setAt: Timestamp?
-        /// Whether a code is asked for beside it.
+        /// `true` if the account also needs a code.
         public let hasSecondFactor: Bool
-        /// How many recovery codes are left.
+        /// The number of unused recovery codes.
         public let recoveryCodes: Int
     }
 
     private let accounts: PasswordAccounts
 
-    /// Manages these accounts' passwords.
+    /// Creates the management of these accounts' passwords.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// What there is of a person's. Throws `notFound`.
+    /// Returns the facts about a person's password. Throws `notFound`.
     public func summary(username: String) async throws -> Summary {
         let known = try await self.account(username)
         return Summary(
@@ -48,9 +48,9 @@ public struct PasswordDirectory: Sendable {
         return .own
     }
 
-    /// Gives a person a password for one sign-in, at which they choose another one. Every session of theirs ends.
+    /// Sets a password for one sign-in, at which the person chooses another. Every session of the person ends.
     ///
-    /// Throws `notFound`; `invalidRequest` for a password that nobody may choose; `HashingError`.
+    /// Throws `notFound`; `invalidRequest` for an unacceptable password; `HashingError`.
     public func setOneTime(_ password: String, username: String, by operator: String) async throws {
         let known = try await self.account(username)
         let hash: String
@@ -64,10 +64,10 @@ public struct PasswordDirectory: Sendable {
         try await self.set(record, AuditEvent(.passwordSet, at: now, accountID: record.accountID, actor: `operator`))
     }
 
-    /// Gives a person the password that another system has hashed: Argon2id, Argon2i or bcrypt. Every session of theirs
-    /// ends.
+    /// Sets a person's password by a hash from another system: Argon2id, Argon2i, bcrypt, PBKDF2, scrypt or
+    /// sha512-crypt. Every session of the person ends.
     ///
-    /// Throws `notFound`, and `invalidRequest` for a hash that is none, is of another function, or costs too much.
+    /// Throws `notFound`, and `invalidRequest` for an invalid hash, another function or an excessive cost.
     public func importHash(_ text: String, username: String, by operator: String) async throws {
         let known = try await self.account(username)
         do { _ = try PasswordHash(parsing: text, limits: self.accounts.hashing) } catch {
@@ -84,7 +84,7 @@ public struct PasswordDirectory: Sendable {
         guard try await self.accounts.store.setPassword(change) else { throw AccountError(.notFound) }
     }
 
-    /// Takes a person's password away. Every session of theirs ends. Throws `notFound`, also where there is none.
+    /// Removes a person's password. Every session of the person ends. Throws `notFound`, also without a password.
     public func remove(username: String, by operator: String) async throws {
         let id = try await self.account(username).account.id
         let event = AuditEvent(.passwordRemoved, at: self.accounts.time.now(), accountID: id, actor: `operator`)
@@ -93,8 +93,7 @@ public struct PasswordDirectory: Sendable {
         }
     }
 
-    /// Takes away what a person is asked for beside the password: they have lost it. Throws `notFound`, also where there
-    /// is nothing.
+    /// Removes a person's second factor after its loss. Throws `notFound`, also without a second factor.
     public func removeSecondFactor(username: String, by operator: String) async throws {
         let id = try await self.account(username).account.id
         let event = AuditEvent(.secondFactorRemoved, at: self.accounts.time.now(), accountID: id, actor: `operator`)
@@ -112,7 +111,7 @@ public struct PasswordDirectory: Sendable {
 }
 
 extension PasswordHashError {
-    /// What is wrong with a hash that an operator imports.
+    /// Returns the fault of an imported hash, as a sentence for the operator.
     fileprivate func words(_ limits: PasswordLimits) -> String {
         switch self.code {
         case .unknownScheme:

@@ -2,9 +2,9 @@ import Passwords
 import Store
 import _Primitives
 
-/// What is judged of a password, and of a code beside it, wherever somebody shows them.
+/// The common judgement of passwords and codes, for all places that ask for them.
 extension PasswordAccounts {
-    /// The hash that is judged, and why it is refused where it does not match or there is none.
+    /// Returns the hash for the judgement, and the reason of the refusal if the hash does not match or is missing.
     func hash(of known: PasswordAccount?, _ decision: AttemptDecision, at now: Timestamp) -> (
         PasswordHash?, PasswordSignIns.Refusal
     ) {
@@ -26,8 +26,8 @@ extension PasswordAccounts {
         return (hash, .wrong)
     }
 
-    /// What a typed code spends; `nil` where it is neither a time-based code nor could be a recovery code. Whether there is
-    /// such a recovery code the store says, which takes it away.
+    /// Returns the part of the account that a typed code spends; `nil` if the text is neither a valid time-based code
+    /// nor a possible recovery code. The store takes the recovery code, and reports its existence.
     func spent(
         _ typed: String, by kept: TOTPRecord, at now: Timestamp
     ) -> (spent: PasswordSignInStep.Spent, factor: PasswordSignInRecord.SecondFactor)? {
@@ -40,7 +40,7 @@ extension PasswordAccounts {
         return (.recoveryCode(self.digest(of: code, accountID: kept.accountID)), .recoveryCode)
     }
 
-    /// What the trail says of a code that is spent.
+    /// Returns the trail's entry for a spent code.
     func event(of spent: PasswordSignInStep.Spent, _ known: PasswordAccount, at now: Timestamp) -> AuditEvent? {
         guard case .recoveryCode = spent else { return nil }
         return AuditEvent(

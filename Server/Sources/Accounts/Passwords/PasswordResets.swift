@@ -2,44 +2,44 @@ import Passwords
 import Store
 import _Primitives
 
-/// A new password in place of one that is forgotten, by a link that is mailed to the account's verified address.
+/// Resets of forgotten passwords, by a link that is mailed to the account's verified address.
 ///
-/// Whoever asks is told the same whatever the name is, and it takes the same: one durable step, which looks for nobody. Who has
-/// the name is looked for later, with the rest of the mail's work. What is asked for beside the password is asked for here too,
-/// since a mailbox is one thing that a person has, and no second one.
+/// Every name gets the same answer after the same time: one durable step, without a look-up of the account. The look-up
+/// comes later, with the mail's other work. A reset also asks for the second factor, because a mailbox is only one
+/// factor.
 public struct PasswordResets: Sendable {
-    /// Why no mail leaves: for the operator's log, and never for whoever asked.
+    /// The reason why no mail leaves. The reason is for the operator's log, and never for the caller.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
         case unknownName = "unknown-name", locked, noPassword = "no-password", noAddress = "no-address", resting
     }
 
-    /// What a page about a link has to know.
+    /// The facts that the page of a link needs.
     public struct Visit: Sendable, Equatable {
-        /// Whose password it is.
+        /// The name of the account.
         public let username: String
-        /// Whether a code is asked for beside the link.
+        /// `true` if the account also needs a code.
         public let hasSecondFactor: Bool
     }
 
-    /// What became of a new password.
+    /// The result of a new password.
     public enum Verdict: Sendable, Equatable {
-        /// It is the account's from now on.
+        /// The password is set from now on.
         case done
-        /// The code beside it was not right, or could not be looked at: the reason and the account are for the log alone.
+        /// The code beside the password was wrong, or was not judged. The reason and the account are for the log alone.
         case refused(PasswordSignIns.Refusal, account: String)
-        /// The link is spent, its time is over, or it never was one.
+        /// The link is spent, its time is over, or the link was never valid.
         case over
     }
 
     private let accounts: PasswordAccounts
 
-    /// New passwords of these accounts.
+    /// Creates the resets of these accounts' passwords.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// Keeps that a link is to be mailed to the person with this name, where there is one with a password and a verified
-    /// address: ``sendLinks()`` sees to that.
+    /// Records the request to mail a link to the person with a name. ``sendLinks()`` later mails the link if the name
+    /// has an account with a password and a verified address.
     ///
-    /// Throws ``AccountError`` `tooManyRequests` where the source has asked too often.
+    /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
     ///
     /// Cost: one HMAC, one store step.
     public func ask(username: String, source: String) async throws {
@@ -47,14 +47,15 @@ public struct PasswordResets: Sendable {
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.mails.spend(source, at: now))
         let name = AccountName(username, limits: accounts.limits) ?? PasswordAccounts.nobody
-        // Where too many wait, whoever asks is told the same.
+        // The caller gets the same answer if too many requests wait.
         _ = try await accounts.store.keepAsk(for: name, at: now, most: accounts.limits.mail.waitingMails)
     }
 
-    /// Leaves a link in the outbox for each person for whom one was asked for. Says why there is none for the others, for the
-    /// log alone. Any number of nodes can do so over one store; one that is killed meanwhile has its work done by another.
+    /// Leaves a link in the outbox for each requested reset. Returns the refusals of the others, for the log alone.
     ///
-    /// Cost: one query; where something was asked for, one store step, and for each a query and two steps.
+    /// Any number of nodes can do so over one store. If a node is killed meanwhile, another node does its work.
+    ///
+    /// Cost: one query; if resets were requested, one store step, and for each request a query and two steps.
     public func sendLinks() async throws -> [Refusal] {
         let (store, mail) = (self.accounts.store, self.accounts.limits.mail)
         let now = self.accounts.time.now()
@@ -66,7 +67,7 @@ public struct PasswordResets: Sendable {
         return refusals
     }
 
-    /// Leaves the link, or says why not.
+    /// Leaves the link in the outbox; otherwise returns the refusal.
     private func refusal(of ask: ResetAsk, at now: Timestamp) async throws -> Refusal? {
         let accounts = self.accounts
         var known: PasswordAccount?
@@ -82,13 +83,13 @@ public struct PasswordResets: Sendable {
     private static func refusal(_ known: PasswordAccount?) -> Refusal? {
         guard let known else { return .unknownName }
         guard !known.account.isLocked else { return .locked }
-        // Whoever signs in by a phone alone gets no weaker way by their mailbox.
+        // A person who signs in with a phone alone must not get a weaker way through their mailbox.
         guard known.password != nil else { return .noPassword }
         guard known.account.email?.isVerified == true else { return .noAddress }
         return nil
     }
 
-    /// What there is behind a link; `nil` where there is nothing. Changes nothing.
+    /// Returns the account's facts for a link; `nil` if there is no account. Changes nothing.
     ///
     /// Cost: two queries.
     public func visit(link: String) async throws -> Visit? {
@@ -106,12 +107,13 @@ public struct PasswordResets: Sendable {
         return known
     }
 
-    /// Spends a link without a new password: the account knows the browser, in which a few passwords are judged while those of
-    /// others rest. Nobody is signed in. `false` where the link is spent, its time is over, or it never was one.
+    /// Spends a link without a new password, so that the account knows the browser. A few passwords from the browser
+    /// are then judged while the attempts of others are paused. No person is signed in. `false` if the link is spent,
+    /// its time is over, or the link was never valid.
     ///
-    /// Throws ``AccountError`` `tooManyRequests` for a link that is none where the source was wrong too often.
+    /// Throws ``AccountError`` `tooManyRequests` for an invalid link if the source was wrong too often.
     ///
-    /// Cost: two queries; for a link that is one, one store step.
+    /// Cost: two queries; for a valid link, one store step.
     public func knowBrowser(link: String, of visitor: Visitor, address: String?) async throws -> Bool {
         let accounts = self.accounts
         let now = accounts.time.now()
@@ -126,20 +128,20 @@ public struct PasswordResets: Sendable {
             audit: AuditEvent(.browserKnown, at: now, address: address))
     }
 
-    /// Spends a link: the password is the account's from now on. Every session of the account ends, and the person is told.
-    /// The account knows the browser by what it is given; nobody is signed in.
+    /// Spends a link, and sets the password. Every session of the account ends, and the person is told. The account
+    /// knows the browser by the browser's given value. No person is signed in.
     ///
-    /// Throws `PasswordRefusal` for a password that cannot be chosen, `HashingError`, and ``AccountError``
-    /// `tooManyRequests` where the source was wrong too often.
+    /// Throws `PasswordRefusal` for an unacceptable password, `HashingError`, and ``AccountError`` `tooManyRequests` if
+    /// the source was wrong too often.
     ///
-    /// Cost: two queries, one hash, one store step; where a code is asked for, one step more.
+    /// Cost: two queries, one hash, one store step; if a code is needed, one step more.
     public func reset(
         link: String, to typed: String, code: String, of visitor: Visitor, address: String?
     ) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
         let shortage = accounts.guesses.spend(visitor.source, at: now)
-        // Whoever has a link has been given it: only what is wrong is told of the budget.
+        // The holder of a valid link received the link by mail. So the budget refuses only invalid links.
         guard let known = try await self.account(link), let stored = known.password else {
             try AccountError.throwShortage(shortage)
             return .over
@@ -150,7 +152,7 @@ public struct PasswordResets: Sendable {
             accounts.refused.note(reason, of: "code", account: known.account.id, at: now)
             return .refused(reason, account: known.account.id)
         }
-        // First, so that no attempt at a code counts for a password that cannot be.
+        // The hash comes first, so that no attempt at a code counts for an unacceptable password.
         let hash: String
         let turn = visitor.turn(atPasswordOf: known.account.id)
         do { hash = try await accounts.newHash(typed: typed, for: turn) } catch {
@@ -174,7 +176,7 @@ public struct PasswordResets: Sendable {
         change.audit.kind = .passwordReset
         change.spentAudit = spent.flatMap { accounts.event(of: $0, known, at: now) }
         guard try await accounts.store.setPassword(change) else {
-            // The code was somebody else's a moment ago, or the link was.
+            // Another request has spent the code or the link a moment ago.
             return spent == nil ? .over : refused(.wrong)
         }
         if shortage == nil { accounts.guesses.refund(visitor.source) }

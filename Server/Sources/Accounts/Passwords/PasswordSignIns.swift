@@ -2,46 +2,46 @@ import Passwords
 import Store
 public import _Primitives
 
-/// Signing in by a password, and by a code beside it where the account has one, for an authorization request.
+/// Sign-ins with a password, and with a code if the account has a second factor, for an authorization request.
 ///
-/// What is told of a name that nobody has, of a wrong password, of a locked account and of one whose attempts rest is the
-/// same, and takes the same: the same queries, one durable step, one hash.
+/// An unknown name, a wrong password, a locked account and paused attempts get the same answer after the same work: the
+/// same queries, one durable step, one hash.
 public struct PasswordSignIns: Sendable {
-    /// What is still missing.
+    /// The part of a sign-in that is still missing.
     public enum Stage: Sendable, Equatable {
-        /// Everything: nobody has shown a password.
+        /// Everything is missing: no password was shown.
         case password
-        /// A code.
+        /// A code is missing.
         case secondFactor
-        /// A new password, since the one that was shown was for once.
+        /// A new password is missing, because the shown password was for one sign-in.
         case newPassword
-        /// Nothing: the browser can complete the sign-in.
+        /// Nothing is missing, and the browser can complete the sign-in.
         case done
     }
 
-    /// What became of an attempt.
+    /// The judgement of an attempt.
     public enum Verdict: Sendable, Equatable {
-        /// It was right.
+        /// The attempt is right.
         case right(Stage)
-        /// It was not, or could not be looked at: the reason is for the log alone, and so is the account, where somebody has
-        /// the name.
+        /// The attempt is refused, or could not be judged. The reason is for the log alone, and so is the account of a
+        /// known name.
         case refused(Refusal, account: String?)
     }
 
-    /// Why an attempt was refused: for the operator's log, and never for whoever made it.
+    /// The reason why an attempt was refused. The reason is for the operator's log, and never for the caller.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
         case wrong, unknownName = "unknown-name", locked, noPassword = "no-password", resting, spent
         case oneTimeOver = "one-time-password-over", unreadableHash = "unreadable-hash", over = "sign-in-over"
     }
 
-    /// Somebody who was signed in.
+    /// A person who was signed in.
     public struct Outcome: Sendable, Equatable {
         public let accountID: String
-        /// When the last of what was asked for was right.
+        /// The time when the last required part was right.
         public let at: Timestamp
-        /// RFC 8176 names of what was shown.
+        /// The RFC 8176 names of the methods.
         public let methods: [String]
-        /// Whether something was shown beside the password.
+        /// `true` if a second factor was shown beside the password.
         public let hasTwoFactors: Bool
         /// The browser and its system in words.
         public let browser: String?
@@ -49,20 +49,20 @@ public struct PasswordSignIns: Sendable {
         public let address: String?
     }
 
-    /// What a sign-in is for, and where it comes from.
+    /// The purpose and the origin of a sign-in.
     public struct Place: Sendable {
         /// The authorization request.
         public let request: String
-        /// The service that is signed in to, by its identifier and its name.
+        /// The service of the sign-in, by its identifier and its name.
         public let client: (id: String, name: String)
-        /// The browser's network, and what the browser is known by.
+        /// The browser's network, and the browser's value from an earlier sign-in.
         public let visitor: Visitor
         /// The browser and its system in words.
         public let browser: String?
         /// The browser's network address.
         public let address: String?
 
-        /// A place of these values.
+        /// Creates a place.
         public init(
             request: String, client: (id: String, name: String), visitor: Visitor, browser: String? = nil,
             address: String? = nil
@@ -77,21 +77,22 @@ public struct PasswordSignIns: Sendable {
 
     let accounts: PasswordAccounts
 
-    /// Sign-ins to these accounts.
+    /// Creates the sign-ins to these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// How far the sign-in of a request is.
+    /// Returns the stage of a request's sign-in.
     public func stage(request: String) async throws -> Stage {
         try await self.accounts.store.passwordSignIn(request: request)?.stage ?? .password
     }
 
-    /// The name of the account that a sign-in under way is of, for whoever keeps a new password beside it.
+    /// Returns the account name of a running sign-in, for a password manager that stores the new password with the
+    /// name.
     public func username(request: String) async throws -> String? {
         guard let record = try await self.accounts.store.passwordSignIn(request: request) else { return nil }
         return try await self.accounts.store.account(id: record.accountID)?.username?.text
     }
 
-    /// The outcome of a finished sign-in; `nil` where it is not finished, or its time is over.
+    /// Returns the outcome of a finished sign-in; `nil` for an unfinished sign-in, and after its time.
     public func outcome(request: String) async throws -> Outcome? {
         guard let record = try await self.accounts.store.passwordSignIn(request: request), let at = record.finishedAt,
             self.accounts.time.now() < at + self.accounts.limits.outcomeLifetime
@@ -103,12 +104,13 @@ public struct PasswordSignIns: Sendable {
 
     /// Judges a name and a password.
     ///
-    /// Throws ``AccountError`` `tooManyRequests` where the source has sent too many wrong ones and this is another, and
-    /// `HashingError` where too many wait: then it counts as not made. Past the source's budget the password is judged of an
-    /// account that was signed in to from there before; every other name takes the same steps as one that nobody has.
+    /// Throws ``AccountError`` `tooManyRequests` for a wrong password if the source has sent too many wrong passwords.
+    /// Throws `HashingError` if too many attempts wait; the attempt then does not count. Past the source's budget a
+    /// password is judged only for an account that was signed in to from there before. Every other name then takes the
+    /// same steps as an unknown name.
     ///
-    /// Cost: one query, one store step, one hash; where it is right another step, and another hash where the stored one is
-    /// by other parameters. Past the source's budget another query.
+    /// Cost: one query, one store step, one hash. A right password takes another step, and another hash if the stored
+    /// hash has other parameters. Past the source's budget another query.
     public func attempt(username: String, password typed: String, at place: Place) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
@@ -118,7 +120,7 @@ public struct PasswordSignIns: Sendable {
         if shortage != nil, !(try await accounts.isKnown(place.visitor, to: known?.account.id, at: now)) { known = nil }
         let holder = accounts.holder(ofName: name?.key ?? "", account: known)
         let turn = HashingTurn(network: place.visitor.source, account: holder.key)
-        // Whoever floods past their budget costs the writer nothing.
+        // A flood past the budget costs the writer nothing.
         if let shortage, accounts.pool.isFull(for: turn) { throw AccountError.shortage(shortage) }
         let decision = try await accounts.reserveAttempt(holder, of: place.visitor, at: now)
         let verdict: PasswordVerdict
@@ -142,7 +144,8 @@ public struct PasswordSignIns: Sendable {
         return try await self.begin(known, stored, decision.attempt, upgraded: upgraded, at: place, now)
     }
 
-    /// The password by the present parameters; `nil` where it cannot be hashed now: the next sign-in does it.
+    /// Returns the password's hash by the present parameters; `nil` if the password cannot be hashed now. The next
+    /// sign-in then makes the hash.
     private func rehashed(
         _ typed: String, of account: String, for turn: HashingTurn, at now: Timestamp
     ) async -> PasswordRecord? {
@@ -168,12 +171,12 @@ public struct PasswordSignIns: Sendable {
         return try await self.taken(step)
     }
 
-    /// Judges a code beside a password that was right: a time-based one or a recovery code. `nil` where nothing waits for
-    /// one.
+    /// Judges a code beside a right password: a time-based code or a recovery code. `nil` if no sign-in waits for a
+    /// code.
     ///
     /// Throws as ``attempt(username:password:at:)``.
     ///
-    /// Cost: two queries, one store step; where it is right another step.
+    /// Cost: two queries, one store step; for a right code another step.
     public func attempt(code typed: String, at place: Place) async throws -> Verdict? {
         let accounts = self.accounts
         let now = accounts.time.now()
@@ -204,9 +207,9 @@ public struct PasswordSignIns: Sendable {
         return verdict
     }
 
-    /// Takes a new password in place of the one for once. `nil` where nothing waits for one.
+    /// Replaces a one-time password by a new password. `nil` if no sign-in waits for a new password.
     ///
-    /// Throws `PasswordRefusal` for one that cannot be chosen, and `HashingError`.
+    /// Throws `PasswordRefusal` for an unacceptable password, and `HashingError`.
     ///
     /// Cost: two queries, one hash or two, one store step.
     public func choose(_ typed: String, at place: Place) async throws -> Verdict? {
@@ -223,7 +226,7 @@ public struct PasswordSignIns: Sendable {
             let given = try? PasswordHash(parsing: present.hash, limits: accounts.hashing),
             case .right = try await accounts.pool.verify(password, against: given, for: turn)
         {
-            // Whoever has set it knows it.
+            // The operator who has set the one-time password knows the password.
             throw PasswordRefusal(.breached)
         }
         let now = accounts.time.now()
@@ -239,7 +242,7 @@ public struct PasswordSignIns: Sendable {
         return verdict
     }
 
-    /// Where nothing is missing any more, the person is signed in: the trail and their devices are told.
+    /// Signs the person in if nothing is missing: the trail and the person's devices are told.
     private func finish(
         _ record: inout PasswordSignInRecord, _ step: inout PasswordSignInStep, at place: Place, _ now: Timestamp
     ) {
@@ -266,14 +269,14 @@ public struct PasswordSignIns: Sendable {
 }
 
 extension PasswordSignInRecord {
-    /// What is missing.
+    /// The missing part.
     var stage: PasswordSignIns.Stage {
         if self.needsSecondFactor { return .secondFactor }
         if self.needsNewPassword { return .newPassword }
         return .done
     }
 
-    /// RFC 8176 names of what was shown. It has none for a recovery code.
+    /// The RFC 8176 names of the methods. RFC 8176 has no name for a recovery code.
     var methods: [String] {
         switch self.secondFactor {
         case nil: ["pwd"]
@@ -284,7 +287,7 @@ extension PasswordSignInRecord {
 }
 
 extension TOTP {
-    /// The codes of a secret that is kept; `nil` where no such codes can be made.
+    /// Creates the codes of a stored secret; `nil` if the record allows no codes.
     init?(_ record: TOTPRecord) {
         guard let algorithm = Algorithm(rawValue: record.algorithm) else { return nil }
         self.init(
@@ -294,6 +297,6 @@ extension TOTP {
 }
 
 extension AuditEvent.Kind {
-    /// A person was signed in; the detail says to which service, and by what.
+    /// A person was signed in. The detail is the service and the methods.
     fileprivate static let signedIn = Self(rawValue: "signed-in")
 }

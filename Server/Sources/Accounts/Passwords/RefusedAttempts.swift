@@ -2,21 +2,22 @@ import Store
 import Synchronization
 import _Primitives
 
-/// What was refused of accounts lately, until the audit trail has it.
+/// The recent refusals of accounts, until the audit trail has them.
 ///
-/// An attempt notes its refusal here, in memory, whether or not somebody has its name: no step of an attempt writes more for
-/// an account than for none. From time to time one entry is written for each account, with how often it was for which reason,
-/// so that whoever guesses does not fill the trail. What was not written when the process is killed is lost; the log has it.
+/// An attempt notes its refusal here, in memory, for known and unknown names alike. So no step of an attempt writes
+/// more for a known account. From time to time the trail gets one entry for each account, with the number of refusals
+/// for each reason. So an attacker's guesses do not fill the trail. A killed process loses the unwritten refusals; the
+/// log has them.
 final class RefusedAttempts: Sendable {
     private struct Refused {
-        /// By our own words, how often.
+        /// The number of refusals, by our own words for the reason.
         var counts: [String: Int] = [:]
         var last: Timestamp
         var writtenAt: Timestamp?
     }
 
     private struct State {
-        /// By account; the empty one stands for names that nobody has, and for accounts that have no room.
+        /// The refusals by account. The empty key stands for unknown names, and for accounts without room.
         var accounts: [ExactText: Refused] = [:]
     }
 
@@ -25,7 +26,7 @@ final class RefusedAttempts: Sendable {
 
     init(limits: Limits.PasswordAccounts) { self.limits = limits }
 
-    /// Notes a refusal; `account` is `nil` where nobody has the name.
+    /// Notes a refusal; `account` is `nil` for an unknown name.
     func note(_ refusal: PasswordSignIns.Refusal, of what: String, account: String?, at now: Timestamp) {
         self.state.withLock { state in
             var key = ExactText(account ?? "")
@@ -35,7 +36,8 @@ final class RefusedAttempts: Sendable {
         }
     }
 
-    /// Takes what is due: of each account once in a ``Limits/PasswordAccounts/refusalPause``, or all of it.
+    /// Takes the refusals that are due: of each account once in a ``Limits/PasswordAccounts/refusalPause``, or all
+    /// refusals.
     func take(at now: Timestamp, all: Bool = false) -> [AuditEvent] {
         self.state.withLock { state in
             var events: [AuditEvent] = []
@@ -60,9 +62,9 @@ final class RefusedAttempts: Sendable {
 }
 
 extension PasswordAccounts {
-    /// Writes into the audit trail what was refused, an entry for each account whose turn it is.
+    /// Writes the refusals to the audit trail, one entry for each account that is due.
     ///
-    /// - Parameter all: Whether nothing is to be left in memory, as the process ends.
+    /// - Parameter all: `true` if no refusals may stay in memory, because the process ends.
     ///
     /// Cost: one store step for each entry.
     public func writeRefusals(all: Bool = false) async throws {
@@ -71,6 +73,6 @@ extension PasswordAccounts {
 }
 
 extension AuditEvent.Kind {
-    /// Passwords, or codes beside them, were refused; the detail says for which reasons, and how often each.
+    /// Passwords, or codes beside them, were refused. The detail has the reasons and their numbers.
     fileprivate static let refused = Self(rawValue: "password-refused")
 }

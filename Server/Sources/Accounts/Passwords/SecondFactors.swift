@@ -2,25 +2,25 @@ public import Passwords
 import Store
 import _Primitives
 
-/// What a person is asked for beside the password: a code of an authenticator app, or one of the recovery codes that came
-/// with it.
+/// The second factor beside the password: a code of an authenticator app, or a recovery code from the same enrolment.
 public struct SecondFactors: Sendable {
     private let accounts: PasswordAccounts
 
-    /// The second factors of these accounts.
+    /// Creates the second factors of these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// A secret that is offered to an account: for its app, and as the page brings it back.
+    /// A secret that is offered to an account, for the person's app and for the page.
     public struct Offer: Sendable {
         /// The codes of the secret.
         public let totp: TOTP
-        /// The secret and its moment, sealed to what the account had.
+        /// The secret and the time of the offer, sealed to the account's present password and second factor.
         public let sealed: String
         let person: OwnPassword.Proved
     }
 
-    /// Offers a new secret to whoever has shown what the account has now. Nothing is kept of it: the page carries it,
-    /// sealed. It counts until the account has another password or another second factor.
+    /// Offers a new secret to a person who has shown the account's present password. The server keeps nothing of the
+    /// offer: the page carries the sealed secret. The offer is valid until the account has another password or another
+    /// second factor.
     public func offer(to person: OwnPassword.Proved) throws -> Offer {
         let totp = TOTP(random: self.accounts.random, limits: self.accounts.hashing)
         let moment = UInt64(bitPattern: self.accounts.time.now().milliseconds)
@@ -30,12 +30,13 @@ public struct SecondFactors: Sendable {
         return Offer(totp: totp, sealed: Base64URL.encode(sealed), person: person)
     }
 
-    /// To what an offer is sealed: the account as it was when the person showed its password, and a code of it.
+    /// Returns the label for the seal of an offer: the account with its password hash and second factor at the time of
+    /// the proof.
     private static func row(of shown: ShownPassword) -> String {
         "\(shown.accountID) \(shown.secondFactorSetAt?.milliseconds ?? 0) \(shown.hash)"
     }
 
-    /// The offer that a page brings back; `nil` where it is none of this account's, or does not count any more.
+    /// Returns the offer that a page brings back; `nil` if the offer belongs to another account, or is no longer valid.
     ///
     /// Cost: one query.
     public func offer(sealed text: String, accountID: String) async throws -> Offer? {
@@ -64,10 +65,12 @@ public struct SecondFactors: Sendable {
                 account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? offeredAt))
     }
 
-    /// Keeps the secret of an offer, of which the person has typed a code, in place of the one before, and gives the
-    /// recovery codes, to be shown once; the person is told, and what the account has authenticated in other sessions than
-    /// this one ends: somebody who knew the password alone may have begun it. `nil` where the code is not right, or the
-    /// account is not what it was when its password was shown.
+    /// Stores the secret of an offer in place of the earlier secret, after the person has typed a code of the secret.
+    /// Returns the recovery codes, which are shown once. `nil` if the code is wrong, or the account has changed since
+    /// its password was shown.
+    ///
+    /// The person is told. Everything that the account has authenticated in other sessions ends, because an attacker
+    /// with the password alone may have begun another session.
     ///
     /// Cost: one store step.
     public func enrol(_ offer: Offer, code: String, session: String?) async throws -> [RecoveryCode]? {
@@ -76,15 +79,15 @@ public struct SecondFactors: Sendable {
         guard let step = totp.acceptedStep(of: code, at: now, after: nil, limits: self.accounts.hashing) else {
             return nil
         }
-        // The code that was typed is spent with it.
+        // Storing the secret also spends the typed code.
         let record = TOTPRecord(
             accountID: offer.person.account.id, secret: totp.secret, algorithm: totp.algorithm.rawValue,
             digits: totp.digits, periodSeconds: totp.periodSeconds, setAt: now, lastStep: step)
         return try await self.set(record, .secondFactorSet, of: offer.person, session: session, at: now)
     }
 
-    /// Gives new recovery codes in place of those before, to be shown once; the person is told. `nil` where there is no
-    /// second factor, or the account is not what it was when its password was shown.
+    /// Makes new recovery codes in place of the earlier codes. The new codes are shown once, and the person is told.
+    /// `nil` if there is no second factor, or the account has changed since its password was shown.
     ///
     /// Cost: one store step.
     public func renewRecoveryCodes(of person: OwnPassword.Proved) async throws -> [RecoveryCode]? {
@@ -112,6 +115,6 @@ public struct SecondFactors: Sendable {
 }
 
 extension SealingPurpose {
-    /// A secret for time-based codes that is offered, bound to its account.
+    /// An offered secret for time-based codes, bound to its account.
     fileprivate static let offeredSecret = SealingPurpose("offered time-based codes")
 }

@@ -6,19 +6,20 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What a client says about itself beside its message.
+/// The information that a client sends about itself beside the UAF message.
 struct ClientContext: Sendable {
     let deviceName: String?
     let asmStatusCode: Int?
     let clientErrorCode: Int?
-    /// The secret by which the phone will prove later that it is the device of this enrolment.
+    /// The secret by which the phone later proves to be the device of this enrolment.
     let deviceSecret: String?
-    /// What an enrolment is to take the place of.
+    /// The earlier device that the enrolment replaces, with its proof.
     let replacement: ReplacementClaim?
-    /// What an app calls itself that has found that the list does not have it (``shown(facet:)``).
+    /// The facet of an app that is missing in the list of trusted facets, as the app itself gives the facet
+    /// (``shown(facet:)``).
     let refusedFacet: String?
 
-    /// Throws `badRequest` for members of the wrong type.
+    /// Reads the context. Throws `badRequest` for members of the wrong type.
     init(_ object: JSONObject?, _ limits: Limits) throws {
         let object = object ?? [:]
         do {
@@ -36,27 +37,29 @@ struct ClientContext: Sendable {
         }
     }
 
-    /// A facet that somebody has sent, as log and trail keep it: one line, of so many characters at most.
+    /// Returns a facet from a client in the form for log and trail: one line, with a maximum length.
     static func shown(facet: String) -> String {
         DisplayText.line(facet, maximumLength: Limits.Fixed.refusedFacetCharacters)
     }
 
-    /// Whether the person said no, as opposed to something going wrong.
+    /// `true` if the person refused, as opposed to a technical failure.
     var isDenial: Bool { self.clientErrorCode == ErrorCode.userCancelled.rawValue }
 }
 
-/// An answer that is decided: on its way out of the verification.
+/// The answer to a message, thrown as soon as the verification has decided.
 struct Answered: Error {
     let statusCode: UAFStatusCode
-    /// For the log, not for the phone: the rule that refused and why, without a value that was sent.
+    /// The rule that refused, and the reason. The reason is for the log, not for the phone, and contains no value from
+    /// the client.
     let reason: String
-    /// What the trail keeps about it.
+    /// The kind of entry that the trail keeps.
     let audit: AuditEvent.Kind
-    /// A further message for the client, such as to delete keys that nobody knows.
+    /// A further message for the client, such as a request to delete unknown keys.
     var newRequest: DeregistrationRequest?
-    /// The app that may not answer, where that was the reason (``ClientContext/shown(facet:)``).
+    /// The facet of the app that may not answer; `nil` if the refusal has another reason
+    /// (``ClientContext/shown(facet:)``).
     var refusedFacet: String?
-    /// Whether the ceremony stays as it is: it is another answer's.
+    /// `true` if the ceremony stays as it is, because the ceremony belongs to another answer.
     var leavesCeremony = false
 
     init(_ statusCode: UAFStatusCode, _ reason: String, audit: AuditEvent.Kind = .failed) {
@@ -72,7 +75,7 @@ struct Answered: Error {
         self.refusedFacet = refusal.facetID.map { ClientContext.shown(facet: $0.text) }
     }
 
-    /// Of two answers at once, the one that was not the first.
+    /// The refusal of the second of two simultaneous answers.
     static var notTheFirst: Self {
         var answered = Self(.invalidRequest, "another answer was first")
         answered.leavesCeremony = true
@@ -80,15 +83,17 @@ struct Answered: Error {
     }
 }
 
-/// What holds for the answers to either operation.
+/// The checks that apply to registration and authentication answers alike.
 struct AnswerChecks: CeremonyPart {
     let environment: CeremonyEnvironment
     let budgets: Budgets
     let trail: any AuditStore
 
-    /// Counts an answer of `source` before it is judged, and gives back what was no refusal: of many at once no more
-    /// are refused than there are left. `judge` is told whether the source is past its budget; its refusal is not told
-    /// then.
+    /// Judges an answer of `source` within the budget of refused answers.
+    ///
+    /// The budget is spent before the judgement and given back unless the answer is refused. Simultaneous answers
+    /// therefore cannot be refused more often than the budget allows. `judge` receives `true` if the source is past its
+    /// budget; a refusal is then replaced by `tooManyRequests`.
     func judged<Answer>(
         from source: String?, _ statusCode: (Answer) -> UAFStatusCode,
         _ judge: (_ isPastBudget: Bool) async throws -> Answer
@@ -108,8 +113,11 @@ struct AnswerChecks: CeremonyPart {
         return answer
     }
 
-    /// Tells the operator which app is not in the list, once in ``Limits/pauseOfReports`` for each source: whoever sends
-    /// names has chosen them, and keeps nobody else's from being told. Says whether it was told.
+    /// Reports an app outside the list to the operator, once in ``Limits/pauseOfReports`` for each source. Returns
+    /// `true` if the operator was told.
+    ///
+    /// A sender chooses the names in a message. The limit for each source keeps a sender from suppressing other
+    /// reports.
     @discardableResult
     func note(refusedFacet: String?, from source: String?) -> Bool {
         guard let refusedFacet, self.budgets.facetNotes.spend(source ?? "", at: self.time.now()) == nil else {
@@ -119,8 +127,10 @@ struct AnswerChecks: CeremonyPart {
         return true
     }
 
-    /// As ``note(refusedFacet:from:)``, for an answer that no ceremony stands behind, whose end would be in the trail: what
-    /// is told is there too, with the code, as long as there are not too many in an hour.
+    /// Reports a refused app as ``note(refusedFacet:from:)`` does, and adds a reported app to the trail with the code.
+    ///
+    /// For answers without a ceremony. An answer to a ceremony needs no such entry: the end of the ceremony is in the
+    /// trail. The number of entries in an hour is limited.
     func keep(refusedFacet: String?, code: Int?, from source: String?, at now: Timestamp) async throws {
         guard let refusedFacet, self.note(refusedFacet: refusedFacet, from: source),
             self.budgets.facetEntries.spend("", at: now) == nil
@@ -129,8 +139,8 @@ struct AnswerChecks: CeremonyPart {
         try await self.trail.appendAudit(AuditEvent(.failed, at: now, detail: detail))
     }
 
-    /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs,
-    /// and one of them twice, with the code `twice`.
+    /// Refuses a list of keys before any key is looked up: more keys than any alternative of a policy needs, or the
+    /// same key twice, with the code `twice`.
     func checkNames(_ keys: [CredentialID], twice: UAFStatusCode) throws {
         guard keys.count <= self.rules.value.mostKeys else {
             throw Answered(.unacceptableAuthenticator, "more keys than any policy asks for")
@@ -138,7 +148,7 @@ struct AnswerChecks: CeremonyPart {
         guard keys.count < 2 || Set(keys).count == keys.count else { throw Answered(twice, "a key is there twice") }
     }
 
-    /// Opens the state that a response brings back. Refuses what this server did not seal, and what comes too late.
+    /// Opens the server data of a response. Refuses data of another server and data after the end of its time.
     func openServerData(_ text: String?, operation: UAF.Operation, at now: Timestamp) throws
         -> (data: SealedServerData, origin: ServerDataOrigin)
     {
@@ -153,7 +163,8 @@ struct AnswerChecks: CeremonyPart {
         return (data, origin)
     }
 
-    /// Whether a ceremony still takes an answer. Throws 1491 where it was answered, 1408 where it is too late.
+    /// Returns the ceremony if the ceremony still takes an answer. Throws 1491 if the ceremony was answered before,
+    /// 1408 after the end of its time.
     func checkAnswerable(_ ceremony: CeremonyRecord?, at now: Timestamp) throws -> CeremonyRecord {
         guard let ceremony, ceremony.phase == .claimed else {
             throw Answered(.invalidRequest, "nothing waits for this answer: it has ended or was answered before")
@@ -162,8 +173,8 @@ struct AnswerChecks: CeremonyPart {
         return ceremony
     }
 
-    /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can
-    /// say then what the answer should have met.
+    /// Returns the policy by which a request was made. Throws 1491 if the policy is no longer known: the conditions for
+    /// the answer are then unknown as well.
     func policy(ofRequest name: String?, for operation: UAF.Operation) throws -> Policy {
         do { return try self.rules.value.policy(named: name, for: operation) } catch {
             throw Answered(.invalidRequest, "the policy of the request is not known any more")
@@ -172,20 +183,21 @@ struct AnswerChecks: CeremonyPart {
 }
 
 extension ServerResponse {
-    /// The body of a refusal.
+    /// Creates the body of a refusal.
     init(_ answered: Answered) {
         self.init(answered.statusCode)
         self.newUAFRequest = answered.newRequest.map { String(decoding: $0.serialized, as: UTF8.self) }
     }
 
-    /// A body of a status code alone, with its name as description.
+    /// Creates a body with a status code alone, and the code's name as description.
     init(_ statusCode: UAFStatusCode) {
         self.init(statusCode: statusCode, description: statusCode == .ok ? nil : statusCode.description)
     }
 }
 
 extension DeviceIdentity {
-    /// The keys that a device has told.
+    /// Creates the identity from the keys of a device's announcement; `nil` without an announcement, or with points
+    /// that are no keys.
     init?(_ told: DeviceKeyAnnouncement?) {
         guard let told, let signing = JWK(point: told.signingKey), let encryption = JWK(point: told.encryptionKey)
         else {
@@ -198,7 +210,7 @@ extension DeviceIdentity {
 }
 
 extension JWK {
-    /// The public key of an uncompressed point of P-256; `nil` where it is none.
+    /// Creates the public key of an uncompressed point of P-256; `nil` if the bytes are no such point.
     init?(point: [UInt8]) {
         guard point.count == 65, point[0] == 4,
             let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))

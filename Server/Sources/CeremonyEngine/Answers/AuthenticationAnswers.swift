@@ -3,16 +3,15 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What the server says to an authentication answer.
+/// The server's reply to an authentication answer.
 public struct AuthenticationAnswer: Sendable {
     /// The body for the phone.
     public var response: ServerResponse
-    /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a
-    /// token.
+    /// The device that authenticated, if the app had requested the challenge itself. The caller then adds a token.
     public var authenticated: AuthenticatedDevice?
 }
 
-/// Judges phones' authentication responses.
+/// Judges the authentication responses of phones.
 public struct AuthenticationAnswers: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore & DeviceIdentityStore
@@ -23,20 +22,22 @@ public struct AuthenticationAnswers: CeremonyPart {
 
     /// Judges a phone's authentication response.
     ///
-    /// One write step: challenge consumed or ceremony ended, counters moved on, audit. Before the one of a ceremony the
-    /// keys are read; for a challenge that the app asked for itself, the server's commonest answer, they are found and
-    /// the signature is verified within the step, which spares a read and two changes of thread. What can be held
-    /// against the message without its keys is, before either. A message that is refused is answered with its 14xx
-    /// code; a refused answer to a ceremony ends it; one that names no ceremony changes nothing.
+    /// One write step consumes the challenge or ends the ceremony, advances the counters and writes the trail. For a
+    /// ceremony the keys are read before the step. A challenge that the app requested itself is the server's commonest
+    /// case. The step then also finds the keys and verifies the signature. This spares a read and two changes of
+    /// thread. All checks that need no keys come before either.
     ///
-    /// A key that was invented for a name that nobody has is judged as one that is registered, so that nobody who
-    /// does not hold a key learns whether it is.
+    /// A refused message is answered with its 14xx code. The refusal of an answer to a ceremony ends the ceremony. The
+    /// refusal of another answer leaves the challenge open, except after a counter that went back.
     ///
-    /// `source` has a budget of refused answers; past it `tooManyRequests` is thrown in the place of a refusal, and
-    /// keys are found and signatures verified before the write step. A right answer is always taken. Without a source
-    /// nothing is counted. Else thrown are errors of the store alone.
+    /// An invented key, of a name without an account, is judged like a registered key. So only the holder of a key
+    /// learns whether the key is registered.
     ///
-    /// `refused` is told why a message is refused, for the log: not a word of it is for the phone.
+    /// `source` has a budget of refused answers. Past the budget `tooManyRequests` is thrown in place of a refusal, and
+    /// keys are found and signatures verified before the write step. A right answer is always accepted. Without a
+    /// source nothing is counted. All other errors come from the store.
+    ///
+    /// `refused` receives the reason of a refusal for the log. The phone must not see any of the text.
     public func judge(
         _ message: SendUAFResponse, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> AuthenticationAnswer {
@@ -101,8 +102,9 @@ public struct AuthenticationAnswers: CeremonyPart {
         }
     }
 
-    /// Leaves a trace of a key whose counter went back, for it may have been cloned. The challenge goes with it, so
-    /// that each leaves one trace at most, and only a holder of the key can leave one.
+    /// Writes an entry to the trail for a key whose counter went back: the key may have been cloned. The step also
+    /// consumes the challenge. So each challenge leaves at most one entry, and only a holder of the key can cause an
+    /// entry.
     private func noteCounter(_ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp)
         async throws
     {
@@ -162,7 +164,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
-        // Its account was deleted meanwhile, and the ceremony with it.
+        // The account was deleted meanwhile, together with the ceremony.
         guard let accepted else { throw Answered(.invalidRequest, "the account is gone") }
         self.hub.wake(id)
         var answer = ServerResponse(.ok)
@@ -218,8 +220,10 @@ public struct AuthenticationAnswers: CeremonyPart {
             authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
     }
 
-    /// What a registered key has signed of its device's own keys. They take the place of others where that key was
-    /// unlocked by its person: what a device alone can sign must not decide who speaks for it.
+    /// Returns the device's own keys as signed by a registered key; `nil` if the response announces none.
+    ///
+    /// The keys replace earlier keys of the device only if the person unlocked the signing key. A signature that the
+    /// device can make alone must not decide which keys speak for the device.
     private func identityAddition(_ verified: VerifiedAuthentication, at now: Timestamp) -> DeviceIdentityAddition? {
         guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
         func event(_ kind: AuditEvent.Kind) -> AuditEvent {
@@ -237,8 +241,10 @@ public struct AuthenticationAnswers: CeremonyPart {
                 : nil)
     }
 
-    /// By what the key is known from now on that the device has told; `nil` where it has told none, or it was not taken.
-    /// Asks the store only where it was told one, which each device does once.
+    /// Returns the name of the key that the device has announced; `nil` if the device announced none, or the key was
+    /// not taken.
+    ///
+    /// The store is asked only after an announcement, which each device makes once.
     private func knownKey(_ verified: VerifiedAuthentication) async throws -> String? {
         guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
         let isKnown = try await self.store.isKey(identity.signing.name, ofDevice: verified.deviceRegistration)
@@ -255,9 +261,10 @@ public struct AuthenticationAnswers: CeremonyPart {
         do { return try verifier.check(response, expected: expected) } catch { throw Answered(error) }
     }
 
-    /// The standard's rules, and then the server's own: only a holder of the key learns that it may not be used.
+    /// Applies the standard's rules, and then the server's own rules. So only a holder of the key learns of a key that
+    /// may not be used.
     ///
-    /// `stored` is what there is of each of the response's keys, in their order.
+    /// `stored` has the stored record of each of the response's keys, in the order of the response.
     private func verify(
         _ checked: CheckedAuthentication, _ response: UnverifiedAuthentication, _ stored: [StoredCredential?],
         by verifier: AuthenticationVerifier
@@ -269,7 +276,8 @@ public struct AuthenticationAnswers: CeremonyPart {
         do { verified = try verifier.verify(checked, credentials: keys) } catch {
             throw self.answered(error, response, keys)
         }
-        // Nobody holds a key that was invented. Should a signature of one ever verify, it authenticates nobody.
+        // No client holds an invented key. Should a signature of an invented key ever verify, the answer authenticates
+        // no person.
         guard stored.allSatisfy({ $0 != nil }) else {
             throw Answered(.unacceptableContent, "a key that was invented for a name that nobody has")
         }
@@ -279,7 +287,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         return verified
     }
 
-    /// What has become of a key or its account since it was read. Rethrows what is the store's own trouble.
+    /// Returns the refusal for a key or an account that changed after it was read. Rethrows other errors of the store.
     private static func answered(_ error: StoreError) throws -> Answered {
         switch error.code {
         case .conflict:
@@ -290,7 +298,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         }
     }
 
-    /// A refusal; where it is that a key is not known, the client is told to delete it as well (§5.1, §6.2).
+    /// Returns the refusal. For an unknown key the refusal also tells the client to delete the key (§5.1, §6.2).
     private func answered(
         _ refusal: UAFRefusal, _ response: UnverifiedAuthentication, _ known: [RegisteredCredential]
     ) -> Answered {

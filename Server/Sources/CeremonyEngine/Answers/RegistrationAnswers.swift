@@ -4,7 +4,7 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Judges phones' registration responses.
+/// Judges the registration responses of phones.
 public struct RegistrationAnswers: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & CeremonyStore
@@ -16,14 +16,14 @@ public struct RegistrationAnswers: CeremonyPart {
 
     /// Judges a phone's registration response.
     ///
-    /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the
-    /// phone shows; in the app they join the device that has just authenticated, in place of its keys of the same
-    /// models, and are active at once (1200). Refusals, the budget of `source` and `refused` as in
+    /// Out of band, the keys belong to a new device and stay pending; the answer (1202) carries the number for the
+    /// phone's screen. In the app, the keys join the device that has just authenticated, replace the device's keys of
+    /// the same models, and are active at once (1200). Refusals, the budget of `source` and `refused` work as in
     /// ``AuthenticationAnswers/judge(_:source:refused:)``.
     public func judge(
         _ message: SendUAFResponse, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ServerResponse {
-        // The keys are found and verified before the write step in any case.
+        // The keys are always found and verified before the write step, so the state of the budget makes no difference.
         try await self.checks.judged(from: source, \.statusCode) { _ in
             do {
                 return try await self.verdict(on: message, from: source)
@@ -114,7 +114,7 @@ public struct RegistrationAnswers: CeremonyPart {
         } catch let error as StoreError where error.code == .conflict {
             throw Answered(.unacceptableKey, "the key was registered meanwhile")
         }
-        // Its account was deleted meanwhile, and the ceremony with it.
+        // The account was deleted meanwhile, together with the ceremony.
         guard accepted != nil else { throw Answered(.invalidRequest, "the account is gone") }
         self.hub.wake(id)
         var answer = ServerResponse(.accepted)
@@ -124,8 +124,10 @@ public struct RegistrationAnswers: CeremonyPart {
         return answer
     }
 
-    /// One phone is one device: further keys of it join the device whose token has asked for them. What it says here of its
-    /// own keys changes nothing: a key that is not registered yet speaks for no device that is.
+    /// Adds further keys to the device whose token requested the registration: one phone is one device.
+    ///
+    /// An announcement of the device's own keys has no effect here. A key that is not registered yet cannot speak for a
+    /// registered device.
     private func addKeys(
         _ response: UnverifiedRegistration, _ data: SealedServerData, policyName: String?, at now: Timestamp
     ) async throws -> ServerResponse {
@@ -160,7 +162,7 @@ public struct RegistrationAnswers: CeremonyPart {
         } catch let error as StoreError {
             switch error.code {
             case .conflict: throw Answered(.unacceptableKey, "the key was registered meanwhile")
-            // What has become of the device or its account since they were read.
+            // The device or the account changed after the read.
             case .notFound: throw Answered(.unauthorized, "the device is gone")
             case .forbidden: throw Answered(.forbidden, "the account was locked meanwhile")
             default: throw error
@@ -173,7 +175,8 @@ public struct RegistrationAnswers: CeremonyPart {
         response.credentials.map { ($0.aaid.text, $0.keyID.bytes) }
     }
 
-    /// The keys that are registered. One that was invented counts as such: whoever tries a name must not learn which.
+    /// Returns the keys that are registered already. An invented key counts as registered, so that an attempt with a
+    /// name does not reveal the difference.
     private func existing(_ response: UnverifiedRegistration, _ stored: [StoredCredential?]) -> Set<CredentialID> {
         Set(zip(response.credentials, stored).filter { $1 != nil || self.invented.key($0) != nil }.map(\.0))
     }
@@ -195,7 +198,7 @@ public struct RegistrationAnswers: CeremonyPart {
     private func registration(
         _ verified: VerifiedRegistration, accountID: String, _ context: ClientContext, at now: Timestamp
     ) async throws -> DeviceRegistration {
-        // The name goes to operators' terminals and to other devices: nothing in it may act there.
+        // Operators' terminals and other devices show the name. Control characters must not take effect there.
         let shown = DisplayText.name(context.deviceName ?? "", length: self.limits.nameCharacters)
         let device = DeviceRecord(
             id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: false,
@@ -207,7 +210,7 @@ public struct RegistrationAnswers: CeremonyPart {
             identity: DeviceIdentity(verified.deviceKeys))
     }
 
-    /// The rows of a device's new keys, which may be used when the device may.
+    /// Returns the rows of a device's new keys. The keys are active if the device is active.
     private func credentials(_ verified: VerifiedRegistration, of device: DeviceRecord, at now: Timestamp)
         -> [CredentialRecord]
     {

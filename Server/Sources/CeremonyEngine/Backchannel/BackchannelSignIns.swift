@@ -3,20 +3,21 @@ import Store
 import UAF
 public import _Primitives
 
-/// What a client wants asked of a person whom it names.
+/// A question that a client wants a named person to answer.
 public struct BackchannelQuestion: Sendable {
-    /// What is answered by it, in whose name the outcome is taken up.
+    /// The reference of the client's request. The client collects the outcome by this reference.
     public var reference: String
-    /// Whom the client means; a random identifier where that is nobody, so that nothing tells the two apart.
+    /// The identifier of the person's account. A name without an account gets a random identifier, so that the two
+    /// cases look the same.
     public var accountID: String
-    /// What the budget of the person is counted by: what the client has said.
+    /// The client's hint about the person, as sent. The person's budget is counted by the hint.
     public var hint: String
-    /// What the person is to see and sign, beside who asks.
+    /// The text that the person sees and signs, beside the name of the client.
     public var message: String?
-    /// Until when it can be answered.
+    /// The time until which the question can be answered.
     public var end: Timestamp
 
-    /// A question.
+    /// Creates a question.
     public init(reference: String, accountID: String, hint: String, message: String?, end: Timestamp) {
         self.reference = reference
         self.accountID = accountID
@@ -26,49 +27,50 @@ public struct BackchannelQuestion: Sendable {
     }
 }
 
-/// A question that waits for a person, as their own phone finds it.
+/// A question that waits for a person, as the person's own phone finds the question.
 public struct WaitingQuestion: Sendable, Equatable {
-    /// Its name. It opens nothing.
+    /// The identifier of the question. The identifier opens nothing.
     public let id: String
-    /// Who asks.
+    /// The name of the service that asks.
     public let service: String
-    /// The web origin of who asks.
+    /// The web origin of the service that asks.
     public let origin: String?
-    /// The link that gives the request to the app on this phone, once. Listing the questions again makes another, and this
-    /// one dies.
+    /// The link that gives the request to the app on this phone, once. Listing the questions again makes a new link and
+    /// ends this link.
     public let link: String
-    /// Until when it can be taken up.
+    /// The time until which the question can be taken up.
     public let expiresAt: Timestamp
 }
 
-/// What has become of a question.
+/// The state of a question.
 public enum BackchannelState: Sendable, Equatable {
     case waiting
     case denied
-    /// Its time is over, or there is no such question.
+    /// The question's time is over, or there is no such question.
     case over
     case answered(SignInOutcome)
 }
 
-/// Sign-ins without a browser: a client names a person, whose phone finds the question and answers it.
+/// Sign-ins without a browser: a client names a person, and the person's phone finds the question and answers.
 ///
-/// No token leaves with the question: the phone asks for one, after its person has authenticated in the app. So nobody else
-/// can take the question up, and nothing has to reach the phone.
+/// No token leaves with the question: the phone requests a token after its person has authenticated in the app. So no
+/// other device can take up the question, and nothing has to be sent to the phone.
 public struct BackchannelSignIns: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
     let budgets: Budgets
 
-    /// Has a person asked.
+    /// Puts a question to a person.
     ///
-    /// A message is shown and signed as a transaction's text. Throws `invalidRequest` for one that cannot be shown, and
-    /// `tooManyRequests` for a client that has used up its budget for this person, or altogether.
+    /// The phone shows and signs a message as the text of a transaction. Throws `invalidRequest` for a message that
+    /// cannot be shown, and `tooManyRequests` after the client has used up its budget for this person, or the whole
+    /// budget.
     public func ask(_ question: BackchannelQuestion, client: DispatchingClient) async throws {
         var content: [UInt8]?
         if let message = question.message {
             do {
                 let text = try TransactionText(normalizing: message, maximumLength: self.limits.transactionCharacters)
-                // A phone would refuse a text that only looks like a payment.
+                // A phone would refuse a text that only resembles a payment.
                 _ = try Payment(recognizing: text)
                 content = text.bytes
             } catch {
@@ -86,7 +88,7 @@ public struct BackchannelSignIns: CeremonyPart {
         try await self.store.createCeremony(ceremony, tokens: [], audit: nil)
     }
 
-    /// The questions that wait for a person, the newest first, each with a new link.
+    /// Returns the questions that wait for a person, the newest first, each with a new link.
     public func waiting(accountID: String) async throws -> [WaitingQuestion] {
         let now = self.time.now()
         var questions: [WaitingQuestion] = []
@@ -96,7 +98,7 @@ public struct BackchannelSignIns: CeremonyPart {
             let codes = DispatchCodes(expiresAt: now, random: self.random, limits: self.limits)
             let record = try await self.store.change(.id(id)) { record in
                 var change = CeremonyChange()
-                // Another phone may have been quicker.
+                // Another phone may have been faster.
                 guard record.phase == .created else { return change }
                 change.newTokens = [
                     DispatchTokenRecord(
@@ -115,8 +117,8 @@ public struct BackchannelSignIns: CeremonyPart {
         return questions
     }
 
-    /// What has become of a question of a client's. An answer leaves the person's devices a notice, the first time that it
-    /// is asked for.
+    /// Returns the state of a client's question. The first call after an answer leaves a notice on the person's
+    /// devices.
     public func state(reference: String, client: String) async throws -> BackchannelState {
         let now = self.time.now()
         guard let record = try await self.store.ceremony(.reference(reference)), record.browserDigest == nil,

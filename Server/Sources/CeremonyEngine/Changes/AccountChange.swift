@@ -2,18 +2,19 @@ import Ceremony
 import Store
 import _Primitives
 
-/// A change that gives a way into an account, or weakens one. The account's phone signs a text that names the change before
-/// the change is made, so that whoever has talked somebody into approving a sign-in has that session and nothing more.
+/// A change that opens a way into an account, or weakens one. The account's phone first signs a text with the name of
+/// the change. So an attacker who talked a person into approving a sign-in has only the session.
 public enum AccountChange: Hashable, Sendable {
     /// A code for another device of a personalised identity.
     case device
     /// The end of a device after which the account has one device at most. `name` is what its person calls the device.
     case endOfDevice(id: String, name: String)
-    /// Another provider that signs the person in. `name` is its name at this server, `title` what people call it.
+    /// Another provider for signing the person in. `name` is the provider's name at this server, `title` the name for
+    /// people.
     case provider(name: String, title: String)
-    /// An e-mail address, which services are told of and letters go to.
+    /// An e-mail address. Services receive the address, and letters go to the address.
     case email(String)
-    /// A phone number, which services are told of.
+    /// A phone number. Services receive the number.
     case phone(String)
     /// Another password.
     case password
@@ -26,7 +27,8 @@ public enum AccountChange: Hashable, Sendable {
     /// "This was me": a change that was disowned rests no longer, by its identifier. `words` name the change.
     case reclaim(id: String, words: String)
 
-    /// The most characters of a name that stands in the text: the name is somebody else's word, and all else is ours.
+    /// The maximum number of characters of a name in the text. The name comes from another party; the rest of the text
+    /// is ours.
     static let nameLength = 32
 
     /// The sentence that the phone shows and signs, at most 200 characters (`TransactionText`).
@@ -47,8 +49,8 @@ public enum AccountChange: Hashable, Sendable {
         return "Change your account: \(sentence) Decline unless you asked for this in your own browser just now."
     }
 
-    /// The change in a few words of ours, at most 32 characters, for lists, letters and the text of a decision about the
-    /// change.
+    /// The change in a few words of ours, at most 32 characters. The words are for lists, letters and the text of a
+    /// decision about the change.
     public var words: String {
         switch self {
         case .device: "another device"
@@ -63,9 +65,9 @@ public enum AccountChange: Hashable, Sendable {
         }
     }
 
-    /// The addition that the step of the confirmation keeps. `nil` for a decision about another change, and for changes of
-    /// the password and of what is beside it: the step that sets those keeps the change, also without a confirmation of the
-    /// phone.
+    /// The addition that the step of the confirmation keeps. `nil` for a decision about another change, and for changes
+    /// of the password, the second factor and the recovery codes. The step that sets these values keeps the change,
+    /// also without a confirmation of the phone.
     var addition: AccountAddition? {
         switch self {
         case .device: .device
@@ -77,8 +79,8 @@ public enum AccountChange: Hashable, Sendable {
         }
     }
 
-    /// A name between quotation marks, of which the name itself has none. Of a name that is too long `keepsEnd` leaves the
-    /// end as well as the beginning: the host of an address says whose the address is.
+    /// Returns a name in quotation marks. Quotation marks within the name are replaced. If the name is too long and
+    /// `keepsEnd` is set, beginning and end remain: the host of an address shows the owner.
     private static func quoted(_ name: String, keepsEnd: Bool = false) -> String {
         let marks: Set<Unicode.Scalar> = ["\u{201C}", "\u{201D}", "\u{22}"]
         let inner = String(String.UnicodeScalarView(name.unicodeScalars.map { marks.contains($0) ? "'" : $0 }))
@@ -108,15 +110,16 @@ public enum AccountChange: Hashable, Sendable {
     }
 }
 
-/// A change that waits to be confirmed, as its ceremony keeps it.
+/// A change before its confirmation, in the form for the ceremony's record.
 struct WaitingChange: Equatable {
     /// The change.
     let change: AccountChange
-    /// The page on which the change is made once it is confirmed: a path of this server.
+    /// The page on which the change is made after the confirmation: a path of this server.
     let page: String
-    /// `true` if the account has no phone, so that its password confirms the change, or without one another provider.
+    /// `true` if the account has no phone: its password confirms the change, or another provider if there is no
+    /// password.
     let isWithoutPhone: Bool
-    /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
+    /// The moment before which the confirming phone or password must have existed; `nil` for any.
     let before: Timestamp?
 
     init(_ change: AccountChange, page: String, isWithoutPhone: Bool, before: Timestamp?) {
@@ -126,7 +129,7 @@ struct WaitingChange: Equatable {
         self.before = before
     }
 
-    /// The JSON object that ``CeremonyDetail/change`` has.
+    /// The JSON object for ``CeremonyDetail/change``.
     var stored: String {
         var object: JSONObject = [
             "kind": .string(self.change.kind), "page": .string(self.page), "byPassword": .bool(self.isWithoutPhone),
@@ -145,7 +148,7 @@ struct WaitingChange: Equatable {
         return String(decoding: JSON.object(object).serialized, as: UTF8.self)
     }
 
-    /// Throws `StoreError` `corrupt`.
+    /// Reads a change from its stored form. Throws `StoreError` `corrupt`.
     init(stored text: String) throws {
         guard case .object(let object)? = try? JSON(parsing: Array(text.utf8)),
             let kind = try? object.requiredString("kind"), let page = try? object.requiredString("page"),

@@ -3,13 +3,13 @@ public import Store
 import UAF
 public import _Primitives
 
-/// A change that a browser asks for, before anybody has confirmed the change.
+/// A browser's request for a change, before any confirmation.
 public struct ChangeRequest: Sendable {
     /// The change.
     public let change: AccountChange
-    /// The identifier of the account that is changed.
+    /// The identifier of the changed account.
     public let accountID: String
-    /// The page on which the change is made once it is confirmed: a path of this server, with its query.
+    /// The page on which the change is made after the confirmation: a path of this server, with its query.
     public let page: String
     /// The value of the browser's cookie.
     public let browser: String
@@ -17,9 +17,9 @@ public struct ChangeRequest: Sendable {
     public let address: String?
     /// The browser and its system in words, which the phone shows.
     public let browserWords: String?
-    /// The network whose budget of codes is spent.
+    /// The network whose budget of codes the request spends.
     public let source: String
-    /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
+    /// The moment before which the confirming phone or password must have existed; `nil` for any.
     public let before: Timestamp?
 
     /// Describes a change that a browser asks for.
@@ -38,17 +38,18 @@ public struct ChangeRequest: Sendable {
     }
 }
 
-/// A change that a browser has asked for, as its page sees the change.
+/// A change that a browser has asked for, as the browser's page sees the change.
 public struct RequestedChange: Sendable, Equatable {
     /// The change.
     public let change: AccountChange
-    /// The identifier of the account that is changed.
+    /// The identifier of the changed account.
     public let accountID: String
     /// The page on which the change is made.
     public let page: String
-    /// `true` if the account has no phone, so that its password confirms the change, or without one another provider.
+    /// `true` if the account has no phone: its password confirms the change, or another provider if there is no
+    /// password.
     public let isWithoutPhone: Bool
-    /// The moment before which the phone or the password that confirms has to have been there; `nil` for any.
+    /// The moment before which the confirming phone or password must have existed; `nil` for any.
     public let before: Timestamp?
     /// `true` if the password was right, and a mailed code is still to confirm the change.
     public let hasPassword: Bool
@@ -58,18 +59,19 @@ public struct RequestedChange: Sendable, Equatable {
     public let state: SignInState
 }
 
-/// Confirmations of changes of accounts: a person's phone signs the text of a change, in the same way as a sign-in of our
-/// page, and the browser that asked then makes the change once.
+/// Confirmations of changes of accounts: a person's phone signs the text of a change as in a sign-in at our page, and
+/// the asking browser then makes the change once.
 ///
-/// A change of an account that has a personalised identity is confirmed by the identity's session document, every other by
-/// a UAF transaction. Of an account without a phone the password and a second factor confirm the change; without a password
-/// another provider does, and the change waits a day (``ChangeConfirmations/confirmByProvider(_:browser:accountID:provider:letter:)``).
+/// If the account has a personalised identity, the identity's session document confirms the change. In every other
+/// account a UAF transaction confirms the change. In an account without a phone the password and a second factor
+/// confirm the change. Without a password another provider does, and the change waits a day
+/// (``ChangeConfirmations/confirmByProvider(_:browser:accountID:provider:letter:)``).
 public struct ChangeConfirmations: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & AccountChangeStore & CeremonyStore & IdentityStore
     let signIns: SignIns
 
-    /// Begins to have a change confirmed, and returns the reference by which the page names the change.
+    /// Begins the confirmation of a change, and returns the reference by which the page names the change.
     ///
     /// Throws `CeremonyError` `tooManyRequests`.
     ///
@@ -90,7 +92,7 @@ public struct ChangeConfirmations: CeremonyPart {
                 browser: request.browserWords, browserID: self.signIns.browserID(of: request.browser),
                 contentType: Transaction.ContentType.textPlain.rawValue, content: Array(request.change.text.utf8),
                 change: waiting.stored))
-        // The page has the codes made that it shows.
+        // The page requests its codes later.
         try await self.store.createCeremony(ceremony, tokens: [], audit: nil)
         return reference
     }
@@ -98,7 +100,7 @@ public struct ChangeConfirmations: CeremonyPart {
     /// `true` if the account has a phone that can confirm a change. Cost: two queries.
     public func hasPhone(accountID: String) async throws -> Bool { try await self.kind(of: accountID) != nil }
 
-    /// The kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
+    /// Returns the kind of ceremony in which the account's phone signs; `nil` for an account without a phone.
     ///
     /// - Parameter moment: Only phones and keys from before this moment count; `nil` for all.
     private func kind(of accountID: String, before moment: Timestamp? = nil) async throws -> CeremonyRecord.Kind? {
@@ -112,8 +114,8 @@ public struct ChangeConfirmations: CeremonyPart {
         return isAny ? .authentication : nil
     }
 
-    /// `true` if everything that has confirmed a change was there before a moment: the device that answered, and for a UAF
-    /// answer the keys of the device.
+    /// `true` if every means of a change's confirmation existed before a moment: the device that answered, and for a
+    /// UAF answer the keys of the device.
     private func wasConfirmed(_ reference: String, before moment: Timestamp) async throws -> Bool {
         guard let record = try await self.store.ceremony(.reference(reference)), let device = record.deviceID,
             let account = record.accountID
@@ -129,7 +131,7 @@ public struct ChangeConfirmations: CeremonyPart {
         return !keys.isEmpty && keys.allSatisfy { $0.createdAt < moment }
     }
 
-    /// A change that a browser has asked for; `nil` where there is none, or another browser has asked.
+    /// Returns a change that a browser has asked for; `nil` if there is none, or another browser has asked.
     ///
     /// Cost: one query.
     public func requested(_ reference: String, browser: String) async throws -> RequestedChange? {
@@ -137,7 +139,7 @@ public struct ChangeConfirmations: CeremonyPart {
             let waiting = try record.waitingChange(ofBrowser: browser), let accountID = record.accountID
         else { return nil }
         var state = self.signIns.state(of: record, at: self.time.now())
-        // A change waits longer for its page than a sign-in for its browser: its person may have to type something.
+        // A change waits longer for its page than a sign-in for its browser: the person may have to type something.
         if record.outcome == .succeeded, !record.isConsumed {
             state = self.isTimely(record) ? .approved : .expired
         }
@@ -152,8 +154,8 @@ public struct ChangeConfirmations: CeremonyPart {
     /// The methods of a change whose password was right, by their RFC 8176 names, while a mailed code is missing.
     private static let partlyConfirmed = ["pwd"]
 
-    /// Confirms a change of an account without a phone, whose password and second factor were right a moment ago.
-    /// `methods` are their RFC 8176 names. Says whether there was such a change.
+    /// Confirms a change of an account without a phone, shortly after its password and second factor were right.
+    /// `methods` are their RFC 8176 names. Returns `true` if there was such a change.
     public func confirmByPassword(
         _ reference: String, browser: String, accountID: String, methods: [String]
     ) async throws -> Bool {
@@ -166,8 +168,8 @@ public struct ChangeConfirmations: CeremonyPart {
         }
     }
 
-    /// Notes that the password of an account without a phone was right a moment ago; a mailed code is still to confirm the
-    /// change. Says whether there was such a change.
+    /// Notes that the password of an account without a phone was right a moment ago. A mailed code must still confirm
+    /// the change. Returns `true` if there was such a change.
     public func notePassword(_ reference: String, browser: String, accountID: String) async throws -> Bool {
         try await self.changedWithoutPhone(
             reference, browser: browser, accountID: accountID, at: self.time.now()
@@ -187,11 +189,13 @@ public struct ChangeConfirmations: CeremonyPart {
         }
     }
 
-    /// Takes a confirmed change for the browser that asked: says whether the change may be made now. A confirmation is good
-    /// for one change, of one account, in one browser, for ``Limits/freshSignIn`` from the approval. The change is kept, so
-    /// that its person can say that the change was somebody else's.
+    /// Takes a confirmed change for the browser that asked, and returns `true` if the change may be made now.
     ///
-    /// - Parameter letter: Returns the letter that tells the person of the change, and the number of letters that may wait.
+    /// A confirmation is valid for one change, of one account, in one browser, for ``Limits/freshSignIn`` from the
+    /// approval. The step keeps the change, so that the person can later disown a stranger's change.
+    ///
+    /// - Parameter letter: Returns the letter that tells the person of the change, and the number of letters that may
+    ///   wait.
     ///
     /// Cost: one store step; for a decision about another change up to three queries more.
     public func take(
@@ -202,7 +206,7 @@ public struct ChangeConfirmations: CeremonyPart {
         if let requested, let moment = requested.before, !requested.isWithoutPhone {
             guard try await self.wasConfirmed(reference, before: moment) else { return false }
         }
-        // Since another provider has confirmed the change, the account may have got a phone.
+        // The account may have got a phone after another provider confirmed the change.
         if requested?.readyAt != nil, try await self.hasPhone(accountID: accountID) { return false }
         let id = self.newIdentifier()
         return try await self.changed(reference) { record in
@@ -240,7 +244,7 @@ public struct ChangeConfirmations: CeremonyPart {
         self.time.now() < record.changedAt + self.limits.freshSignIn
     }
 
-    /// `true` if the phone has signed the text. An identity's session document has the text in it.
+    /// `true` if the phone has signed the text. The session document of an identity contains the text.
     private func isShown(_ record: CeremonyRecord, _ waiting: WaitingChange) -> Bool {
         guard record.kind == .authentication, !waiting.isWithoutPhone else { return true }
         guard let signed = record.contentHash, let content = record.detail.content else { return false }
@@ -255,13 +259,13 @@ public struct ChangeConfirmations: CeremonyPart {
 }
 
 extension Timestamp? {
-    /// `true` if there is no moment, or the moment is after another one.
+    /// `true` if there is no moment, or the moment is after the other moment.
     fileprivate func isAfter(_ other: Timestamp) -> Bool { self.map { other < $0 } ?? true }
 }
 
 extension CeremonyRecord {
-    /// Ends the ceremony of a change that was confirmed without a phone: nothing was redeemed, and no machine has a step for
-    /// that.
+    /// Ends the ceremony of a change that was confirmed without a phone. No code was redeemed, and no state machine has
+    /// a step for this case.
     mutating func end(at moment: Timestamp) {
         self.phase = .ended
         self.outcome = .succeeded
@@ -269,7 +273,7 @@ extension CeremonyRecord {
         self.progress = nil
     }
 
-    /// The change that a browser has asked for; `nil` for every other browser, and where the ceremony is a sign-in.
+    /// Returns the change that a browser has asked for; `nil` for every other browser, and for a sign-in.
     func waitingChange(ofBrowser browser: String) throws -> WaitingChange? {
         guard let stored = self.detail.change,
             constantTimeEqual(Sealing.digest(ofSecret: browser), self.browserDigest ?? [])
@@ -279,6 +283,6 @@ extension CeremonyRecord {
 }
 
 extension AuditEvent.Kind {
-    /// A change of an account was confirmed, and is made; the detail is its kind and the methods.
+    /// A change of an account was confirmed, and is made. The detail is the kind and the methods.
     static let changeConfirmed = Self(rawValue: "change-confirmed")
 }

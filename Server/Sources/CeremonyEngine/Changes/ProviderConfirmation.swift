@@ -2,14 +2,14 @@ import Ceremony
 public import Store
 public import _Primitives
 
-/// The part of another provider in the confirmation of a change, as the ceremony of the change keeps that part.
+/// The part of another provider in the confirmation of a change, as the change's ceremony keeps the part.
 enum ProviderConfirmation: Equatable {
     /// The browser is on its way to the provider and back.
     case away(UpstreamTrip)
     /// The provider has authenticated the person afresh.
     case confirmed
 
-    /// The JSON document that ``CeremonyRecord/progress`` has.
+    /// The JSON document for ``CeremonyRecord/progress``.
     var stored: [UInt8] {
         switch self {
         case .confirmed: JSON.object(["confirmed": .bool(true)]).serialized
@@ -23,6 +23,8 @@ enum ProviderConfirmation: Equatable {
         }
     }
 
+    /// Reads the confirmation from its stored form.
+    ///
     /// - Parameter reference: The reference of the change.
     ///
     /// Throws `StoreError` `corrupt`.
@@ -46,7 +48,7 @@ enum ProviderConfirmation: Equatable {
     }
 }
 
-/// A change that another provider has confirmed, and that waits for its time or for its browser.
+/// A change that another provider has confirmed. The change waits for its time or for its browser.
 public struct DelayedChange: Sendable, Equatable {
     /// The reference by which the page names the change.
     public let reference: String
@@ -59,13 +61,15 @@ public struct DelayedChange: Sendable, Equatable {
 }
 
 extension ChangeConfirmations {
-    /// The moment from which a change can be made that another provider has confirmed; `nil` if none has.
+    /// Returns the moment from which a change can be made after another provider confirmed the change; `nil` without
+    /// such a confirmation.
     func readyAt(_ record: CeremonyRecord) throws -> Timestamp? {
         guard record.phase == .created, try record.providerConfirmation == .confirmed else { return nil }
         return record.changedAt + self.limits.providerConfirmationWait
     }
 
-    /// Keeps a browser's way to another provider, in place of any former one. Says whether the change waits for that.
+    /// Keeps a browser's trip to another provider, in place of any former trip. Returns `true` if the change waits for
+    /// the provider.
     ///
     /// Cost: one store step.
     public func begin(_ trip: UpstreamTrip, browser: String, accountID: String) async throws -> Bool {
@@ -79,7 +83,7 @@ extension ChangeConfirmations {
         }
     }
 
-    /// Takes a browser's way to another provider, once, by the digest of its state; `nil` if there is none.
+    /// Takes a browser's trip to another provider, once, by the digest of its state; `nil` if there is none.
     ///
     /// Cost: one query, one store step.
     public func takeTrip(_ reference: String, stateDigest: [UInt8], browser: String, provider: String) async throws
@@ -101,9 +105,11 @@ extension ChangeConfirmations {
         return isTaken ? trip : nil
     }
 
-    /// Confirms a change of an account that has neither phone nor password, whose person another provider has authenticated a
-    /// moment ago. The change then waits for ``Limits/providerConfirmationWait``. A change that disowns another one waits for
-    /// nothing, because that change gives nobody anything. Says whether there was such a change.
+    /// Confirms a change of an account with neither phone nor password, shortly after another provider authenticated
+    /// the person. Returns `true` if there was such a change.
+    ///
+    /// The change then waits for ``Limits/providerConfirmationWait``. A change that disowns another change does not
+    /// wait, because a disownment gives access to no person.
     ///
     /// - Parameters:
     ///   - method: The word for the provider, for the trail.
@@ -137,8 +143,8 @@ extension ChangeConfirmations {
         }
     }
 
-    /// The changes of an account that another provider has confirmed and that were not made yet, the latest first, at most
-    /// ``Limits/activityRows``.
+    /// Returns the changes of an account that another provider has confirmed and no browser has made yet, the latest
+    /// first, at most ``Limits/activityRows``.
     ///
     /// Cost: one query.
     public func delayed(accountID: String) async throws -> [DelayedChange] {
@@ -154,7 +160,7 @@ extension ChangeConfirmations {
         }
     }
 
-    /// Stops a change of an account that another provider has confirmed. Says whether there was such a change.
+    /// Stops a change of an account that another provider has confirmed. Returns `true` if there was such a change.
     ///
     /// Cost: one store step.
     public func stopDelayed(_ reference: String, accountID: String, address: String?) async throws -> Bool {
@@ -188,7 +194,7 @@ extension CeremonyRecord {
         }
     }
 
-    /// `true` if the change of an account without a phone waits to be confirmed, for the browser that has asked.
+    /// `true` if the change of an account without a phone waits for its confirmation, for the browser that has asked.
     func waitsWithoutPhone(ofBrowser browser: String, accountID: String, at now: Timestamp) throws -> Bool {
         guard let waiting = try self.waitingChange(ofBrowser: browser), waiting.isWithoutPhone else { return false }
         return self.accountID?.hasSameBytes(as: accountID) == true && self.phase == .created && now < self.expiresAt
@@ -196,8 +202,9 @@ extension CeremonyRecord {
 }
 
 extension AuditEvent.Kind {
-    /// Another provider has confirmed a change of an account, which waits now; the detail is its kind and the provider.
+    /// Another provider has confirmed a change of an account, and the change now waits. The detail is its kind and the
+    /// provider.
     static let changeDelayed = Self(rawValue: "change-delayed")
-    /// The person has stopped a change that another provider had confirmed; the detail is its kind.
+    /// The person has stopped a change that another provider had confirmed. The detail is its kind.
     static let changeStopped = Self(rawValue: "change-stopped")
 }

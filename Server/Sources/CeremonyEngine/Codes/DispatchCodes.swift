@@ -4,14 +4,14 @@ public import Store
 public import UAF
 import _Primitives
 
-/// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as
+/// The three forms of an invitation to one ceremony, with the secrets in clear. The secrets are shown once and kept as
 /// digests.
 struct DispatchCodes: Sendable {
-    /// A token for a QR code, with a link or without. It may cross devices.
+    /// The token for a QR code, with or without a link. The token may cross devices.
     let qrToken: String
-    /// A token for a link. It is another one, so that the server knows which of the two a phone used.
+    /// The token for a link. The token differs from the QR code's, so the server knows which of the two a phone used.
     let linkToken: String
-    /// Letters to type.
+    /// The code of letters for typing.
     let typedCode: TypedCode
     let expiresAt: Timestamp
 
@@ -22,7 +22,7 @@ struct DispatchCodes: Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// The records of the channels that are offered.
+    /// Returns the records of the offered channels.
     func records(_ channels: Set<CeremonyRecord.Channel>, sealing: Sealing) -> [DispatchTokenRecord] {
         CeremonyRecord.Channel.allCases.filter(channels.contains).map { channel in
             let digest =
@@ -35,25 +35,26 @@ struct DispatchCodes: Sendable {
         }
     }
 
-    /// The digest by which a token or a typed code is found: a code of the typed code's length is one.
+    /// Returns the digest by which a token or a typed code is found. A text with the length of a typed code counts as a
+    /// typed code.
     static func digest(_ text: String, sealing: Sealing, limits: Limits) -> [UInt8] {
         guard self.isTyped(text, limits: limits) else { return Sealing.digest(ofSecret: text) }
         return sealing.code(TypedCode.letters(of: text), purpose: .typedCode)
     }
 
-    /// Whether a text could be a typed code, by its length.
+    /// `true` if a text could be a typed code, by its length.
     static func isTyped(_ text: String, limits: Limits) -> Bool {
         TypedCode.letters(of: text).count == limits.typedCodeLetters
     }
 }
 
-/// Where phones redeem tokens: a path for each operation.
+/// The paths at which phones redeem tokens, one for each operation.
 public enum RedeemPath: String, CaseIterable, Sendable {
     case registration = "/token/redeem/registration"
     case authentication = "/token/redeem/authentication"
     case deregistration = "/token/redeem/deregistration"
 
-    /// What the request behind the token asks for.
+    /// The operation of the request behind the token.
     public var operation: UAF.Operation {
         switch self {
         case .registration: .registration
@@ -64,7 +65,7 @@ public enum RedeemPath: String, CaseIterable, Sendable {
 }
 
 extension CeremonyRecord.Kind {
-    /// Where the ceremony's tokens are redeemed; `nil` for those that a phone claims with a proof of its own.
+    /// The path for redeeming the ceremony's tokens; `nil` for a ceremony that a phone claims with its own proof.
     var redeemPath: RedeemPath? {
         switch self {
         case .registration: .registration
@@ -74,7 +75,7 @@ extension CeremonyRecord.Kind {
         }
     }
 
-    /// The operation that the phone is asked for; `nil` where it is asked for none.
+    /// The operation that the phone is asked to perform; `nil` if there is none.
     var operation: UAF.Operation? {
         switch self {
         case .registration: .registration
@@ -86,7 +87,7 @@ extension CeremonyRecord.Kind {
 }
 
 extension CeremonyConfiguration {
-    /// The link that carries a token to a phone.
+    /// Returns the payload that carries a token to a phone.
     func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
         guard let path = kind.redeemPath, let address = URL(string: self.issuer + path.rawValue),
             let data = try? OutOfBandPayload.RedeemData(token: token, redeemURL: address),
@@ -101,8 +102,8 @@ extension CeremonyConfiguration {
 }
 
 extension CeremonyRecord.Channel {
-    /// The name in `dispatchChannel` of answers to phones, and the dispatcher's in requests of back ends. A phone that had
-    /// its payload from a link goes by it.
+    /// The channel's name in `dispatchChannel` of answers to phones, and the dispatcher's name in requests of back
+    /// ends. A phone with a payload from a link decides by the name.
     var wireName: String {
         switch self {
         case .qrCode: "png-qr-code"
@@ -112,10 +113,11 @@ extension CeremonyRecord.Channel {
         }
     }
 
-    /// The names that back ends can ask for.
+    /// The dispatcher names for back ends.
     public static var dispatchers: [String] { Self.allCases.filter { $0 != .typed }.map(\.wireName) }
 
-    /// The channel of a dispatcher; `nil` for none, and for typed codes, which are the sign-in page's alone.
+    /// Creates the channel of a dispatcher; `nil` for an unknown name, and for typed codes, because only the sign-in
+    /// page uses typed codes.
     init?(dispatcher name: String) {
         guard let channel = Self.allCases.first(where: { $0.wireName.hasSameBytes(as: name) }), channel != .typed else {
             return nil

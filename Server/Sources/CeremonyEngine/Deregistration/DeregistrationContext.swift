@@ -2,15 +2,15 @@ import Store
 import UAF
 import _Primitives
 
-/// Whose keys a deregistration is about and which of them: the `context` of its request.
+/// The person and the keys of a deregistration: the `context` of its request.
 struct DeregistrationContext: Sendable {
-    /// Which keys (`mode`).
+    /// The selection of keys (`mode`).
     enum Keys: Sendable, Equatable {
-        /// `username`: all of the account.
+        /// `username`: all keys of the account.
         case all
-        /// `aaid`: those of one model, on every device.
+        /// `aaid`: the keys of one model, on every device.
         case model(AAID)
-        /// `key`: these, one at least.
+        /// `key`: the named keys, at least one.
         case named([DeregisterAuthenticator])
     }
 
@@ -18,8 +18,8 @@ struct DeregistrationContext: Sendable {
     let person: String
     let keys: Keys
 
-    /// Reads a context whose person is the member `person`. Throws `invalidRequest` for anything that is not known: what
-    /// is deleted is not guessed.
+    /// Reads a context with the person in the member `person`. Throws `invalidRequest` for anything unknown, because
+    /// the keys to delete must not be a guess.
     init(_ object: JSONObject, person: String, limits: Limits) throws(CeremonyError) {
         do {
             let mode = try object.requiredString("mode")
@@ -56,7 +56,7 @@ struct DeregistrationContext: Sendable {
         }
     }
 
-    /// What the client is told to delete (§8.5 step 1).
+    /// The keys that the client is told to delete (§8.5 step 1).
     var message: [DeregisterAuthenticator] {
         switch self.keys {
         case .all: [.everything]
@@ -65,7 +65,7 @@ struct DeregistrationContext: Sendable {
         }
     }
 
-    /// What the store is to delete.
+    /// The keys for the store to delete.
     var selection: CredentialSelection {
         switch self.keys {
         case .all: .all

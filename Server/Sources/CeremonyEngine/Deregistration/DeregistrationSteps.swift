@@ -3,14 +3,14 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What a deregistration comes to, whether it is asked for directly or dispatched: a change of the store, a notice, and
-/// a message for the phone.
+/// The effects of a deregistration, direct or dispatched: a change of the store, a notice, and a message for the phone.
 struct DeregistrationSteps: CeremonyPart {
     private static let bytesAroundName = #"{\"aaid\":\"\",\"keyID\":\"\"},"#.utf8.count
 
     let environment: CeremonyEnvironment
 
-    /// What goes with the redemption of a deregistration's token; nothing for any other ceremony.
+    /// Returns the change that belongs to the redemption of a deregistration's token; an empty change for any other
+    /// ceremony.
     func change(_ record: inout CeremonyRecord, at now: Timestamp) throws -> CeremonyChange {
         var change = CeremonyChange()
         guard let context = try record.deregistrationContext(self.limits) else { return change }
@@ -25,7 +25,7 @@ struct DeregistrationSteps: CeremonyPart {
         return change
     }
 
-    /// Tells the person's other devices, those of today and those to come, which service took keys away.
+    /// Returns the notice that tells the person's other devices, present and future, which service removed keys.
     func notice(accountID: String, deregisteredBy name: String, at now: Timestamp) -> NoticeRecord {
         NoticeRecord(
             id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now, subject: name)
@@ -38,8 +38,8 @@ struct DeregistrationSteps: CeremonyPart {
             uafRequest: String(decoding: message.serialized, as: UTF8.self))
     }
 
-    /// The message to a phone about keys that are gone: all of them, or the newest where that is more than a phone
-    /// reads; without a message where there were none.
+    /// Returns the message to a phone about deleted keys: all of them, or the newest if a phone cannot read so many.
+    /// Without deleted keys there is no message.
     func message(of keys: [CredentialSelection.Name]) throws -> ReturnUAFRequest {
         var names: [DeregisterAuthenticator] = []
         var room = self.limits.deregistrationBytes
@@ -47,7 +47,8 @@ struct DeregistrationSteps: CeremonyPart {
             guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
                 throw StoreError(.corrupt, "a deleted key without a proper name")
             }
-            // Base64url, and the members around it, whose quotation marks take two bytes each: it is text within JSON.
+            // The key's identifier in base64url, with the members around it. Their quotation marks take two bytes each,
+            // because the message is text within JSON.
             room -= key.aaid.utf8.count + (key.keyID.count * 4 + 2) / 3 + Self.bytesAroundName
             guard room >= 0 else { break }
             names.append(.key(aaid, keyID))
@@ -58,13 +59,13 @@ struct DeregistrationSteps: CeremonyPart {
 }
 
 extension CeremonyRecord {
-    /// Whether its token was redeemed, and with that its keys deleted.
+    /// `true` if the token was redeemed, which also deleted the keys.
     var isCarriedOutDeregistration: Bool {
         self.kind == .deregistration && self.phase == .ended && self.outcome == .succeeded
     }
 
-    /// Which keys a deregistration is about; `nil` for another kind. Throws `corrupt` for a text that cannot be
-    /// read.
+    /// Returns the selection of keys of a deregistration; `nil` for a ceremony of another kind. Throws `corrupt` for an
+    /// unreadable text.
     func deregistrationContext(_ limits: Limits) throws -> DeregistrationContext? {
         guard self.kind == .deregistration else { return nil }
         guard let text = self.detail.deregistration, case .object(let object)? = try? JSON(parsing: text.utf8),

@@ -3,22 +3,24 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Deregistrations that are asked for directly, by a person's own device or by a relying party.
+/// Deregistrations at the direct request of a person's own device or of a relying party.
 public struct Deregistrations: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & DeregistrationStore
     let subjects: Subjects
     let steps: DeregistrationSteps
 
-    /// Deletes keys because the person's own device asks, and answers with the message that has the device delete them
-    /// too (§8.5). The records go first.
+    /// Deletes keys at the request of the person's own device, and returns the message that has the device delete the
+    /// keys too (§8.5). The records go first.
     ///
-    /// A device that is gone already is answered as one that has just gone, and nothing is deleted: asking
-    /// again after a lost answer does no harm. Nor is a key deleted that is another person's or nobody's, and the
-    /// answer is the same: it does not tell who has which key. Refused: 1400 for a context that is not understood, 1401
-    /// for another person's name, 1403 for a locked account, 1480 for a model without metadata.
-    /// A device that asks `alone`, without its person, has its own keys deleted and no others.
-    /// `refused` is told why, for the log.
+    /// A device that is gone already gets the same answer as a device that has just gone, and nothing is deleted. So
+    /// repeating the request after a lost answer does no harm. A key of another person, or an unknown key, is not
+    /// deleted either, and the answer is the same: the answer does not reveal the owner of a key.
+    ///
+    /// With `alone` the device asks without its person, and only the device's own keys are deleted.
+    ///
+    /// Refusals: 1400 for a context that is not understood, 1401 for another person's name, 1403 for a locked account,
+    /// 1480 for a model without metadata. `refused` receives the reason, for the log.
     public func deregister(
         _ message: GetUAFRequest, askedBy device: AuthenticatedDevice, alone: Bool = false,
         refused: (_ reason: String) -> Void = { _ in }
@@ -26,7 +28,7 @@ public struct Deregistrations: CeremonyPart {
         guard let context = self.deregistrationContext(message, person: "username", refused) else {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
-        // Of whom a device may ask is the same for a name that exists and one that does not.
+        // The answer for another person's name is the same whether the name exists or not.
         if let account = try await self.store.account(id: device.accountID),
             AccountName(context.person, limits: self.limits)?.key.hasSameBytes(as: account.reference.key) != true
         {
@@ -38,12 +40,13 @@ public struct Deregistrations: CeremonyPart {
             asker: alone ? .device(device.deviceID) : .person(onDevice: device.deviceID), client: nil, refused)
     }
 
-    /// Deletes keys because a relying party asks, for a person whom it knows by `subject`.
+    /// Deletes keys at the request of a relying party, for the person with the client's `subject`.
     ///
-    /// A subject that the client was never told is answered as one whose keys have just gone. Where a key was deleted,
-    /// the person is left a notice. Refused: 1403 for a client that may not have keys deleted, whatever it asks; 1400
-    /// and 1480, as for a device.
-    /// `refused` is told why, for the log.
+    /// An unknown subject gets the same answer as a person whose keys have just gone. If a key was deleted, the person
+    /// gets a notice.
+    ///
+    /// Refusals: 1403 for every request of a client that may not have keys deleted; 1400 and 1480, as for a device.
+    /// `refused` receives the reason, for the log.
     public func deregister(
         _ message: GetUAFRequest, client: DispatchingClient, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {

@@ -4,29 +4,29 @@ import JOSE
 public import Store
 public import _Primitives
 
-/// Why a device's proof does not count.
+/// The reason why a device's proof does not count.
 public enum DeviceProofRefusal: Error, Equatable {
-    /// Nothing is proved, or nobody knows the device.
+    /// The request has no valid proof, or the device is unknown.
     case notProven
-    /// All is right but the time: the server's is `now`. Only the key's holder is told.
+    /// The proof is right except for its time: the server's time is `now`. Only the holder of the key learns this.
     case clockSkew(now: Timestamp)
     /// The proof has counted before.
     case replayRefused
-    /// The caller's network has proved nothing too often, or the device has proved too much; seconds until it may come
-    /// again.
+    /// The caller's network has sent too many requests without proof, or the device has proved too many. The value is
+    /// the number of seconds until the next attempt.
     case tooManyRequests(retryAfter: Int)
 }
 
-/// What devices say for themselves at the operations' face: each request proved by the key that the device's registration,
-/// or an authentication of it, has told.
+/// Proofs of devices at the interface for operations. Each request is proved with a key that the device announced in
+/// its registration or in an authentication.
 public struct DeviceProofs: CeremonyPart {
-    /// A device that has proved a request, and was there to do so.
+    /// The device that has proved a request.
     public struct Prover: Sendable {
-        /// Which one.
+        /// The device and its account's identifier.
         public let device: AuthenticatedDevice
-        /// Its account, which may be locked.
+        /// The device's account, which may be locked.
         public let account: AccountRecord
-        /// Whether the device was taken away: then it may be told that, and nothing else.
+        /// `true` if the device was removed. The caller may then tell the device of the removal, and nothing else.
         public let isGone: Bool
     }
 
@@ -34,13 +34,13 @@ public struct DeviceProofs: CeremonyPart {
     let store: any DeviceIdentityStore & ReplayStore
     let budgets: Budgets
 
-    /// Whose request it is. Cost: one query, and one row that is written.
+    /// Returns the device that proved a request. Cost: one query, and one written row.
     ///
-    /// A source has a budget of requests that prove nothing, a device one of those that it proves. Throws
+    /// A source has a budget of requests without proof, a device has a budget of proved requests. Throws
     /// ``DeviceProofRefusal`` and the store's errors.
     public func prover(of call: IdentityCall) async throws -> Prover {
         let now = self.time.now()
-        // Counted before it is judged, and given back where it was proved.
+        // The budget is spent before the judgement, and given back if the request was proved.
         let shortage = call.source.flatMap { self.budgets.guesses.spend($0, at: now) }
         do {
             let prover = try await self.verified(call, at: now)
@@ -63,14 +63,15 @@ public struct DeviceProofs: CeremonyPart {
             let key = JWK(point: found.signingKey), let verifier = VerificationKey(keptPoint: found.signingKey)
         else { throw DeviceProofRefusal.notProven }
         let verified = try self.verified(claim, of: call, by: verifier, at: now)
-        // Before the row that each writes, and once it is proven: nobody else uses a device's budget up.
+        // The device's budget is checked before the row of each request, and after the proof: no other caller can use
+        // up a device's budget.
         if let shortage = self.budgets.provenRequests.spend(found.deviceID, at: now) {
             throw DeviceProofRefusal.tooManyRequests(retryAfter: shortage.retryAfterSeconds)
         }
         var hash = SHA256()
-        // By the key, which several registrations of one phone have.
+        // Digested by the key, because several registrations of one phone share the key.
         hash.update(data: Array("device key \(key.thumbprint) \(verified.identifier)".utf8))
-        // A moment longer than the proof is good, so that its name is never free again while it is.
+        // The row outlives the proof by a moment, so that the proof's name never becomes free while the proof is valid.
         let end = verified.repeatableUntil + DeviceProof.skew
         guard try await self.store.takeOnce(digest: Array(hash.finalize()), until: end) else {
             throw DeviceProofRefusal.replayRefused
@@ -80,7 +81,7 @@ public struct DeviceProofs: CeremonyPart {
             isGone: found.isGone)
     }
 
-    /// Verifies a proof of the address, or of the same with a slash at its end: the two are one here.
+    /// Verifies a proof of the address, or of the same address with a slash at its end: the two are equal here.
     private func verified(_ claim: ProofClaim, of call: IdentityCall, by key: VerificationKey, at now: Timestamp)
         throws(DeviceProofRefusal) -> DeviceProof
     {

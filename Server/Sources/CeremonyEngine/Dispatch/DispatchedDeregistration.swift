@@ -4,14 +4,14 @@ import UAFRelyingParty
 import _Primitives
 
 extension Dispatches {
-    /// Starts a deregistration out of band: the server deletes in the step that redeems the token, and whoever redeems
-    /// it is told which keys these were, by their names.
+    /// Starts a deregistration out of band. The step that redeems the token also deletes the keys, and the redeeming
+    /// phone receives the names of the deleted keys.
     ///
-    /// By their names, and never as everything of an AppID or of a model: a phone holds other people's keys beside
-    /// them.
+    /// The message names single keys, and never everything of an AppID or of a model: a phone may also hold the keys of
+    /// other people.
     ///
-    /// The client holds the token, so it can redeem it without any phone: it needs the same permission as for a
-    /// deregistration that it asks for directly. Throws `forbidden` without it.
+    /// The client holds the token, and so can redeem the token without any phone. The client therefore needs the same
+    /// permission as for a direct deregistration. Throws `forbidden` without the permission.
     func dispatchDeregistration(
         _ request: DispatchRequest, _ channel: CeremonyRecord.Channel, _ client: DispatchingClient
     ) async throws -> DispatchAnswer {

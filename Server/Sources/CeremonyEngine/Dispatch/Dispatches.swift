@@ -4,18 +4,20 @@ public import UAF
 import UAFRelyingParty
 public import _Primitives
 
-/// What a back end asks a phone for.
+/// A back end's request to a phone.
 public struct DispatchRequest: Sendable {
-    /// How the token is to travel: `link`, `png-qr-code` or `link-png-qr-code`.
+    /// The way in which the token travels: `link`, `png-qr-code` or `link-png-qr-code`.
     public var dispatcher: String
-    /// `op` of the wrapped request; back ends dispatch authentications and deregistrations.
+    /// `op` of the wrapped request. Back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
-    /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text
-    /// or `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of
+    /// `context` of the wrapped request.
+    ///
+    /// For an authentication: `subject` for a known person, `transaction` for a text or `payment` for typed fields to
+    /// agree to, and `policy` for a named policy. For a deregistration: the context of
     /// ``Deregistrations/deregister(_:client:)``.
     public var context: JSONObject?
 
-    /// Asks for a dispatch.
+    /// Creates a request for a dispatch.
     public init(dispatcher: String, operation: UAF.Operation?, context: JSONObject?) {
         self.dispatcher = dispatcher
         self.operation = operation
@@ -23,28 +25,28 @@ public struct DispatchRequest: Sendable {
     }
 }
 
-/// How a dispatch went (`dispatchResult`).
+/// The result of a dispatch (`dispatchResult`).
 public enum DispatchResult: String, Sendable, CaseIterable {
     case dispatched, dispatchError, dispatcherNotFound, userNotFound, internalError
 }
 
-/// What a dispatch answers. Everything but the result is missing where it is not `dispatched`.
+/// The answer to a dispatch. Unless the result is `dispatched`, all other members are missing.
 public struct DispatchAnswer: Sendable, Equatable {
-    /// How it went.
+    /// The result of the dispatch.
     public var result: DispatchResult
     /// The key for the status service.
     public var sessionID: String?
-    /// The token, which the back end should keep to itself.
+    /// The token. The back end should keep the token to itself.
     public var token: String?
-    /// The dispatcher's name as it was asked for.
+    /// The dispatcher's name as in the request.
     public var dispatcher: String
     /// The link for the phone; `nil` for a dispatcher that makes none.
     public var link: String?
-    /// What a QR code must carry; `nil` for a dispatcher that makes none.
+    /// The content for a QR code; `nil` for a dispatcher that makes none.
     public var qrContent: String?
-    /// Until when the token can be redeemed.
+    /// The time until which the token can be redeemed.
     public var expiresAt: Timestamp?
-    /// The texts as they will be shown and signed: normalised, one form for all.
+    /// The transactions in the normalised form that the phone shows and signs.
     public var transaction: [Transaction]
 
     init(_ result: DispatchResult, dispatcher: String) {
@@ -54,7 +56,7 @@ public struct DispatchAnswer: Sendable, Equatable {
     }
 }
 
-/// Where back ends have something asked on a phone.
+/// Dispatches: back ends ask a person on a phone.
 public struct Dispatches: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & CeremonyStore
@@ -63,12 +65,13 @@ public struct Dispatches: CeremonyPart {
 
     /// Starts an authentication or a transaction for a back end.
     ///
-    /// A subject that the client was never told, or that does not exist, answers `userNotFound`. Throws
-    /// `invalidRequest` for a context that is not understood, for a text that cannot be shown, and for a payment with
-    /// a field that is not acceptable, `forbidden` for a deregistration by a client that may not have keys deleted,
-    /// `tooManyRequests` for a client that has used up its budget.
+    /// An unknown subject is answered with `userNotFound`.
     ///
-    /// The audit trail begins with the phone that takes the token: what nobody redeems leaves nothing behind.
+    /// Throws `invalidRequest` for a context that is not understood, for a text that cannot be shown, and for a payment
+    /// with an unacceptable field. Throws `forbidden` for a deregistration by a client that may not have keys deleted,
+    /// and `tooManyRequests` for a client that has used up its budget.
+    ///
+    /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
         guard let channel = CeremonyRecord.Channel(dispatcher: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
@@ -105,7 +108,7 @@ public struct Dispatches: CeremonyPart {
         return answer
     }
 
-    /// Creates the ceremony of a dispatch, and gives its token in the form that the dispatcher makes.
+    /// Creates the ceremony of a dispatch, and returns its token in the dispatcher's form.
     func offer(_ ceremony: CeremonyRecord, by dispatcher: String, _ channel: CeremonyRecord.Channel) async throws
         -> DispatchAnswer
     {
@@ -130,8 +133,8 @@ public struct Dispatches: CeremonyPart {
         return answer
     }
 
-    /// Refuses a picture that no authenticator of the person shows. Throws `pictureNotShown` with what they show: a relying
-    /// party has no other way to know what it can draw.
+    /// Refuses a picture that no authenticator of the person can show. Throws `pictureNotShown` with the displays of
+    /// the authenticators: a relying party has no other way to learn which pictures are possible.
     private static func check(_ transaction: Transaction, isShownByOneOf keys: [CredentialRecord]) throws {
         let keys = try keys.map { try RegisteredCredential($0) }
         guard !keys.contains(where: { $0.shows(transaction) }) else { return }
@@ -141,7 +144,7 @@ public struct Dispatches: CeremonyPart {
             .pictureNotShown, "no authenticator of the person shows pictures of this kind", displays: displays)
     }
 
-    /// What a back end may say about the request.
+    /// The members of a dispatch's `context`.
     private struct Context {
         let subject: String?
         let transaction: Transaction?
@@ -172,7 +175,8 @@ public struct Dispatches: CeremonyPart {
             }
         }
 
-        /// What is to be shown and signed: the text or the picture of one transaction, or the text that typed fields make.
+        /// Returns the content for the phone to show and sign: the text or the picture of one transaction, or the text
+        /// from typed fields.
         private static func transaction(_ transactions: [JSON]?, payment: JSONObject?, limits: Limits) throws
             -> Transaction?
         {
@@ -182,7 +186,7 @@ public struct Dispatches: CeremonyPart {
             case (nil, let payment?):
                 return Transaction(content: try Payment(json: payment, maximumLength: maximumLength).text.bytes)
             case (let transactions?, nil):
-                // One text: what several texts together mean would be for the person to guess.
+                // Exactly one text: the person would have to guess the combined meaning of several.
                 guard transactions.count == 1, case .object(let content) = transactions[0] else {
                     throw CeremonyError(.invalidRequest, "not exactly one transaction")
                 }
@@ -193,15 +197,15 @@ public struct Dispatches: CeremonyPart {
                         .invalidRequest, "a transaction that is neither plain text in UTF-8 nor a picture")
                 }
                 let normal = try TransactionText(normalizing: text, maximumLength: maximumLength)
-                // A phone would refuse a text that only looks like a payment: its sender learns of it here.
+                // A phone would refuse a text that only resembles a payment. The sender learns of the refusal here.
                 _ = try Payment(recognizing: normal, maximumLength: maximumLength)
                 return Transaction(content: normal.bytes)
             default: throw CeremonyError(.invalidRequest, "a transaction and a payment")
             }
         }
 
-        /// The picture, with what it says of itself in place of what was said of it: a whole PNG file that can be read one
-        /// way only, which the file's own header, and nothing beside it, describes.
+        /// Returns the picture with the description from the file's own header, in place of the sender's description.
+        /// The file must be a whole PNG file that can be read in only one way.
         private static func picture(_ sent: Transaction, limits: Limits) throws -> Transaction {
             guard sent.content.count <= limits.pictureBytes else {
                 throw CeremonyError(.invalidPicture, "a picture of more than \(limits.pictureBytes) bytes")

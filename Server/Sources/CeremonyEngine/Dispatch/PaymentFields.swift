@@ -6,11 +6,11 @@ extension Payment {
         "amount", "currency", "payee", "iban", "account", "reference", "executionDate",
     ]
 
-    /// `payment` of a dispatch: `amount` as a decimal string, `currency`, `payee`, one of `iban` and `account`, and
-    /// perhaps `reference` and `executionDate`.
+    /// Reads `payment` of a dispatch: `amount` as a decimal string, `currency`, `payee`, either `iban` or `account`,
+    /// and optionally `reference` and `executionDate`.
     ///
-    /// Throws `JSONError` for missing and wrongly typed members, ``PaymentError`` for what is no payment, and
-    /// ``CeremonyError`` `invalidRequest` for a member that is not known: what a sender means by it would go unsigned.
+    /// Throws `JSONError` for missing and wrongly typed members, ``PaymentError`` for fields that make no payment, and
+    /// ``CeremonyError`` `invalidRequest` for an unknown member: the person would not sign the sender's meaning.
     public init(json: JSONObject, maximumLength: Int) throws {
         guard json.members.allSatisfy({ Self.members.contains(ExactText($0.name)) }) else {
             throw CeremonyError(.invalidRequest, "a payment member that is not known")
@@ -27,7 +27,7 @@ extension Payment {
             executionDate: json.string("executionDate"), maximumLength: maximumLength)
     }
 
-    /// The members that ``init(json:maximumLength:)`` reads, in the one spelling that a person is shown and signs.
+    /// The members that ``init(json:maximumLength:)`` reads, in the single spelling that the person sees and signs.
     public var json: JSONObject {
         var json: JSONObject = [
             "amount": .string(self.amount.value), "currency": .string(self.amount.currency),

@@ -2,14 +2,14 @@ import Store
 import UAF
 import _Primitives
 
-/// Ends ceremonies before their success: for an answer that was refused, and for whoever gives one up.
+/// Ends ceremonies before their success, after a refused answer or at a party's own wish.
 struct Endings: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
     let hub: CeremonyHub
 
-    /// Ends a ceremony because of an answer that was refused or that reports a failure, with its codes. An answer that
-    /// comes after another one changes nothing, and only reads.
+    /// Ends a ceremony with the codes of an answer that was refused or reports a failure. An answer after another
+    /// answer only reads, and changes nothing.
     func end(
         _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode? = nil, audit: AuditEvent.Kind,
         refusedFacet: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil, at now: Timestamp
@@ -40,14 +40,14 @@ struct Endings: CeremonyPart {
         self.hub.wake(id)
     }
 
-    /// Ends a ceremony whose time is over; any other stays as it is.
+    /// Ends a ceremony after its time. Any other ceremony stays as it is.
     func expire(_ id: String, at now: Timestamp) async throws {
         _ = try await self.store.change(.id(id)) { record in
             guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
             var change = CeremonyChange()
             change.identityOutcome = record.outcomeOfEnd(.failed, at: now, limits: self.limits)
             try record.take(.expire, at: now, limits: self.limits)
-            // Keys that nobody confirmed.
+            // The keys were never confirmed.
             if record.kind == .registration { change.deviceFate = .discard }
             if !record.isUnclaimed {
                 change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
@@ -59,7 +59,9 @@ struct Endings: CeremonyPart {
 }
 
 extension CeremonyRecord {
-    /// Whether it is a sign-in or a dispatch that no phone has taken up. Browsers begin these without end, and so does
-    /// a client that means harm or is in error; the trail is kept for ever: it begins with the phone.
+    /// `true` for a sign-in or a dispatch that no phone has taken up.
+    ///
+    /// Browsers begin such ceremonies without end, and so does a malicious or faulty client. The trail is kept for
+    /// ever, and so begins only with the phone.
     var isUnclaimed: Bool { self.channel == nil && (self.browserDigest != nil || self.clientID != nil) }
 }

@@ -2,23 +2,24 @@ import Ceremony
 import Store
 import _Primitives
 
-/// Ends what is overdue, and deletes what is past its time.
+/// Ends overdue ceremonies, and deletes records past their time.
 public struct Sweep: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore & NoticeStore
     let endings: Endings
 
-    /// Ends what is overdue, deletes what nobody can ask for any more, and wakes its watchers. Returns how many rows it
-    /// changed.
+    /// Ends overdue ceremonies and wakes their watchers, and deletes records that no request can reach any more.
+    /// Returns the number of changed rows.
     ///
-    /// Nothing depends on when it runs: what is overdue counts as expired already. Two sweeps at once do no harm.
+    /// Nothing depends on the time of a run: an overdue ceremony counts as expired already. Two simultaneous sweeps do
+    /// no harm.
     @discardableResult
     public func run() async throws -> Int {
         let now = self.time.now()
         var count = 0
         while true {
             let overdue = try await self.store.overdueCeremonies(at: now, limit: self.limits.sweepBatch)
-            // All at once: steps that wait together share a commit.
+            // All at once, because steps that wait together share a commit.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for id in overdue { group.addTask { try await self.endings.expire(id, at: now) } }
                 try await group.waitForAll()
@@ -34,7 +35,7 @@ public struct Sweep: CeremonyPart {
             count += disabled
             if disabled < self.limits.sweepBatch { break }
         }
-        // Rows go in batches, so that other steps come in between, until there are no more.
+        // Rows are deleted in batches until none is left, so that other steps can run in between.
         while true {
             let deleted = try await self.store.deleteStale(
                 endedBefore: now - self.limits.endedRetention,

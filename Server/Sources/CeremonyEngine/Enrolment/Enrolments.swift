@@ -2,20 +2,20 @@ import Store
 import UAF
 public import _Primitives
 
-/// An invitation to enrol a device, as it is given out once.
+/// An invitation to enrol a device, as given out once.
 public struct Activation: Sendable, Equatable {
     public let id: String
     /// The link for the phone.
     public let link: String
-    /// What a QR code of it carries.
+    /// The content of a QR code for the phone.
     public let qrContent: String
-    /// Until when the link can be redeemed.
+    /// The time until which the link can be redeemed.
     public let expiresAt: Timestamp
 }
 
-/// How far an enrolment is.
+/// The state of an enrolment, for operators.
 public struct ActivationView: Sendable, Equatable {
-    /// The words that operators read.
+    /// The words for a state, for operators.
     public enum State: String, Sendable, CaseIterable {
         case created, claimed
         case pendingConfirmation = "pending-confirmation"
@@ -23,25 +23,27 @@ public struct ActivationView: Sendable, Equatable {
     }
 
     public let id: String
-    /// How far it is.
+    /// The state.
     public let state: State
-    /// Whose device it will be; `nil` where the account is gone.
+    /// The user name of the device's future owner; `nil` if the account is gone.
     public let username: String?
-    /// What the phone calls itself, from its answer on.
+    /// The phone's own name for itself, known from its answer on.
     public let deviceName: String?
-    /// When the present state is over.
+    /// The end of the present state.
     public let expiresAt: Timestamp
 }
 
-/// Enrolments of devices that operators ask for.
+/// Enrolments of devices at the request of operators.
 public struct Enrolments: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & CeremonyStore
     let hub: CeremonyHub
 
-    /// Invites an account to enrol a device, by a policy that has a name or by the default one. `operator` is the name
-    /// for the audit trail. Throws `notFound` for the account, `locked` where its devices could not authenticate,
-    /// `invalidRequest` for the policy.
+    /// Invites an account to enrol a device, by a named policy or by the default policy. `operator` is the name for the
+    /// audit trail.
+    ///
+    /// Throws `notFound` for an unknown account, `locked` for a locked account, whose devices could not authenticate,
+    /// and `invalidRequest` for an unknown policy.
     public func createActivation(username: String, policy: String? = nil, by operator: String) async throws
         -> Activation
     {
@@ -66,7 +68,7 @@ public struct Enrolments: CeremonyPart {
             qrContent: try self.configuration.link(token: codes.qrToken, kind: .registration), expiresAt: expiresAt)
     }
 
-    /// How far an enrolment is. Throws `notFound`.
+    /// Returns the state of an enrolment. Throws `notFound`.
     public func activation(id: String) async throws -> ActivationView {
         guard let record = try await self.store.ceremony(.id(id)), record.kind == .registration else {
             throw CeremonyError(.notFound)
@@ -74,9 +76,11 @@ public struct Enrolments: CeremonyPart {
         return try await self.view(of: record)
     }
 
-    /// Confirms an enrolment with the number that the phone shows; the device may authenticate from then on, and the
-    /// person's other devices get a notice. Keys that it replaces go in the same step, and a device of the person's
-    /// that has none left: the phone has proven that it was that device.
+    /// Confirms an enrolment with the number from the phone's screen. From then on the device may authenticate, and the
+    /// person's other devices get a notice.
+    ///
+    /// The same step deletes the keys that the enrolment replaces, and a device of the person without remaining keys:
+    /// the phone has proved to be that device.
     ///
     /// A wrong number ends the enrolment and deletes the pending keys. Throws `wrongNumber`, `wrongState`, `notFound`.
     public func confirmActivation(id: String, number: String, by operator: String) async throws -> ActivationView {

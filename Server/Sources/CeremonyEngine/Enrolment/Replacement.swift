@@ -2,13 +2,13 @@ public import Store
 import UAF
 public import _Primitives
 
-/// What an enrolment says that it takes the place of: keys of devices that it can prove to be (decision 18).
+/// The keys that an enrolment claims to replace, with the proof of being their devices (decision 18).
 public struct ReplacementClaim: Sendable {
     private static let secretBytes = 32
 
     /// The secrets of earlier enrolments of the same phone, each for one device.
     public let secrets: [String]
-    /// The keys that are to go.
+    /// The keys to delete.
     public let keys: [CredentialSelection.Name]
 
     /// Reads `replaces` of an answer's context. Throws for anything that is not understood.
@@ -25,7 +25,7 @@ public struct ReplacementClaim: Sendable {
         }
     }
 
-    /// A device's secret: 32 bytes, base64url.
+    /// Returns a device's secret unchanged, and throws unless the text is 32 bytes in base64url.
     static func secret(_ text: String) throws -> String {
         guard Base64URL.decode(text)?.count == Self.secretBytes else {
             throw JSONError(.wrongType, "a device's secret")
@@ -34,24 +34,25 @@ public struct ReplacementClaim: Sendable {
     }
 }
 
-/// Finds what an enrolment may take the place of.
+/// Finds the keys that an enrolment may replace.
 struct Replacements: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore
 
-    /// What is kept of a device's secret: good for that account alone, and of no use to anybody who reads the database.
+    /// Returns the code that is kept for a device's secret. The code is valid for this account alone, and useless to a
+    /// reader of the database.
     func deviceSecretCode(_ secret: String, accountID: String) -> [UInt8] {
         self.sealing.code("\(accountID) \(secret)", purpose: .deviceSecret)
     }
 
-    /// The identifiers of the keys that an enrolment takes the place of once it is confirmed: those that it names, of
-    /// the account's devices whose secret it shows. Nothing of this is told to the phone.
+    /// Returns the identifiers of the keys that an enrolment replaces once confirmed: the named keys on devices of the
+    /// account whose secret the enrolment shows. The phone learns nothing of the result.
     func replacedCredentials(_ claim: ReplacementClaim?, accountID: String) async throws -> [String] {
         guard let claim else { return [] }
         let shown = claim.secrets.map { self.deviceSecretCode($0, accountID: accountID) }
         let proven = try await self.store.devices(accountID: accountID).filter { device in
             guard let kept = device.secretCode else { return false }
-            // Each is compared, whatever the ones before it gave.
+            // Every secret is compared, regardless of earlier results.
             return shown.reduce(false) { found, code in constantTimeEqual(code, kept) || found }
         }.map(\.id)
         guard !proven.isEmpty else { return [] }

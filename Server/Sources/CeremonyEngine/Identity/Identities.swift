@@ -1,42 +1,42 @@
 public import Store
 public import _Primitives
 
-/// Everything that personalised identities keep their state in.
+/// The stores that hold the entire state of personalised identities.
 public typealias IdentityStores = AccountStore & IdentityStore & IdentityKeyStore & ServiceStore
     & IdentityConsentStore & PersonalInformationStore & InviteStore & OrganisationStore & ClientStore
 
-/// Personalised identities: the requests of their phones, and what operators do for them. It is its parts, one for each use
-/// case, and what they go by.
+/// Personalised identities: the requests of their phones, and the work of operators. The type consists of one part for
+/// each use case, and the rules of the parts.
 public struct Identities: Sendable {
     /// The server's keys.
     public let keys: IdentityKeys
     /// Offers of activations.
     public let offers: ActivationOffers
-    /// Where apps open an activation.
+    /// Openings of activations by apps.
     public let openings: ActivationOpenings
-    /// Where an activation gets its keys.
+    /// Enrolments: an activation gets its keys.
     public let enrolments: ActivationEnrolments
-    /// What an activation asks and wants of itself.
+    /// The requests of an activation about itself.
     public let activations: OwnActivations
-    /// What accounts have of activations, for those who look at them.
+    /// The activations of accounts, for viewers.
     public let listings: ActivationListings
-    /// What is wrong with activations, and what operators do about it.
+    /// Troubles of activations, and the remedies of operators.
     public let care: ActivationCare
-    /// The sessions of accounts, for those who look at them.
+    /// The sessions of accounts, for viewers.
     public let sessions: SessionListings
-    /// What people have agreed to, for those who look at it.
+    /// The consents of people, for viewers.
     public let consents: IdentityConsents
-    /// Where apps begin sessions themselves.
+    /// Sessions that apps begin themselves.
     public let begins: SessionBegins
-    /// Where activations claim sessions and give answers.
+    /// The start of sessions: activations claim sessions and give answers.
     public let starts: SessionStarts
-    /// Where factors are judged.
+    /// The judgement of factors.
     public let finishes: SessionFinishes
-    /// Where sessions are given up, prolonged, and their codes fetched.
+    /// The end of sessions: a phone gives up a session, prolongs a session or fetches its code.
     public let ends: SessionEnds
-    /// Where the PIN service is asked.
+    /// Questions to the PIN service.
     public let pinEvaluations: PinEvaluations
-    /// Where what was granted is done.
+    /// Completions: a granted action is carried out.
     public let completions: Completions
 
     init(
@@ -74,7 +74,7 @@ public struct Identities: Sendable {
 }
 
 extension Identities {
-    /// What the history has of sessions that end because somebody takes their device away, at a moment.
+    /// Returns the history's entry for sessions that end at a moment because their device was removed.
     public static func endOfSessions(limits: Limits) -> @Sendable (_ now: Timestamp) -> SessionEnding {
         { CeremonyRecord.ending(.failed, at: $0, limits: limits) }
     }

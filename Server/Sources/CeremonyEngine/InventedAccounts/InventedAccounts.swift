@@ -3,10 +3,11 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Accounts that are invented for names that nobody has, and the names of their keys.
+/// Invented accounts for names without an account, and the names of their keys.
 ///
-/// What they look like is a document (``KeyDistribution``); which of its devices and sets of keys a name has, and what
-/// its keys are called, follows from keyed digests (HMAC-SHA256, one key for each of the purposes in quotation marks):
+/// A document describes the invented accounts (``KeyDistribution``). Keyed digests (HMAC-SHA256, one key for each of
+/// the purposes in quotation marks) select a name's devices and sets of keys in the document, and make the names of the
+/// keys:
 ///
 ///     seed, 32 bytes = "invented key" of the key of the user name (AccountName)
 ///
@@ -34,14 +35,14 @@ import _Primitives
 ///              | length (two bytes)    |                     | the last one cut            |
 ///              +-----------------------+---------------------+-----------------------------+
 ///
-/// The tag is a synthetic IV: it makes the mask, and proves what is under it. To everybody else a KeyID is as good as
-/// random, as those that the product's own authenticators draw are; the server reads from it alone whose it would be,
-/// so that a message that names it is judged as if the key were registered. There are no shorter ones (UAF Protocol
-/// §1).
+/// The tag is a synthetic IV: the tag makes the mask, and authenticates the masked bytes. To every other party a KeyID
+/// looks random, like the KeyIDs that the product's own authenticators draw. The server alone can read the account from
+/// a KeyID. So the server judges a message with an invented KeyID like a message with a registered key. No KeyID is
+/// shorter (UAF Protocol §1).
 public struct InventedAccounts: CeremonyPart {
     private static let tagCount = 15
     private static let accountCount = 16
-    /// Tag, account and device.
+    /// The length of tag, account and device.
     private static let shortestName = tagCount + accountCount + 1
 
     let environment: CeremonyEnvironment
@@ -56,20 +57,20 @@ public struct InventedAccounts: CeremonyPart {
 
     // MARK: The document
 
-    /// What invented accounts look like.
+    /// Returns the distribution of invented accounts.
     public func keyDistribution() async throws -> KeyDistribution {
         self.distribution(of: try await self.store.inventedAccounts())
     }
 
-    /// The distribution of a stored document; the standard one for none.
+    /// Returns the distribution of a stored document; the standard distribution without a document.
     func distribution(of document: String?) -> KeyDistribution {
         self.read.value(of: document, refused: self.configuration.inventedAccountsRefused)
     }
 
-    /// Sets what invented accounts look like from now on; `nil`: as they are where nothing is set. Throws
-    /// `invalidRequest` for a model that is not known.
+    /// Sets the distribution of invented accounts from now on; `nil` restores the standard distribution. Throws
+    /// `invalidRequest` for an unknown model.
     ///
-    /// Whoever has asked by a name before, and asks again, sees whether the answer changed.
+    /// A caller that asked for a name before and asks again can see a changed answer.
     public func setKeyDistribution(_ distribution: KeyDistribution?, by operator: String) async throws {
         for key in distribution?.sets.flatMap(\.keys) ?? []
         where !self.rules.value.metadata.servesOperations(key.aaid) {
@@ -80,8 +81,8 @@ public struct InventedAccounts: CeremonyPart {
             audit: AuditEvent(.inventedAccountsSet, at: self.time.now(), actor: `operator`))
     }
 
-    /// What invented accounts should look like to resemble those that there are now; nothing is set. `nil` where no
-    /// kind of device is that of ``Limits/proposalAccounts`` accounts. Reads every key.
+    /// Returns a distribution that resembles the present accounts, without setting the distribution. `nil` if no kind
+    /// of device occurs in ``Limits/proposalAccounts`` accounts. Reads every key.
     public func proposedKeyDistribution() async throws -> KeyDistribution? {
         KeyDistribution(
             proposedFrom: try await self.store.keyStatistics(limit: self.limits.pageSize),
@@ -90,11 +91,11 @@ public struct InventedAccounts: CeremonyPart {
 
     // MARK: Accounts
 
-    /// An account for a name that nobody has: an identifier of the form and length of every other one, and keys that
-    /// nobody has, as the distribution has them; each device can answer by the policy. By whichever policy it is asked,
-    /// a device has one key of a model.
+    /// Returns the account for a name without an account: an identifier in the usual form and length, and invented keys
+    /// by the distribution. Each device can answer by the policy. A device has the same key of a model for every
+    /// policy.
     ///
-    /// The same for the same name and distribution.
+    /// The result is the same for the same name and distribution.
     func account(
         _ username: AccountName, for policy: Policy, named name: String?, _ rules: Rules,
         _ distribution: KeyDistribution
@@ -112,7 +113,7 @@ public struct InventedAccounts: CeremonyPart {
                 ?? self.modelsOfPolicy(policy, by: draws.1, rules)
             for (index, model) in models.enumerated() {
                 let earlier = models.prefix(index).count { $0.aaid == model.aaid }
-                // Two bits are the device's, six tell its keys of one model apart.
+                // Two bits are the device's number, six bits distinguish its keys of one model.
                 let keyID = try self.inventedKeyID(
                     model.aaid, id + [UInt8(device) << 6 | UInt8(truncatingIfNeeded: earlier) & 0x3F],
                     length: model.keyIDLength)
@@ -125,8 +126,8 @@ public struct InventedAccounts: CeremonyPart {
         return (account, keys)
     }
 
-    /// The set of keys that the first of `draws` points to, where it can answer by the policy; else the one that the
-    /// second points to among those that can. `nil` where none can.
+    /// Returns the set of keys at the first of `draws` if the set can answer by the policy; otherwise the set at the
+    /// second draw among the sets that can answer. `nil` if no set can answer.
     private func drawnModels(_ draws: (Int, Int), from distribution: KeyDistribution, _ able: [Int])
         -> [KeyDistribution.Key]?
     {
@@ -138,7 +139,7 @@ public struct InventedAccounts: CeremonyPart {
         return sets[able[KeyDistribution.index(of: draws.1 % weights.reduce(0, +), in: weights)]].keys
     }
 
-    /// Keys that meet one of the policy's alternatives, where the distribution has none that do.
+    /// Returns keys that meet an alternative of the policy, for a distribution without suitable keys.
     private func modelsOfPolicy(_ policy: Policy, by draw: Int, _ rules: Rules) throws -> [KeyDistribution.Key] {
         let alternative = policy.accepted[draw % policy.accepted.count]
         return try alternative.map { criterion in
@@ -148,8 +149,8 @@ public struct InventedAccounts: CeremonyPart {
         }
     }
 
-    /// The key of an invented account that has this name: nobody holds it, and in everything else it is like one that
-    /// is registered. `nil` for every other name.
+    /// Returns the key of an invented account with this name; `nil` for every other name. No client holds the key. In
+    /// all other respects the key is like a registered key.
     func key(_ id: CredentialID) -> RegisteredCredential? {
         let name = id.keyID.bytes
         guard name.count >= Self.shortestName, let statement = self.rules.value.metadata[id.aaid] else { return nil }
@@ -170,7 +171,7 @@ public struct InventedAccounts: CeremonyPart {
         return try KeyID(tag + self.masked(holder, by: tag) + self.inventedKeyRest(tag + holder, length: length))
     }
 
-    /// What a name of that length has after its first 32 bytes.
+    /// Returns the bytes after the first 32 of a name with this length.
     private func inventedKeyRest(_ beginning: [UInt8], length: Int) -> [UInt8] {
         var rest: [UInt8] = []
         var block: UInt8 = 0
@@ -182,7 +183,7 @@ public struct InventedAccounts: CeremonyPart {
         return Array(rest.prefix(length - Self.shortestName))
     }
 
-    /// Of a longer name it is over the length, too: no byte can be put to a shorter one, or taken away from it.
+    /// Returns the tag of a name. For a longer name the tag also covers the length, so no byte can be added or removed.
     private func inventedKeyTag(_ model: AAID, _ holder: [UInt8], length: Int) -> [UInt8] {
         let more = length == Self.shortestName ? [] : [UInt8(length >> 8), UInt8(length & 255)]
         return Array(

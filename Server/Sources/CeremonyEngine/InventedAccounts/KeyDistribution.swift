@@ -3,41 +3,41 @@ public import UAF
 import UAFRelyingParty
 public import _Primitives
 
-/// What invented accounts look like: how many devices they have, and which keys a device has.
+/// The look of invented accounts: the number of their devices, and the keys of a device.
 ///
-/// Weights are sixteenths: fine enough to look like the accounts that there are, and too coarse to say how many of them
-/// there are. It is a document that an operator sets, and never follows the accounts by itself: else the invented ones
-/// would change from one day to the next, and the real ones would not.
+/// Weights are sixteenths. Sixteenths are fine enough to resemble the real accounts, and too coarse to reveal their
+/// number. An operator sets the document, and the document never follows the accounts by itself. Otherwise the invented
+/// accounts would change from day to day while the real accounts would not.
 public struct KeyDistribution: Sendable, Equatable {
-    /// What the weights of the devices, and of the sets, add up to.
+    /// The sum of the weights of the devices, and of the sets.
     public static let total = Limits.Fixed.inventedWeights
 
-    /// A model, and how long the names of its keys are.
+    /// A model, with the length of its KeyIDs.
     public struct Key: Sendable, Equatable {
         /// The model.
         public let aaid: AAID
-        /// Bytes of a KeyID (UAF Protocol §1).
+        /// The number of bytes of a KeyID (UAF Protocol §1).
         public let keyIDLength: Int
 
-        /// What the standard lets a KeyID have.
+        /// The lengths of a KeyID that the standard allows.
         static let keyIDLengths = 32...2048
     }
 
-    /// The keys that a device has together.
+    /// The keys of one device.
     public struct KeySet: Sendable, Equatable {
-        /// How many sixteenths of the devices have them.
+        /// The share of devices with this set, in sixteenths.
         public let weight: Int
-        /// One of a model.
+        /// The keys, at most a single key of each model.
         public let keys: [Key]
     }
 
-    /// How many sixteenths of the accounts have one device, two, three.
+    /// The shares of accounts with one, two and three devices, in sixteenths.
     public let devices: [Int]
     /// The sets of keys of a device.
     public let sets: [KeySet]
 
-    /// What a server goes by whose operator has set nothing: mostly one device, mostly a PIN or what the device reads
-    /// of a person, sometimes both.
+    /// The distribution for a server without an operator's setting: mostly one device, mostly a PIN or a biometric
+    /// factor, sometimes both.
     public static let standard = KeyDistribution(
         devices: [12, 3, 1],
         sets: [
@@ -58,7 +58,7 @@ public struct KeyDistribution: Sendable, Equatable {
         self.sets = sets
     }
 
-    /// Reads a document. Throws `invalidRequest`, with what is wrong.
+    /// Reads a document. Throws `invalidRequest`, with the fault.
     public init(json: JSONObject) throws(CeremonyError) {
         do {
             try Self.check(json, ["devices", "sets"])
@@ -151,8 +151,10 @@ public struct KeyDistribution: Sendable, Equatable {
         ]
     }
 
-    /// The distribution that looks like the accounts that there are, for an operator to consider: without what fewer
-    /// than `accounts` accounts have, which could tell of somebody. `nil` where nothing is left.
+    /// Creates a distribution that resembles the present accounts, for an operator's consideration; `nil` if nothing is
+    /// left.
+    ///
+    /// Kinds of fewer than `accounts` accounts are left out, because a rare kind could identify a person.
     init?(proposedFrom statistics: KeyStatistics, accounts: Int) {
         let sets = statistics.sets.filter { $0.accounts >= accounts }.compactMap { set -> (KeySet, Int)? in
             let keys = set.keys.compactMap { key in
@@ -173,8 +175,8 @@ public struct KeyDistribution: Sendable, Equatable {
         }
     }
 
-    /// Sixteenths in proportion to the counts; what is left after rounding down goes to the largest remainders, the
-    /// first of those that are alike.
+    /// Returns sixteenths in proportion to the counts. The remainder after rounding down goes to the largest fractions,
+    /// and to the first among equal fractions.
     private static func sixteenths(of counts: [Int]) -> [Int] {
         let sum = counts.reduce(0, +)
         var weights = counts.map { $0 * self.total / sum }
@@ -187,7 +189,7 @@ public struct KeyDistribution: Sendable, Equatable {
         return weights
     }
 
-    /// The index at which the weights reach beyond `point`, which is below their sum.
+    /// Returns the index at which the sum of the weights exceeds `point`, which is below the total.
     static func index(of point: Int, in weights: [Int]) -> Int {
         var left = point
         for (index, weight) in weights.enumerated() {

@@ -3,12 +3,13 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// The stored document as it was read last, so that it is parsed when it changes and not for each request.
+/// The last stored document that was read, so that a document is parsed after a change and not for each request.
 final class ReadDistribution: Sendable {
     private let last = Mutex<(text: [UInt8], distribution: KeyDistribution)?>(nil)
 
-    /// The standard one for a text that is no document, after `refused` was told so, once: a name that somebody has is
-    /// answered whatever the document is, and by one that nobody has it must not show.
+    /// Returns the distribution of a text. For an unreadable text `refused` is called once, and the standard
+    /// distribution is returned. A real name is answered whatever the document is, so the answer for an invented name
+    /// must not reveal the fault.
     func value(of text: String?, refused: () -> Void) -> KeyDistribution {
         guard let text else { return .standard }
         let bytes = Array(text.utf8)
@@ -24,19 +25,19 @@ final class ReadDistribution: Sendable {
     }
 }
 
-/// Which sets of a distribution can answer by which policy, found out once for each: it costs more than all else that
-/// an invented account does, and would tell one from a real one by the time of its answer.
+/// The sets of a distribution that can answer by a policy, computed once for each policy. The computation costs more
+/// than all other work for an invented account, and its time would reveal the invention.
 final class AbleSets: Sendable {
     private struct State {
         var rules: Rules?
         var distribution: KeyDistribution?
-        /// Positions among the sets, by the policy's name; the default one has none.
+        /// Positions among the sets, by the policy's name; `nil` is the default policy.
         var positions: [ExactText?: [Int]] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// The positions of the sets with which a device can answer by the policy.
+    /// Returns the positions of the sets with which a device can answer by the policy.
     func value(
         of name: String?, _ policy: Policy, _ distribution: KeyDistribution, _ rules: Rules
     ) -> [Int] {

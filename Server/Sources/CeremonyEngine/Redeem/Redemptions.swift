@@ -3,7 +3,7 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Where phones exchange what they have been shown for the request behind it.
+/// Redemptions: phones exchange a token or a code for the request behind it.
 public struct Redemptions: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
@@ -13,20 +13,20 @@ public struct Redemptions: CeremonyPart {
 
     /// Exchanges a one-time token, or a typed code, for the UAF request behind it.
     ///
-    /// One read and, where it can be redeemed, one write step. Of many that try, one gets the request. Throws
-    /// `tokenUnknown` (also at the address of another operation, which uses nothing up), `tokenAlreadyRedeemed`,
-    /// `tokenExpired`. The token of a deregistration deletes once, too; whoever shows it again is told what it deleted
-    /// (decision 14).
+    /// Cost: one read and, if the token can be redeemed, one write step. If many phones try at once, one gets the
+    /// request. Throws `tokenUnknown` (also at the address of another operation, without using up the token),
+    /// `tokenAlreadyRedeemed`, `tokenExpired`. The token of a deregistration also deletes only once. If the token is
+    /// shown again, the phone is told the deleted keys again (decision 14).
     ///
-    /// Readers look a token or a code up, and only what can be redeemed reaches the writer (decision 17). `source` has
-    /// a budget of those that are worth nothing: past it `tooManyRequests` is thrown in the place of `tokenUnknown`. A
-    /// right one is taken past the budget. Without a source nothing is counted. `refused` is told why there is no
-    /// request behind a right token: what it was dispatched for is gone.
+    /// Readers look up a token or a code, and only a redeemable token reaches the writer (decision 17). `source` has a
+    /// budget of worthless tokens; past the budget `tooManyRequests` is thrown in place of `tokenUnknown`. A right
+    /// token is accepted past the budget. Without a source nothing is counted. `refused` receives the reason for a
+    /// right token without a request: the target of the dispatch is gone.
     public func redeem(
         token: String, operation: UAF.Operation, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {
         let now = self.time.now()
-        // Counted before it is judged, and given back where it was right.
+        // The budget is spent before the judgement, and given back for a right token.
         let shortage = source.flatMap { self.budgets.guesses.spend($0, at: now) }
         do {
             let redeemed = try await self.redeem(
@@ -40,7 +40,7 @@ public struct Redemptions: CeremonyPart {
         }
     }
 
-    /// What the token stands for. Takes it, where it was not taken before.
+    /// Returns the ceremony behind the token, and takes the token if it was not taken before.
     private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws
         -> RedeemedCeremony
     {
@@ -50,7 +50,7 @@ public struct Redemptions: CeremonyPart {
                 tokenDigest: digest,
                 screen: { offered in
                     try Self.checkRedeemable(offered.ceremony, offered.token, operation, at: now)
-                    // What is gone stays gone: a phone that lost the answer is told again what it was.
+                    // Deleted keys stay deleted. A phone that lost the answer is told the keys again.
                     guard offered.ceremony.isCarriedOutDeregistration else { return nil }
                     return RedeemedCeremony(
                         ceremony: offered.ceremony, account: nil, credentials: [], deregistered: offered.deregistered,
@@ -72,7 +72,7 @@ public struct Redemptions: CeremonyPart {
         return redeemed
     }
 
-    /// Throws `tokenUnknown`, `tokenExpired` and `tokenAlreadyRedeemed`.
+    /// Throws `tokenUnknown`, `tokenExpired` or `tokenAlreadyRedeemed` unless the token can be redeemed.
     private static func checkRedeemable(
         _ record: CeremonyRecord, _ token: DispatchTokenRecord, _ operation: UAF.Operation, at now: Timestamp
     ) throws(CeremonyError) {
@@ -80,14 +80,15 @@ public struct Redemptions: CeremonyPart {
             throw CeremonyError(.tokenUnknown, "a token of another operation")
         }
         if record.isCarriedOutDeregistration { return }
-        // A ceremony that ended without ever being claimed has only expired tokens.
+        // A ceremony that ended without a claim has only expired tokens.
         if record.channel == nil, record.phase == .ended || now >= token.expiresAt || now >= record.expiresAt {
             throw CeremonyError(.tokenExpired)
         }
         if record.channel != nil { throw CeremonyError(.tokenAlreadyRedeemed) }
     }
 
-    /// The trail of what has left none before: a sign-in, and a client's dispatch, unless it is in the trail by itself.
+    /// Returns the first trail entry of a ceremony without an earlier entry: a sign-in, or a client's dispatch. A
+    /// deregistration writes its own entry.
     private static func claim(of record: CeremonyRecord, at now: Timestamp) -> [AuditEvent] {
         if record.browserDigest != nil { return [AuditEvent(.signInClaimed, at: now, ceremonyID: record.id)] }
         guard let client = record.clientID, record.kind != .deregistration else { return [] }
@@ -149,7 +150,8 @@ public struct Redemptions: CeremonyPart {
         }
     }
 
-    /// For a known person the keys are named; for anybody the policy goes as it is.
+    /// Returns the request to authenticate. For a known person the request names the keys; otherwise the request has
+    /// the policy unchanged.
     private func authenticationRequest(
         _ redeemed: RedeemedCeremony, _ rules: Rules, challenge: Challenge, serverData: String
     ) throws -> AuthenticationRequest {

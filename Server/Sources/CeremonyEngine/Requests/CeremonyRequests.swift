@@ -4,10 +4,10 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// For which request a sealed state was made: a ceremony's, or one that anybody may ask for.
+/// The origin of a sealed state: a ceremony, or a request without a ceremony.
 enum ServerDataOrigin: Equatable {
     case ceremony(String)
-    /// A challenge without a row, by a policy of that name or by the default one.
+    /// A challenge without a row, by a named policy or by the default policy.
     case open(policy: String?)
 
     var text: String {
@@ -32,18 +32,18 @@ enum ServerDataOrigin: Equatable {
 }
 
 extension CeremonyRecord {
-    /// What the person is to agree to, as the message carries it.
+    /// The transaction for the person's agreement, in the form of the message.
     var transaction: [Transaction] {
         guard let content = self.detail.content, let contentType = self.detail.contentType else { return [] }
         var transaction = Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)
         if transaction.contentType == .imagePNG {
-            // As it was checked when it was dispatched: the bytes are the same.
+            // The same bytes were checked at the dispatch.
             transaction.pngCharacteristics = try? DisplayPNGCharacteristics(ofPNG: content)
         }
         return [transaction]
     }
 
-    /// Who asks, as the phone shows it; `nil` where nothing is known.
+    /// The requester, for the phone's screen; `nil` if nothing is known.
     var requester: ReturnUAFRequest.Requester? {
         let requester = ReturnUAFRequest.Requester(
             service: self.detail.service, origin: self.detail.origin, address: self.detail.address,
@@ -53,8 +53,8 @@ extension CeremonyRecord {
 }
 
 extension RegisteredCredential {
-    /// A stored key as the verifier takes it. Throws `corrupt` for names that no standard key has, and for evidence of
-    /// its attestation that cannot be read.
+    /// Creates the verifier's form of a stored key. Throws `corrupt` for a name that no standard key can have, and for
+    /// unreadable evidence of the attestation.
     init(_ record: CredentialRecord) throws {
         guard let aaid = try? AAID(record.aaid), let keyID = try? KeyID(record.keyID) else {
             throw StoreError(.corrupt, "a stored key without a proper name")
@@ -75,7 +75,7 @@ extension RegisteredCredential {
 }
 
 extension [DisplayPNGCharacteristics] {
-    /// As they are kept with a key.
+    /// The stored form, beside a key.
     var stored: [UInt8] { self.isEmpty ? [] : JSON.array(self.map(\.json)).serialized }
 
     init(stored bytes: [UInt8]) throws {

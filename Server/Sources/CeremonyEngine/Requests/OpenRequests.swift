@@ -3,27 +3,28 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// UAF requests that no dispatched ceremony stands behind: their state travels sealed, and the store has no row of
-/// them.
+/// UAF requests without a dispatched ceremony. Their state travels sealed, and the store has no row for them.
 public struct OpenRequests: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore
     let budgets: Budgets
     let invented: InventedAccounts
 
-    /// A request that anybody may ask for: no row, its state travels sealed, and `source` has a budget of them.
+    /// Returns an authentication request for any caller. The request has no row, its state travels sealed, and `source`
+    /// has a budget of such requests.
     ///
-    /// Without a name any registered key may answer. With one, the account's keys; for a name that does not exist, or
-    /// an account that cannot authenticate, an account is invented, the same for the same name each time, so that the
-    /// answer does not tell who has one. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
+    /// Without a name any registered key may answer. With a name, the account's keys may answer. For a name without an
+    /// account, or for an account that cannot authenticate, an account is invented. The invented account is the same
+    /// for the same name each time, so that the answer does not reveal the existence of an account. Throws
+    /// `tooManyRequests` and `invalidRequest` (a name beyond its limits).
     public func authentication(username: String?, source: String) async throws -> ReturnUAFRequest {
         try CeremonyError.throwShortage(self.budgets.challenges.spend(source, at: self.time.now()))
         return try await self.authentication(username: username, policy: nil)
     }
 
-    /// The same for a caller who has proved to be a relying party (threat model, Policy downgrade by the caller):
-    /// by a policy that it may name, and without a budget. A policy that is not known is answered with 1400.
-    /// `refused` is told why, for the log.
+    /// Returns an authentication request for a proven relying party (threat model, Policy downgrade by the caller). The
+    /// relying party may name a policy, and has no budget. An unknown policy is answered with 1400. `refused` receives
+    /// the reason, for the log.
     public func authentication(
         username: String?, policy name: String?, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {
@@ -46,7 +47,7 @@ public struct OpenRequests: CeremonyPart {
             throw CeremonyError(.invalidRequest, "a user name of no possible length")
         }
         let named = try await self.store.keys(username: username)
-        // For every name, so that the time of the answer does not tell which one is known.
+        // An account is invented for every name, so that the time of the answer does not reveal a known name.
         let invented = try self.invented.account(
             username, for: policy, named: name, rules, self.invented.distribution(of: named.inventedAccounts))
         if let known = named.active, !known.isAccountLocked {
@@ -54,7 +55,7 @@ public struct OpenRequests: CeremonyPart {
                 guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
                     throw StoreError(.corrupt, "a stored key without a proper name")
                 }
-                // By its name alone: enough for a request, and no signature verifies with it.
+                // The name of the key alone suffices for a request. No signature verifies with such a key.
                 return RegisteredCredential(
                     id: CredentialID(aaid: aaid, keyID: keyID), publicKey: [],
                     publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw, signCounter: 0,
@@ -63,16 +64,16 @@ public struct OpenRequests: CeremonyPart {
             do {
                 return try request(known.accountID, keys)
             } catch let error as RequestError where error.code == .noSuitableCredential {
-                // As for a name that does not exist.
+                // The answer is the same as for an unknown name.
             }
         }
         return try request(invented.id, invented.keys)
     }
 
-    /// A request for further keys of a device that has just authenticated, by a policy that it may name.
+    /// Returns a request for further keys of a device that has just authenticated, by an optional policy name.
     ///
-    /// An account that is gone or locked is answered with 1401 or 1403, a policy that is not known with 1400.
-    /// `refused` is told why, for the log.
+    /// An account that is gone is answered with 1401, a locked account with 1403, an unknown policy with 1400.
+    /// `refused` receives the reason, for the log.
     public func registration(
         of device: AuthenticatedDevice, policy name: String? = nil,
         refused: (_ reason: String) -> Void = { _ in }
@@ -101,7 +102,7 @@ public struct OpenRequests: CeremonyPart {
         }
     }
 
-    /// A request whose state travels sealed.
+    /// Returns a request with a sealed state.
     private func openRequest(
         _ operation: UAF.Operation, account: String?, device: String? = nil, policy: String?,
         _ message: (Challenge, _ serverData: String) throws -> [UInt8]

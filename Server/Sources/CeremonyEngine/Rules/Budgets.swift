@@ -1,27 +1,27 @@
 import Store
 import _Primitives
 
-/// What strangers, and clients, may have this process do.
+/// The budgets of work that strangers and clients may cause in this process.
 struct Budgets: Sendable {
-    /// Challenges that a network asks for.
+    /// Challenges at the request of a network.
     let challenges: Budget
-    /// Sets of codes that a network's pages show.
+    /// Sets of codes on the pages of a network.
     let codes: Budget
-    /// Tokens and codes from a network that were worth nothing.
+    /// Worthless tokens and codes from a network.
     let guesses: Budget
-    /// Answers of a network that are refused.
+    /// Refused answers from a network.
     let refusals: Budget
-    /// Requests that a device has proven to be its own.
+    /// Proven requests of a device.
     let provenRequests: Budget
-    /// A client's dispatches to people whom it names.
+    /// A client's dispatches to named people.
     let dispatches: Budget
-    /// A client's dispatches that name nobody.
+    /// A client's dispatches without a named person.
     let openDispatches: Budget
     /// A client's dispatches to one person.
     let personDispatches: Budget
-    /// How often the operator is told of an app that is not listed and answers from a network.
+    /// Reports to the operator about apps outside the list, by network.
     let facetNotes: SourceBudget
-    /// How often the trail has an entry about such an app that no ceremony names.
+    /// Trail entries about such apps without a ceremony.
     let facetEntries: SourceBudget
 
     init(_ limits: Limits) {
@@ -59,9 +59,9 @@ struct Budgets: Sendable {
                 + "or have the operator raise personDispatchesPerMinute.")
     }
 
-    /// Counts a dispatch, before anybody is looked up: a subject that nobody has is counted as one that somebody has.
+    /// Counts a dispatch before any look-up of a person, so that an unknown subject is counted like a known subject.
     ///
-    /// Each client has its own of everything, so that none uses up what another needs for the same person. Throws
+    /// Each client has its own budgets, so that no client uses up another client's budget for the same person. Throws
     /// `tooManyRequests`; nothing is counted then.
     func countDispatch(of client: String, subject: String?, at now: Timestamp) throws(CeremonyError) {
         guard let subject else {

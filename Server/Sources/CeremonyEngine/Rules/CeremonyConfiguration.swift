@@ -2,59 +2,61 @@ public import Store
 public import UAF
 public import UAFRelyingParty
 
-/// What a deployment chooses.
+/// The choices of a deployment.
 public struct CeremonyConfiguration: Sendable {
     /// The server's own address, without a slash at its end. Links begin with it.
     public var issuer: String
-    /// What phones show as the asking service at an enrolment.
+    /// The name of the asking service on phones at an enrolment.
     public var serviceName: String
-    /// The UAF AppID. Empty: the calling app's facet stands for it, which only a loopback server may use.
+    /// The UAF AppID. If empty, the calling app's facet takes its place; only a loopback server may leave the AppID
+    /// empty.
     public var appID: String
-    /// Who may call for the application.
+    /// The facets of apps that may act for the AppID.
     public var trustedFacets: [FacetID]
-    /// Which factors a sign-in or a transaction takes.
+    /// The factors that a sign-in or a transaction accepts.
     public var factors: FactorMatrix
-    /// Which factors an enrolment makes.
+    /// The factors that an enrolment registers.
     public var enrolmentFactors: FactorMatrix
     /// The models of authenticators at the start.
     public var metadata: MetadataCatalog
     /// The policies that relying parties can name, at the start.
     public var policies: PolicyCatalog
-    /// What the TLS channel must have been through which a phone got its request, at the start.
+    /// The rule for the TLS channel through which a phone got its request, at the start.
     public var channelBinding: ChannelBindingRule
     /// The times, counts and sizes.
     public var limits: Limits
-    /// What responses may have that the standard is against. What may be confirmed is not asked here: it is any text
-    /// that `TransactionText` takes.
+    /// The deviations from the standard that responses may have. The rule for confirmed texts is elsewhere: every text
+    /// that `TransactionText` accepts may be confirmed.
     public var lenientReadings: LenientReadings
-    /// Extensions of responses that are understood or known to be harmless, by their identifiers.
+    /// The response extensions that are understood or known to be harmless, by their identifiers.
+    ///
     /// The operator's own words.
     public var knownExtensions: Set<String>
-    /// The protocol versions that responses may have. Requests are of UAF 1.1.
+    /// The protocol versions of responses. Requests have UAF 1.1.
     public var versions: Set<Version> = [.uaf11]
-    /// Whether a registration may be attested otherwise than the policy prefers.
+    /// `true` if a registration may have another attestation than the policy prefers.
     public var acceptsLessPreferredAttestation = false
-    /// Whether authenticators may be older than their metadata trusts.
+    /// `true` if authenticators may be older than their metadata trusts.
     public var acceptsOutdatedAuthenticators = false
 
-    /// Called with the name of an app that ``trustedFacets`` does not have, one line of at most 128 characters that
-    /// somebody has sent; once a minute at most.
+    /// Called with the name of an app that is missing in ``trustedFacets``, at most once in ``Limits/pauseOfReports``
+    /// for each source. The name comes from the sender, and is one line of at most 128 characters.
     public var facetRefused: @Sendable (String) -> Void = { _ in }
-    /// Told when a phone's PIN needs the PIN service, and there is none.
+    /// Called if a phone's PIN needs the PIN service, and there is none.
     public var pinServiceMissing: @Sendable () -> Void = {}
-    /// Called where the stored text about invented accounts cannot be read as their document, once for each such text: the
-    /// standard document stands in for it.
+    /// Called if the stored text about invented accounts is no readable document, once for each such text. The standard
+    /// document takes its place.
     public var inventedAccountsRefused: @Sendable () -> Void = {}
 
-    /// What personalised identities go by.
+    /// The rules for personalised identities.
     public var identities = IdentityRules()
-    /// Whether people are sent mail.
+    /// `true` if the server sends mail to people.
     public var sendsMail = false
 
-    /// Each of the product's own authenticators that a person answers with, alone.
+    /// Each of the product's own authenticators that asks the person, alone.
     public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
 
-    /// A configuration with the product's own authenticators.
+    /// Creates a configuration with the product's own authenticators.
     public init(
         issuer: String, serviceName: String, appID: String, trustedFacets: [FacetID],
         factors: FactorMatrix = Self.everyFactor, enrolmentFactors: FactorMatrix = Self.everyFactor,
@@ -79,6 +81,7 @@ public struct CeremonyConfiguration: Sendable {
 }
 
 extension CeremonyConfiguration {
-    /// The AppID of the factors of personalised identities: the address of the facets also where phones come without TLS.
+    /// The AppID of the factors of personalised identities: the address of the facets, even if phones connect without
+    /// TLS.
     var identityAppID: String { "\(self.issuer)/uaf/1.1/facets" }
 }

@@ -1,65 +1,66 @@
 public import Store
 public import UAF
 
-/// Why the engine refuses. Two are equal when their codes are. A store that cannot write throws `StoreError` instead.
+/// A refusal of the engine. Two errors are equal if their codes are equal. A store that cannot write throws
+/// `StoreError` instead.
 public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, for code that has to choose.
+    /// The reason of the refusal, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The name in kebab case, as it stands in problem documents.
+        /// The name in kebab case, as in problem documents.
         public let name: String
-        /// No such token was ever given out, or its record is gone.
+        /// The token was never given out, or its record is gone.
         public static let tokenUnknown = Self(name: "token-unknown")
         /// The token, or another one of the same ceremony, has been redeemed.
         public static let tokenAlreadyRedeemed = Self(name: "token-already-redeemed")
-        /// The token's time is over, or the page has a newer one.
+        /// The token's time is over, or the page has a newer token.
         public static let tokenExpired = Self(name: "token-expired")
-        /// There is no such account, device, activation or sign-in.
+        /// The account, device, activation or sign-in does not exist.
         public static let notFound = Self(name: "not-found")
         /// The name is taken.
         public static let conflict = Self(name: "conflict")
         /// The browser is not the one that started the sign-in.
         public static let wrongBrowser = Self(name: "wrong-browser")
-        /// What the request holds is not acceptable: a name, a text, a member that its caller may not send.
+        /// The content of the request is not acceptable: a name, a text, or a member that the caller may not send.
         public static let invalidRequest = Self(name: "invalid-request")
-        /// A PIN that somebody has chosen is one of those that are guessed first.
+        /// The chosen PIN is among the PINs that attackers guess first.
         public static let pinTooSimple = Self(name: "pin-too-simple")
-        /// What is to be confirmed as a picture is not one that is taken, or not what is said of it.
+        /// The picture for the confirmation is not accepted, or differs from its description.
         public static let invalidPicture = Self(name: "invalid-picture")
-        /// No authenticator of the person shows the picture that is to be confirmed.
+        /// No authenticator of the person can show the picture for the confirmation.
         public static let pictureNotShown = Self(name: "picture-not-shown")
-        /// The source has used its budget up.
+        /// The source has used up its budget.
         public static let tooManyRequests = Self(name: "too-many-requests")
-        /// The number that should confirm an enrolment is wrong; the enrolment has ended.
+        /// The number for the confirmation of an enrolment is wrong. The enrolment has ended.
         public static let wrongNumber = Self(name: "wrong-number")
-        /// The ceremony is not in a state in which this can be done.
+        /// The state of the ceremony does not allow the action.
         public static let wrongState = Self(name: "wrong-state")
-        /// The caller may not do this.
+        /// The caller may not perform the action.
         public static let forbidden = Self(name: "forbidden")
         /// The account is locked.
         public static let locked = Self(name: "locked")
         public var description: String { self.name }
     }
 
-    /// What went wrong.
+    /// The reason of the refusal.
     public let code: Code
-    /// For the log: never a secret or a value that was sent.
+    /// A text for the log, without secrets and without values from the caller.
     public let reason: String
-    /// For ``Code/tooManyRequests``: what has run out.
+    /// The exhausted budget, for ``Code/tooManyRequests``.
     public let shortage: Shortage?
-    /// For ``Code/pictureNotShown``: the pictures that the person's authenticators show.
+    /// The pictures that the person's authenticators can show, for ``Code/pictureNotShown``.
     public let displays: [DisplayPNGCharacteristics]
 
-    /// For ``Code/wrongBrowser`` where a continuation was shown: the relying party that the sign-in was to. Whoever has the
-    /// continuation has approved that sign-in, or was told of it by somebody who has.
+    /// The relying party of the sign-in, for ``Code/wrongBrowser`` with a shown continuation. The visitor with the
+    /// continuation has approved the sign-in, or has the continuation from the person who approved.
     public let service: String?
-    /// For ``Code/wrongBrowser`` where a continuation was shown: the browser in which the sign-in began, in words, as the phone
-    /// has shown them.
+    /// The browser in which the sign-in began, in words as on the phone, for ``Code/wrongBrowser`` with a shown
+    /// continuation.
     public let browser: String?
 
-    /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
+    /// The number of seconds after which a request can succeed, for ``Code/tooManyRequests``.
     public var retryAfterSeconds: Int? { self.shortage?.retryAfterSeconds }
 
-    /// Makes an error. `reason` must hold no secret and no value that was sent.
+    /// Creates an error. `reason` must contain no secret and no value from the caller.
     public init(
         _ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = [], service: String? = nil,
         browser: String? = nil
@@ -72,7 +73,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         self.shortage = nil
     }
 
-    /// The refusal of whoever has run out of a budget.
+    /// Creates the refusal for an exhausted budget.
     init(_ shortage: Shortage) {
         self.displays = []
         self.service = nil
@@ -82,7 +83,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         self.shortage = shortage
     }
 
-    /// Refuses whoever has run out of a budget; does nothing for `nil`.
+    /// Throws the refusal for an exhausted budget; does nothing for `nil`.
     static func throwShortage(_ shortage: Shortage?) throws(CeremonyError) {
         if let shortage { throw CeremonyError(shortage) }
     }

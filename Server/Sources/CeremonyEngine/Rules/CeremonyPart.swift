@@ -2,9 +2,10 @@ import Store
 import UAFRelyingParty
 import _Primitives
 
-/// What every part of the engine works with: what the deployment chose, its keys, the clock and chance.
+/// The common tools of all parts of the engine: the deployment's choices, the keys, the clock and the source of random
+/// bytes.
 ///
-/// One object for all parts, so that a step which takes its part along takes a pointer.
+/// All parts share a single object. A step that captures a part therefore captures only a pointer.
 final class CeremonyEnvironment: Sendable {
     let configuration: CeremonyConfiguration
     let rules: CurrentRules
@@ -24,7 +25,7 @@ final class CeremonyEnvironment: Sendable {
     }
 }
 
-/// A part of the engine: one use case, with the stores that it needs and no others.
+/// A part of the engine: one use case, with only the stores that the use case needs.
 protocol CeremonyPart: Sendable {
     var environment: CeremonyEnvironment { get }
 }
@@ -39,17 +40,17 @@ extension CeremonyPart {
     var time: TimeSource { self.environment.time }
     var random: RandomSource { self.environment.random }
 
-    /// A new identifier of a row: 16 random bytes.
+    /// Returns a new identifier of a row: 16 random bytes.
     func newIdentifier() -> String { self.random.identifier() }
 }
 
 extension Sealing {
-    /// Seals what a client carries for the server.
+    /// Seals data that a client carries for the server.
     func sealServerData(_ bytes: [UInt8]) throws -> [UInt8] {
         try self.sealPassing(bytes, purpose: .serverData, label: SealedServerData.label)
     }
 
-    /// What ``sealServerData(_:)`` sealed; `nil` for everything else.
+    /// Opens data that ``sealServerData(_:)`` sealed; `nil` for everything else.
     func openServerData(_ sealed: [UInt8]) -> [UInt8]? {
         self.openPassing(sealed, purpose: .serverData, label: SealedServerData.label)
     }

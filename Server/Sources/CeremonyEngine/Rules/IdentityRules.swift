@@ -1,21 +1,22 @@
 public import UAF
 
-/// What a deployment chooses for personalised identities.
+/// The choices of a deployment for personalised identities.
 public struct IdentityRules: Sendable {
-    /// What somebody has to sign with who wants something done with their own account: alternatives of types.
+    /// The factors that a person must sign with for actions on their own account: alternatives of types.
     public var accountFactors: [[AuthenticatorType]] = [[.biometric, .device], [.pin, .device]]
-    /// How long PINs are, in characters. Apps hold to it: the server never sees one that a phone has taken.
+    /// The allowed lengths of PINs, in characters. Apps enforce the lengths: the server never sees a PIN that a phone
+    /// has accepted.
     public var pinLength = IdentityRules.anyPinLength
-    /// Whether a device may say of itself that the system's protection was taken away.
+    /// `true` if a device may report that the system's protection was removed.
     public var acceptsRooted = false
-    /// Whether a device may say of itself that something has reached into the app.
+    /// `true` if a device may report that another program has reached into the app.
     public var acceptsHooked = false
-    /// Whether a device has to say something of itself.
+    /// `true` if a device must send a security report.
     public var requiresSecurityReport = false
 
-    /// How long PINs can be at all. Apps that have not heard of a deployment's own bounds go by these.
+    /// The widest possible lengths of PINs. Apps without knowledge of a deployment's own bounds use this range.
     public static let anyPinLength = 5...32
 
-    /// The defaults.
+    /// Creates the default rules.
     public init() {}
 }

@@ -4,21 +4,21 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What an engine makes requests and judges answers by: the models, the policies, and what follows from them. It is
-/// replaced as a whole.
+/// The rules by which an engine makes requests and judges answers: the models, the policies, and derived values. The
+/// rules are replaced as a whole.
 final class Rules: Sendable {
     let metadata: MetadataCatalog
     let policies: PolicyCatalog
     let requests: RequestBuilder
     let relyingParty: RelyingPartyConfiguration
-    /// The policy of an authentication that names none.
+    /// The policy of an authentication without a policy name.
     let authenticationPolicy: Policy
-    /// The policy of a registration that names none.
+    /// The policy of a registration without a policy name.
     let registrationPolicy: Policy
-    /// How many keys the longest alternative of any policy needs: no answer with more can meet one.
+    /// The number of keys in the longest alternative of any policy. An answer with more keys meets no policy.
     let mostKeys: Int
 
-    /// Throws `RequestError` where the configured factors make no policy of the models.
+    /// Creates the rules. Throws `RequestError` if the configured factors make no policy of the models.
     init(
         _ configuration: CeremonyConfiguration, metadata: MetadataCatalog, policies: PolicyCatalog,
         channelBinding: ChannelBindingRule
@@ -34,7 +34,7 @@ final class Rules: Sendable {
             channelBinding: channelBinding, knownExtensions: configuration.knownExtensions,
             acceptsLessPreferredAttestation: configuration.acceptsLessPreferredAttestation,
             acceptsOutdatedAuthenticators: configuration.acceptsOutdatedAuthenticators, lenientReadings: readings)
-        // Answers are held against the general policies: a key of another account is refused by the account itself.
+        // Answers are compared with the general policies. The account itself refuses a key of another account.
         self.authenticationPolicy = self.requests.policy(of: configuration.factors)
         self.registrationPolicy = self.requests.policy(of: configuration.enrolmentFactors)
         self.mostKeys =
@@ -44,8 +44,8 @@ final class Rules: Sendable {
         try self.requests.check(self.registrationPolicy)
     }
 
-    /// The policy of that name, or the operation's default one: the one place where a policy is chosen. Throws
-    /// `invalidRequest` for a name that is not known (any more).
+    /// Returns the policy with a name, or the operation's default policy. Policies are chosen only here. Throws
+    /// `invalidRequest` for a name that is not, or no longer, known.
     func policy(named name: String?, for operation: UAF.Operation) throws(CeremonyError) -> Policy {
         guard let name else {
             return operation == .registration ? self.registrationPolicy : self.authenticationPolicy
@@ -57,7 +57,7 @@ final class Rules: Sendable {
     }
 }
 
-/// The rules that an engine goes by now.
+/// The present rules of an engine.
 final class CurrentRules: Sendable {
     private let rules: Mutex<Rules>
 

@@ -4,9 +4,9 @@ import UAF
 import UAFRelyingParty
 public import _Primitives
 
-/// Which browser wants to sign in, as the phone shows it.
+/// The browser that wants to sign in, as the phone shows the browser.
 public struct SignInRequester: Sendable, Equatable {
-    /// The relying party's identifier. No phone shows it: by it the way back is found.
+    /// The relying party's identifier. No phone shows the identifier; the server uses it to find the way back.
     public var client: String
     /// The relying party's name.
     public var service: String
@@ -16,10 +16,10 @@ public struct SignInRequester: Sendable, Equatable {
     public var address: String?
     /// The browser and its system, in words.
     public var browser: String?
-    /// What the person is to agree to, beside signing in: the phone shows it, and its key signs it.
+    /// The text that the person agrees to beside signing in. The phone shows the text, and its key signs the text.
     public var agreement: String?
 
-    /// Describes a browser.
+    /// Creates a requester.
     public init(
         client: String, service: String, origin: String?, address: String?, browser: String?, agreement: String? = nil
     ) {
@@ -32,33 +32,33 @@ public struct SignInRequester: Sendable, Equatable {
     }
 }
 
-/// A sign-in that its browser takes up again.
+/// A sign-in that its browser resumes.
 public struct ResumedSignIn: Sendable, Equatable {
-    /// What is signed in to.
+    /// The reference of the request behind the sign-in.
     public let reference: String
-    /// The relying party's identifier; `nil` where the sign-in was begun by an earlier version, and for a change.
+    /// The relying party's identifier; `nil` for a sign-in that an earlier version began, and for a change.
     public let client: String?
-    /// Whether it is no sign-in, but a change of an account that was confirmed (``ChangeConfirmations``).
+    /// `true` if the ceremony is not a sign-in, but a confirmed change of an account (``ChangeConfirmations``).
     public let isChange: Bool
 }
 
-/// What the waiting page says. The raw values are the words of its channel.
+/// The state on the waiting page. The raw values are the words of the page's channel.
 public enum SignInState: String, Sendable, CaseIterable {
     /// The codes can be used.
     case waiting
     /// A phone asks its owner.
     case claimed
-    /// Signed in; the browser must complete it.
+    /// The person has signed in, and the browser must complete the sign-in.
     case approved
-    /// Approved on the browser's own device; the link that the phone opens completes it.
+    /// The sign-in was approved on the browser's own device. The link that the phone opens completes the sign-in.
     case approvedOnDevice = "approved-on-device"
-    /// Another page of the same browser has completed it.
+    /// Another page of the same browser has completed the sign-in.
     case completed
     case denied
     case expired
     case failed
 
-    /// Whether nothing follows.
+    /// `true` if no other state follows.
     public var isFinal: Bool {
         switch self {
         case .waiting, .claimed, .approvedOnDevice: false
@@ -67,37 +67,39 @@ public enum SignInState: String, Sendable, CaseIterable {
     }
 }
 
-/// The three ways from the page to a phone. Shown once: the server keeps digests.
+/// The three codes from the page to a phone. The codes are shown once: the server keeps only digests.
 public struct SignInCodes: Sendable, Equatable {
-    /// For a phone that shows the page itself.
+    /// The link for a phone that shows the page itself.
     public let link: String
-    /// What the QR code carries: the payload alone, with another token. Never a link: somebody could read it off their
-    /// own page and send it to a person to tap, and no browser is bound to it.
+    /// The content of the QR code: the payload alone, with another token.
+    ///
+    /// The content is never a link. An attacker could copy a link from their own page and send the link to a person to
+    /// tap, and no browser is bound to the link.
     public let qrContent: String
-    /// Letters to type, with a dash; empty where there are none, because a phone needs more than can be typed.
+    /// The letters to type, with a dash; empty if a phone needs more data than a person can type.
     public let typedCode: String
-    /// Until when they can be used.
+    /// The time until which the codes can be used.
     public let expiresAt: Timestamp
 }
 
-/// What the page shows.
+/// The content of the sign-in page.
 public struct SignInView: Sendable, Equatable {
-    /// What the page says.
+    /// The state.
     public let state: SignInState
-    /// New codes while the state is `waiting`; those shown before are dead.
+    /// New codes while the state is `waiting`. The codes shown before are no longer valid.
     public let codes: SignInCodes?
-    /// When the present state is over.
+    /// The end of the present state.
     public let expiresAt: Timestamp
-    /// What the phone, or the server about its answer, said when it ended; for the log.
+    /// The codes of the phone, and of the server's answer, at the end; for the log.
     public let statusCodes: StatusCodes
 
-    /// The codes of an end, as far as there are any.
+    /// The status codes of an end, as far as known.
     public struct StatusCodes: Sendable, Equatable {
-        /// What the server answered the phone.
+        /// The server's code for the phone.
         public let uaf: Int?
-        /// What the client said of itself.
+        /// The client's own code.
         public let client: Int?
-        /// What its authenticator said.
+        /// The authenticator's code.
         public let asm: Int?
     }
 
@@ -111,7 +113,7 @@ public struct SignInView: Sendable, Equatable {
 }
 
 extension SignInRequester {
-    /// Who has begun a sign-in, as it was written down.
+    /// Creates the requester of a sign-in from its record.
     fileprivate init?(of detail: CeremonyDetail) {
         guard let client = detail.client, let service = detail.service else { return nil }
         self.init(
@@ -120,15 +122,15 @@ extension SignInRequester {
     }
 }
 
-/// Who signed in, for the provider that wanted to know.
+/// The person who signed in, and the circumstances, for the provider.
 public struct SignInOutcome: Sendable, Equatable {
-    /// Who signed in.
+    /// The account of the person.
     public let accountID: String
-    /// When the phone's answer was accepted.
+    /// The time when the phone's answer was accepted.
     public let authTime: Timestamp
-    /// RFC 8176 names of what was used.
+    /// The RFC 8176 names of the methods.
     public let amr: [String]
-    /// The assurance that was reached.
+    /// The assurance level.
     public let acr: String
     /// The browser and its system in words, as the phone showed them.
     public let browser: String?
@@ -136,13 +138,14 @@ public struct SignInOutcome: Sendable, Equatable {
     public let address: String?
     /// The device that answered.
     public let deviceID: String?
-    /// The SHA-256 of what the phone showed beside and signed, where there was something.
+    /// The SHA-256 of the text that the phone showed and signed; `nil` without a text.
     public let contentHash: [UInt8]?
-    /// The service of personalised identities that it was for, and the role; `nil` for every other sign-in.
+    /// The service of personalised identities for which the person signed in, and the role; `nil` for every other
+    /// sign-in.
     public let role: RoleAtService?
 }
 
-/// The sign-in page: its codes, its states, and what becomes of it in the browser that began.
+/// The sign-in page: codes, states, and the completion in the browser that began the sign-in.
 public struct SignIns: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
@@ -153,14 +156,17 @@ public struct SignIns: CeremonyPart {
 
     private static let signInChannels: Set = [CeremonyRecord.Channel.qrCode, .link, .typed]
 
-    /// Shows the sign-in page of a request: begins a ceremony, renews the codes of one that waits, shows the state of
-    /// one that runs, or begins anew after an end that signed nobody in.
+    /// Shows the sign-in page of a request.
     ///
-    /// `reference` names what is signed in to, `browser` is the value of the browser's cookie; `source` has a budget of
-    /// codes. At a service of personalised identities it is a session of one, whose codes only their apps read.
+    /// The call begins a ceremony, renews the codes of a waiting ceremony, shows the state of a running ceremony, or
+    /// begins again after an end without a sign-in.
     ///
-    /// Throws `wrongBrowser` where another browser has begun it, `tooManyRequests`, and `forbidden` where the service takes
-    /// nobody now, or not from there.
+    /// `reference` names the request behind the sign-in, `browser` is the value of the browser's cookie; `source` has a
+    /// budget of codes. At a service of personalised identities the sign-in is a session of an identity, and only their
+    /// apps read its codes.
+    ///
+    /// Throws `wrongBrowser` if another browser has begun the sign-in, `tooManyRequests`, and `forbidden` if the
+    /// service accepts no sign-ins now, or none from this origin.
     public func begin(reference: String, browser: String, requester: SignInRequester, source: String) async throws
         -> SignInView
     {
@@ -172,7 +178,7 @@ public struct SignIns: CeremonyPart {
             case .claimed, .approvedOnDevice, .approved, .completed:
                 return SignInView(record, state)
             case .denied, .expired, .failed:
-                // What takes its place ends it, too, but knows nothing of what it has to leave behind.
+                // The new ceremony also ends the old, but without the entries that an end must leave.
                 if record.phase != .ended { try await self.endings.expire(record.id, at: now) }
             }
         }
@@ -196,7 +202,7 @@ public struct SignIns: CeremonyPart {
         return SignInView(ceremony, .waiting, codes: codes.shown)
     }
 
-    /// New codes of a sign-in, and what is kept of them.
+    /// Returns new codes of a sign-in, and the records of the codes.
     private func codes(of ceremony: CeremonyRecord, expiresAt: Timestamp) throws -> (
         tokens: [DispatchTokenRecord], shown: SignInCodes
     ) {
@@ -219,9 +225,11 @@ public struct SignIns: CeremonyPart {
         )
     }
 
-    /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before
-    /// die. Where the app of a personalised identity has given the sign-in up, it begins anew with a code for whoever
-    /// sits before the page: another phone, or the same one in its other role.
+    /// Returns the present page. A waiting page gets new codes, of which `source` has a budget, and the earlier codes
+    /// become invalid.
+    ///
+    /// If the app of a personalised identity has aborted the sign-in, the sign-in begins again with a new code. The
+    /// person at the page can then use another phone, or the same phone in its other role.
     ///
     /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`.
     public func renew(reference: String, browser: String, source: String) async throws -> SignInView {
@@ -233,7 +241,7 @@ public struct SignIns: CeremonyPart {
                 return try await self.begin(
                     reference: reference, browser: browser, requester: requester, source: source)
             } catch let error as CeremonyError where [.tooManyRequests, .forbidden].contains(error.code) {
-                // Nobody has asked for another code: the page says what has become of this one.
+                // No person has asked for another code: the page shows the state of the present code.
                 return SignInView(record, state)
             }
         }
@@ -245,7 +253,8 @@ public struct SignIns: CeremonyPart {
         try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: now))
     }
 
-    /// The same for the same browser at this server, and nobody can make a browser's cookie of it.
+    /// Returns the identifier of a browser. The identifier is the same for the same browser at this server, and does
+    /// not reveal the browser's cookie.
     func browserID(of browser: String) -> String {
         Base64URL.encode(self.sealing.code(browser, purpose: .browserIdentifier).prefix(16))
     }
@@ -255,7 +264,7 @@ public struct SignIns: CeremonyPart {
         let codes = try self.codes(
             of: record, expiresAt: min(now + self.limits.dispatchLifetime, record.expiresAt))
         let renewed = try await self.store.change(.id(record.id)) { record in
-            // A phone may have been quicker than the page: then its state is shown.
+            // If a phone was faster than the page, the page shows the phone's state.
             guard record.phase == .created, now < record.expiresAt else { return CeremonyChange() }
             record.changedAt = now
             var change = CeremonyChange()
@@ -269,31 +278,32 @@ public struct SignIns: CeremonyPart {
         return SignInView(renewed, .waiting, codes: codes.shown)
     }
 
-    /// The state alone. Throws `notFound` and `wrongBrowser`.
+    /// Returns the state alone. Throws `notFound` and `wrongBrowser`.
     public func state(reference: String, browser: String) async throws -> SignInState {
         self.state(of: try await self.requiredSignIn(reference, browser), at: self.time.now())
     }
 
-    /// The states from now to the last, for the browser that began. Throws `notFound` and `wrongBrowser`.
+    /// Returns the states from the present to the last, for the browser that began. Throws `notFound` and
+    /// `wrongBrowser`.
     public func events(reference: String, browser: String) async throws -> CeremonyEvents<SignInState> {
         let id = try await self.requiredSignIn(reference, browser).id
         return CeremonyEvents(hub: self.hub, id: id, time: self.time) {
             guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true, nil) }
             let state = self.state(of: record, at: self.time.now())
-            // A success that waits for its browser is over by itself, too.
+            // A success that waits for its browser expires by itself, too.
             let end = record.phase == .ended ? record.changedAt + self.limits.outcomeLifetime : record.expiresAt
             return (state, state.isFinal, end)
         }
     }
 
-    /// Takes the continuation that the phone opened after an approval by link, and returns what is to be completed.
+    /// Takes the continuation that the phone opened after an approval by link, and returns the sign-in for completion.
     ///
-    /// Works once, and only in the browser that began. A visit of any other browser completes and spends nothing: the app may
-    /// have opened another browser than the one that shows the link, and the browser that began can still go on. The audit
-    /// trail has the first such visit of a sign-in.
+    /// A continuation works once, and only in the browser that began. A visit of another browser completes and spends
+    /// nothing: the app may have opened another browser than the browser with the link, and the browser that began can
+    /// still continue. The audit trail has the first such visit of a sign-in.
     ///
-    /// `address` is the visiting browser's network address. Throws `notFound`, and `wrongBrowser` with the service and the
-    /// browser that began.
+    /// `address` is the visiting browser's network address. Throws `notFound`, and `wrongBrowser` with the service and
+    /// the browser that began.
     public func resume(code: String, browser: String?, address: String? = nil) async throws -> ResumedSignIn {
         let now = self.time.now()
         let digest = browser.map { Sealing.digest(ofSecret: $0) }
@@ -331,12 +341,12 @@ public struct SignIns: CeremonyPart {
             reference: reference, client: record.detail.client, isChange: record.detail.change != nil)
     }
 
-    /// Takes up the outcome of a sign-in in the browser that began it; `nil` where there is none (any more).
+    /// Takes the outcome of a sign-in in the browser that began; `nil` if there is no outcome, or no longer.
     ///
-    /// The first time leaves the person's devices a notice. Afterwards the same browser gets the same outcome again, as
-    /// long as the record is kept: where no session could be made of it, the browser can come back. That only one
-    /// session comes of it is for the caller to see to, who makes sessions. `client` is the service's identifier, for
-    /// the audit trail. Throws `wrongBrowser`.
+    /// The first call leaves a notice on the person's devices. Later the same browser gets the same outcome again, as
+    /// long as the record is kept: if no session could be made, the browser can come back. The caller makes sessions,
+    /// and must make only one session of an outcome. `client` is the service's identifier, for the audit trail. Throws
+    /// `wrongBrowser`.
     public func consume(reference: String, browser: String, client: String) async throws -> SignInOutcome? {
         let now = self.time.now()
         let digest = Sealing.digest(ofSecret: browser)
@@ -367,7 +377,7 @@ public struct SignIns: CeremonyPart {
                 return change
             }
             guard let record, let accountID = record.accountID else { return nil }
-            // Other pages of this browser may watch.
+            // Other pages of this browser may be watching.
             self.hub.wake(record.id)
             return SignInOutcome(
                 accountID: accountID, authTime: record.changedAt, amr: record.methods, acr: record.assurance,
@@ -378,8 +388,8 @@ public struct SignIns: CeremonyPart {
         }
     }
 
-    /// The service of a sign-in that another page of this browser has completed, so that this page can say so; `nil`
-    /// where there is none, and for every other browser.
+    /// Returns the service of a sign-in that another page of this browser has completed, so that this page can say so;
+    /// `nil` if there is none, and for every other browser.
     public func completedService(reference: String, browser: String) async throws -> String? {
         guard let record = try await self.store.ceremony(.reference(reference)),
             constantTimeEqual(Sealing.digest(ofSecret: browser), record.browserDigest ?? []),
@@ -388,7 +398,7 @@ public struct SignIns: CeremonyPart {
         return record.detail.service
     }
 
-    /// Gives a sign-in up. One that has ended stays as it is. Throws `notFound` and `wrongBrowser`.
+    /// Cancels a sign-in. An ended sign-in stays as it is. Throws `notFound` and `wrongBrowser`.
     public func cancel(reference: String, browser: String) async throws {
         let now = self.time.now()
         let id = try await self.requiredSignIn(reference, browser).id
@@ -420,7 +430,7 @@ public struct SignIns: CeremonyPart {
         case .succeeded where record.isConsumed: return .completed
         case .succeeded:
             guard now < record.changedAt + self.limits.outcomeLifetime else { return .expired }
-            // After a link it is the page that the phone opened which completes it, not the one that has waited.
+            // After a link, the page that the phone opened completes the sign-in, and not the page that has waited.
             return record.channel?.isLink == true ? .approvedOnDevice : .approved
         case .denied: return .denied
         case .expired, .cancelled: return .expired

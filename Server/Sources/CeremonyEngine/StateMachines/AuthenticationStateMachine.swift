@@ -1,10 +1,10 @@
 package import Store
 
-/// Saying who somebody is: by a browser that waits, or for a back end.
+/// The state machine of an authentication, for a waiting browser or for a back end.
 ///
-/// A link is for the device that shows it. Where a browser of this server's waits, an approval that came by link is
-/// worth nothing until that browser has continued; a QR code without a link and a typed code may cross devices, and no
-/// phone takes them from a link.
+/// A link is for the device that shows the link. If a browser of this server waits, an approval by link has no effect
+/// before the browser has continued. A QR code without a link and a typed code may cross devices, and no phone accepts
+/// them from a link.
 package struct AuthenticationStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.
@@ -18,7 +18,7 @@ package struct AuthenticationStateMachine: Equatable {
     }
 
     private var state: State
-    /// Whether the approval must be continued in the starting browser.
+    /// `true` if the starting browser must continue the approval.
     private let needsContinuation: Bool
 
     package init(_ stage: CeremonyStage, channel: CeremonyRecord.Channel?, isBoundToBrowser: Bool) {

@@ -2,9 +2,10 @@ package import Store
 package import _Primitives
 
 extension CeremonyRecord {
-    /// Lets the machine of the record's kind judge an event, and takes over what it decides.
+    /// Lets the state machine of the record's kind judge an event, and applies the decision.
     ///
-    /// An event after the phase's time is refused as one after the end, whether or not the end has been written yet.
+    /// An event after the end of the phase is refused like an event after the ceremony's end, even if the end is not
+    /// yet written.
     package mutating func handle(_ event: CeremonyEvent, at now: Timestamp, lifetime: PhaseLifetime) -> CeremonyVerdict
     {
         if event != .expire, self.phase != .ended, now >= self.expiresAt { return .refuse(.over) }
@@ -32,7 +33,7 @@ extension CeremonyRecord {
             var machine = IdentityStateMachine(CeremonyStage(self))
             verdict = machine.handle(event)
             stage = machine.stage
-            // What was typed and is no account's yet is forgotten with the session.
+            // Typed values that no account has yet are erased with the session.
             if case .ended(let outcome) = stage, outcome != .succeeded { self.progress = nil }
         }
         if case .refuse = verdict { return verdict }
@@ -59,7 +60,7 @@ extension CeremonyRecord {
 }
 
 extension CeremonyRecord {
-    /// Lets the record's machine judge, and throws what it refuses.
+    /// Lets the record's state machine judge an event, and throws a refusal.
     mutating func take(_ event: CeremonyEvent, at now: Timestamp, limits: Limits) throws(RefusedEvent) {
         switch self.handle(event, at: now, lifetime: PhaseLifetime(self.kind, limits)) {
         case .proceed, .end: return
@@ -68,12 +69,13 @@ extension CeremonyRecord {
     }
 }
 
-/// A machine's refusal on its way out of a step; the caller of the step gives it the name of its own interface.
+/// A state machine's refusal, thrown out of a step. The caller of the step translates the refusal for its own
+/// interface.
 struct RefusedEvent: Error {
     let refusal: CeremonyRefusal
 }
 
-/// How long the phases of a kind last.
+/// The durations of the phases of a kind.
 package struct PhaseLifetime: Sendable {
     package let claimed: Duration
     package let answering: Duration

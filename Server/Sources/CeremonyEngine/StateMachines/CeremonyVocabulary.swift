@@ -1,40 +1,40 @@
 package import Store
 
-/// What can happen to a ceremony, of whichever kind.
+/// An event of a ceremony, of any kind.
 package enum CeremonyEvent: Hashable, Sendable {
     /// A phone redeems a token.
     case redeem(CeremonyRecord.Channel)
     /// The phone's answer was verified.
     case accept
-    /// The person said no.
+    /// The person refused.
     case deny
     /// The phone gave up, or its answer was refused.
     case fail
     /// A browser opens the continuation of an approval.
     case continueInBrowser(isStartingBrowser: Bool)
-    /// An operator gives the number that the phone showed.
+    /// An operator enters the number from the phone.
     case confirm(isRightNumber: Bool)
     /// The time is over.
     case expire
-    /// Whoever started it gives up.
+    /// The party that started the ceremony gives up.
     case cancel
 }
 
-/// What a machine answers to an event.
+/// A state machine's reply to an event.
 package enum CeremonyVerdict: Hashable, Sendable {
-    /// It went on.
+    /// The event happened.
     case proceed
-    /// It did not happen; nothing changed.
+    /// The event did not happen, and nothing changed.
     case refuse(CeremonyRefusal)
-    /// It did not happen, and the ceremony has ended because of it.
+    /// The event did not happen, and the ceremony has ended because of the event.
     case end(CeremonyRefusal)
 }
 
-/// Why an event does not fit a state.
+/// The reason why an event does not fit a state.
 package enum CeremonyRefusal: Hashable, Sendable {
     /// A token of this ceremony has been redeemed.
     case alreadyRedeemed
-    /// Nobody has redeemed a token yet.
+    /// No token of the ceremony has been redeemed yet.
     case notClaimed
     /// The answer has come already.
     case alreadyAnswered
@@ -44,7 +44,7 @@ package enum CeremonyRefusal: Hashable, Sendable {
     case over
     /// This kind of ceremony does not know the event.
     case notApplicable
-    /// A browser opens the continuation that did not start the ceremony. The starting browser can still go on.
+    /// The browser with the continuation did not start the ceremony. The starting browser can still continue.
     case wrongBrowser
     case wrongNumber
 }

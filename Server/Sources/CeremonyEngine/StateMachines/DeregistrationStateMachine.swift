@@ -1,6 +1,7 @@
 import Store
 
-/// Having a device delete keys. The server's records go in the step that redeems the token: there is no answer.
+/// The state machine of a deregistration: a device deletes keys. The server's records go in the step that redeems the
+/// token, so there is no answer.
 package struct DeregistrationStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `ended`.
@@ -14,7 +15,7 @@ package struct DeregistrationStateMachine: Equatable {
     package init(_ stage: CeremonyStage) {
         switch stage {
         case .created: self.state = .offered
-        // A deregistration never stands there.
+        // A deregistration never has this stage.
         case .claimed, .answering: self.state = .ended(.failed)
         case .ended(let outcome): self.state = .ended(outcome)
         }

@@ -2,39 +2,39 @@ import Ceremony
 package import Store
 package import _Primitives
 
-/// An identity session: a pure machine of state, event and time. Whatever it needs to know of accounts, keys and
-/// signatures stands in the events.
+/// An identity session: a pure state machine of state, event and time. The events contain all facts about accounts,
+/// keys and signatures.
 package struct IdentitySession: Equatable, Sendable {
-    /// How a session comes into being, with what has to be so.
+    /// The ways to open a session, with their conditions.
     package enum Opening: Hashable, Sendable {
         /// A relying party shows a code.
         case login(isServiceActive: Bool, isOriginAllowed: Bool)
         /// An app signs itself in.
         case inApp(isAllowed: Bool, isRedirectExact: Bool, hasPKCE: Bool)
-        /// An app wants something done with its own account.
+        /// An app wants to act on its own account.
         case apiAccess(IdentityPurpose, isActivationActive: Bool, isProven: Bool)
-        /// A relying party has a person asked. It learns nothing of whether there is such a person.
+        /// A relying party wants a person asked. The relying party does not learn of the person's existence.
         case push(mayPush: Bool, isReachable: Bool)
     }
 
-    /// What came of an opening.
+    /// The result of an opening.
     package enum Opened: Equatable, Sendable {
         case session(IdentitySession)
-        /// There is none, and the answer is as if there were.
+        /// There is no session, and the answer pretends otherwise.
         case pretended
         case refused(IdentityRefusal)
     }
 
-    /// What it is for.
+    /// The purpose of the session.
     package let purpose: IdentityPurpose
-    /// How far it is.
+    /// The state of the session.
     package private(set) var state: IdentityState
-    /// When the present state is over.
+    /// The end of the present state.
     package private(set) var deadline: Timestamp
-    /// After which nothing prolongs it.
+    /// The latest possible end, which no request can extend.
     package let hardEnd: Timestamp
 
-    /// A session as it is on record.
+    /// Creates a session from its record.
     package init(purpose: IdentityPurpose, state: IdentityState, deadline: Timestamp, hardEnd: Timestamp) {
         self.purpose = purpose
         self.state = state
@@ -65,12 +65,12 @@ package struct IdentitySession: Equatable, Sendable {
         }
     }
 
-    /// Lets the session judge an event, and takes over what it decides.
+    /// Lets the session judge an event, and applies the decision.
     ///
-    /// What comes after the time of the present state is refused as after the end, whether or not the end has been
-    /// written yet.
+    /// An event after the end of the present state is refused like an event after the session's end, even if the end is
+    /// not yet written.
     package mutating func handle(_ event: IdentityEvent, at now: Timestamp, limits: Limits) -> IdentityVerdict {
-        // A reply that was lost is given again even after an end.
+        // A lost reply is repeated even after an end.
         if case .again(let isIdentical) = event { return isIdentical ? .answerAgain : .refuse(.replayRefused) }
         if let ending = self.state.ending { return .refuse(ending) }
         switch event {
@@ -78,7 +78,7 @@ package struct IdentitySession: Equatable, Sendable {
         case .withdrawActivation: return self.end(.failed(.activationDisabled))
         case .abort(let isEntitled): return isEntitled ? self.end(.aborted) : .refuse(.notProven)
         case .supersede:
-            // Only what waits for a browser can be begun anew by it.
+            // A browser can begin again only a session that waits for a browser.
             return self.purpose == .userLogin ? self.end(.superseded) : .refuse(.outOfOrder)
         default: break
         }
@@ -127,9 +127,9 @@ extension IdentitySession {
         let lifetime: Duration
         switch self.state {
         case .started, .correcting, .prepared, .lockedTemporarily: lifetime = limits.claimedLifetime
-        // A person chooses a PIN, or has a finger enrolled.
+        // A person chooses a PIN, or enrols a finger.
         case .granted: lifetime = limits.grantLifetime
-        // Nobody is bound yet, or what waits is to be taken by a program, at once.
+        // No activation is bound yet, or a program must take the result at once.
         case .created, .authenticated, .codeIssued, .done, .aborted, .expired, .superseded, .failed:
             return .refuse(.outOfOrder)
         }
@@ -140,7 +140,7 @@ extension IdentitySession {
 
     private mutating func created(_ event: IdentityEvent, at now: Timestamp, limits: Limits) -> IdentityVerdict {
         guard case .start(let conditions) = event else { return .refuse(.outOfOrder) }
-        // Whoever is refused here is not bound: the code is still there for somebody else.
+        // A refused activation is not bound. The code remains for another activation.
         guard conditions.isProven else { return .refuse(.notProven) }
         guard conditions.isGenuine else { return .refuse(.invalidRequest) }
         guard conditions.isActivationActive else { return .refuse(.activationDisabled) }
@@ -179,7 +179,7 @@ extension IdentitySession {
             guard let until = lockout.lockedUntil else {
                 return self.fail(.lockedOut(until: nil), .disableActivation)
             }
-            // A lock that outlasts the session ends it by its time: the person begins anew.
+            // If the lockout outlasts the session, the session ends by its time, and the person begins again.
             self.enter(.lockedTemporarily(until: until), until: until + limits.claimedLifetime)
             return .proceed([.renewChallenge])
         default: return .refuse(.outOfOrder)

@@ -1,7 +1,7 @@
 import Store
 
-/// The outer life of an identity session: what a page, its browser and the clock do with it. What a phone does is
-/// ``IdentitySession``'s, which this follows; so it has no states beside the stages.
+/// The outer life cycle of an identity session: the events of its page, its browser and the clock. ``IdentitySession``
+/// handles the events of a phone, and this machine follows. So the machine has no states beside the stages.
 package struct IdentityStateMachine: Equatable {
     package private(set) var stage: CeremonyStage
 
@@ -17,7 +17,7 @@ package struct IdentityStateMachine: Equatable {
         case (.answering, .continueInBrowser(isStartingBrowser: true)): self.stage = .ended(.succeeded)
         case (.answering, .continueInBrowser(isStartingBrowser: false)): return .refuse(.wrongBrowser)
         case (_, .continueInBrowser): return .refuse(.notAnswered)
-        // A phone claims, answers and gives up by the session's own requests, never as in an operation.
+        // A phone claims, answers and aborts with the session's own requests, never as in an operation.
         case (_, .redeem), (_, .accept), (_, .deny), (_, .confirm): return .refuse(.notApplicable)
         }
         return .proceed

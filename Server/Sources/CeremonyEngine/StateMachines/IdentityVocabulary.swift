@@ -1,11 +1,11 @@
 package import Ceremony
 package import _Primitives
 
-/// What an identity session is for, which decides what comes after the factors were accepted.
+/// The purpose of an identity session. The purpose decides the course after the factors were accepted.
 package typealias IdentityPurpose = SessionDocument.Purpose
 
 extension IdentityPurpose {
-    /// Whether accepted factors earn a grant, which something else has to use before anything has come of the session.
+    /// `true` if accepted factors earn a grant. The session has a result only after another request has used the grant.
     package var isGranted: Bool {
         switch self {
         case .addFactor, .changePin, .newActivation, .delete: true
@@ -14,13 +14,13 @@ extension IdentityPurpose {
     }
 }
 
-/// How far an identity session is.
+/// The state of an identity session.
 package enum IdentityState: Hashable, Sendable {
-    /// A code, a link, a push or an app's call is there, and nobody is bound. Next: `started`, an end.
+    /// A code, a link, a push or an app's call exists, and no activation is bound. Next: `started`, an end.
     case created
     /// An activation has the request. Next: `correcting`, `prepared`, an end.
     case started
-    /// The person's answers were wrong, so often. Next: `correcting`, `prepared`, an end.
+    /// The person's answers were wrong, `failures` times. Next: `correcting`, `prepared`, an end.
     case correcting(failures: Int)
     /// Answers are fixed and a challenge is out. Next: `authenticated`, `lockedTemporarily`, an end.
     case prepared
@@ -28,22 +28,22 @@ package enum IdentityState: Hashable, Sendable {
     case lockedTemporarily(until: Timestamp)
     /// The factors were accepted. Next: `codeIssued`, `granted`, `done`, an end.
     case authenticated
-    /// An authorization code waits to be taken. Next: `done`, an end.
+    /// An authorization code waits for its collection. Next: `done`, an end.
     case codeIssued
-    /// What was asked for may be done, once. Next: `done`, an end.
+    /// The requested action may be done, once. Next: `done`, an end.
     case granted(refusedPins: Int)
-    /// Nothing more happens; it came to what it was for.
+    /// The session has ended, and has reached its purpose.
     case done
-    /// Nothing more happens; somebody gave it up.
+    /// The session has ended, because a party aborted the session.
     case aborted
-    /// Nothing more happens; its time is over.
+    /// The session has ended, because its time is over.
     case expired
-    /// Nothing more happens; another session of the same browser took its place.
+    /// The session has ended, because another session of the same browser took its place.
     case superseded
-    /// Nothing more happens, for this reason.
+    /// The session has ended, for this reason.
     case failed(IdentityRefusal)
 
-    /// What everything that still comes is refused with; `nil` where the session goes on.
+    /// The refusal of every later event; `nil` if the session goes on.
     package var ending: IdentityRefusal? {
         switch self {
         case .created, .started, .correcting, .prepared, .lockedTemporarily, .authenticated, .codeIssued, .granted: nil
@@ -56,19 +56,20 @@ package enum IdentityState: Hashable, Sendable {
     }
 }
 
-/// Why an event does not fit a state.
+/// The reason why an event does not fit a state.
 package enum IdentityRefusal: Hashable, Sendable {
     case serviceInactive
     case originRefused
     case invalidRequest
     case activationDisabled
-    /// The caller has not proved to hold the key, or the cookie, that the event needs. It counts for no lockout.
+    /// The caller has not proved to hold the key, or the cookie, that the event needs. The refusal counts for no
+    /// lockout.
     case notProven
     case sessionExpired
     case sessionConsumed
     case sessionAborted
     case sessionSuperseded
-    /// A lockout of the activation runs until then; `nil` for one that never ends.
+    /// A lockout of the activation runs until this time; `nil` for a permanent lockout.
     case lockedOut(until: Timestamp?)
     case securityInsufficient
     case membershipRequired
@@ -80,30 +81,30 @@ package enum IdentityRefusal: Hashable, Sendable {
     case pinRefused
     case factorAlreadyEnrolled
     case mergeConflict
-    /// The identifier of a request that was answered, with other bytes.
+    /// A request with the identifier of an answered request, but with other bytes.
     case replayRefused
     /// The event belongs to another state.
     case outOfOrder
 }
 
-/// What can happen to an identity session. Conditions that need a store or a signature are judged before, and stand in
-/// the event.
+/// An event of an identity session. Conditions that need a store or a signature are judged before, and are part of the
+/// event.
 package enum IdentityEvent: Hashable, Sendable {
     /// An activation claims the session.
     case start(StartConditions)
     /// The person's answers come.
     case prepare(PreparedAnswers)
-    /// Signatures of factors come, and were all looked at.
+    /// Signatures of factors come, and all were examined.
     case finish(FinishedFactors)
-    /// What the session is for is begun, right after the factors were accepted. It needs a provisional account to merge.
+    /// The session's purpose begins, right after the factors were accepted. A merge needs a provisional account.
     case conclude(isProvisional: Bool)
-    /// The code is fetched: by the activation that signed, or by the browser that waits.
+    /// The activation that signed, or the waiting browser, fetches the code.
     case takeCode(isEntitled: Bool)
-    /// What was granted is to be done.
+    /// The granted action is to be done.
     case complete(IdentityPurpose, GrantUse)
-    /// Somebody gives it up: the activation that is bound, or the browser.
+    /// The bound activation or the browser aborts the session.
     case abort(isEntitled: Bool)
-    /// The activation that is bound needs more time.
+    /// The bound activation needs more time.
     case prolong(isEntitled: Bool)
     /// The time is over.
     case expire
@@ -111,21 +112,21 @@ package enum IdentityEvent: Hashable, Sendable {
     case supersede
     /// The activation was locked, revoked or deleted elsewhere.
     case withdrawActivation
-    /// Something comes from the activation that is bound while it rests because of another session's factors.
+    /// A request comes from the bound activation during a lockout that another session's factors have caused.
     case rest(LockoutInformation)
-    /// A request comes again with the identifier of one that was answered.
+    /// A request comes with the identifier of an answered request.
     case again(isIdentical: Bool)
 
-    /// What has to be so for an activation to claim a session, in the order in which it is told.
+    /// The conditions for an activation to claim a session, in the order of their refusals.
     package struct StartConditions: Hashable, Sendable {
         /// The caller signed with the activation's key.
         package var isProven = true
-        /// What was scanned is the manager's, and of this session.
+        /// The scanned code comes from this server, and belongs to this session.
         package var isGenuine = true
         package var isActivationActive = true
-        /// The lockout that runs, if one does.
+        /// The running lockout; `nil` if there is none.
         package var lockout: LockoutInformation?
-        /// The device is as sound as the server wants it.
+        /// The device is secure enough for the server.
         package var isSecure = true
         package var isMember = true
         package var isInvited = true
@@ -135,24 +136,24 @@ package enum IdentityEvent: Hashable, Sendable {
         package init() {}
     }
 
-    /// What came of the person's answers.
+    /// The result of judging the person's answers.
     package enum PreparedAnswers: Hashable, Sendable {
-        /// No role, or one that was not offered.
+        /// No role, or a role that was not offered.
         case noRole
-        /// One attribute or more is wrong.
+        /// At least one attribute is wrong.
         case errors
         case complete
     }
 
-    /// What came of the factors, after an attempt was reserved.
+    /// The result of judging the factors, after an attempt was reserved.
     package enum FinishedFactors: Hashable, Sendable {
-        /// One whole alternative, every signature valid over the challenge.
+        /// One whole alternative, with every signature valid over the challenge.
         case accepted
-        /// Anything else. The lockout is the one that was reserved.
+        /// Any other result, with the lockout that was reserved.
         case refused(LockoutInformation)
     }
 
-    /// What came of the payload that uses a grant.
+    /// The result of judging the payload that uses a grant.
     package enum GrantUse: Hashable, Sendable {
         case valid
         case pinRefused
@@ -160,41 +161,41 @@ package enum IdentityEvent: Hashable, Sendable {
     }
 }
 
-/// What goes with an event beside the new state, by the words of the table that the tests hold the machine to.
+/// The effects of an event beside the new state, in the words of the table that the tests compare with the machine.
 ///
-/// The engine reads ``IdentityEffect/disableActivation`` alone. Of the others the new state and what the session is for
-/// tell as much: they are done in the step of the store that writes the state, and whoever waits for the session is woken
-/// by every step.
+/// The engine reads ``IdentityEffect/disableActivation`` alone. The new state and the session's purpose imply all other
+/// effects. The store's step that writes the state also carries out these effects, and every step wakes the watchers of
+/// the session.
 package enum IdentityEffect: Hashable, Sendable, CaseIterable {
     /// Bind the activation, and send the signed request.
     case bindActivation
-    /// Tell the relying party's page: it hides its code, or shows a new one.
+    /// Tell the relying party's page, which hides its code or shows a new code.
     case tellBrowser
     /// Keep role, chosen aliases and supplied values.
     case fixAnswers
-    /// Make a document with a fresh nonce; signatures of the one before count no more.
+    /// Make a document with a fresh nonce. Signatures of the earlier document no longer count.
     case renewChallenge
-    /// Counters, selection, supplied values, consent: what only a success writes.
+    /// Write the results of a success: counters, selection, supplied values, consent.
     case writeSuccess
-    /// Forget supplied values that no account has.
+    /// Erase supplied values that no account has.
     case dropSupplied
-    /// Disable the activation, and end what else it has under way.
+    /// Disable the activation, and end its other sessions.
     case disableActivation
     case issueCode
     case issueGrant
-    /// Do what was granted.
+    /// Do the granted action.
     case apply
     case merge
 }
 
-/// What a session answers to an event.
+/// A session's reply to an event.
 package enum IdentityVerdict: Hashable, Sendable {
-    /// It went on, and this is to be done.
+    /// The event happened, with these effects.
     case proceed(Set<IdentityEffect>)
-    /// It did not happen; nothing changed.
+    /// The event did not happen, and nothing changed.
     case refuse(IdentityRefusal)
-    /// It did not happen, and the session has ended because of it.
+    /// The event did not happen, and the session has ended because of the event.
     case end(IdentityRefusal, Set<IdentityEffect>)
-    /// The answer that was given before is given again.
+    /// The earlier answer is repeated.
     case answerAgain
 }

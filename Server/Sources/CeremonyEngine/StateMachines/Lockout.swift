@@ -1,36 +1,38 @@
 package import Store
 package import _Primitives
 
-/// What an app is told of a lockout, as the result of a refused attempt or because one runs.
+/// The information for an app about a lockout, after a refused attempt or during a lockout.
 package struct LockoutInformation: Hashable, Sendable {
-    /// Until when nothing is judged; `nil` where it never ends.
+    /// The end of the lockout, until which no attempt is judged; `nil` for a permanent lockout.
     package let lockedUntil: Timestamp?
 
     package init(lockedUntil: Timestamp?) { self.lockedUntil = lockedUntil }
 
-    /// Whether the activation is disabled for good.
+    /// `true` if the activation is disabled for good.
     package var isPermanent: Bool { self.lockedUntil == nil }
 }
 
-/// The failed attempts of one activation, and the rest that they cost. A pure value: the store writes it, and nothing is
-/// verified before what ``reserve(request:at:limits:)`` makes of it is on disk (founding decision, Attempts).
+/// The failed attempts of an activation, and the resulting lockout.
+///
+/// A pure value: the store writes the value, and no attempt is verified before the result of
+/// ``reserve(request:at:limits:)`` is on disk (founding decision, Attempts).
 package struct Lockout: Equatable, Sendable {
-    /// Attempts that failed, one after the other.
+    /// The number of consecutive failed attempts.
     package private(set) var failuresInARow: Int
-    /// When attempts failed, in the window that counts, the oldest first.
+    /// The times of failed attempts within the relevant window, the oldest first.
     package private(set) var failures: [Timestamp]
-    /// Until when nothing is judged.
+    /// The end of the lockout, until which no attempt is judged.
     package private(set) var lockedUntil: Timestamp?
-    /// Whether the activation is disabled for good.
+    /// `true` if the activation is disabled for good.
     package private(set) var isPermanent: Bool
-    /// The attempt that is being verified.
+    /// The attempt under verification.
     package private(set) var reservation: Reservation?
 
     /// An attempt that counts as failed until it is known to be right.
     package struct Reservation: Equatable, Sendable {
         /// SHA-256 of the request.
         package let request: [UInt8]
-        /// When it was reserved.
+        /// The time of the reservation.
         package let at: Timestamp
 
         package init(request: [UInt8], at: Timestamp) {
@@ -39,12 +41,12 @@ package struct Lockout: Equatable, Sendable {
         }
     }
 
-    /// No attempt so far.
+    /// Creates a lockout without attempts.
     package init() {
         self.init(failuresInARow: 0, failures: [], lockedUntil: nil, isPermanent: false, reservation: nil)
     }
 
-    /// What a record holds.
+    /// Creates a lockout from the values of a record.
     package init(
         failuresInARow: Int, failures: [Timestamp], lockedUntil: Timestamp?, isPermanent: Bool,
         reservation: Reservation?
@@ -56,10 +58,10 @@ package struct Lockout: Equatable, Sendable {
         self.reservation = reservation
     }
 
-    /// The lockout that runs; `nil` where none does.
+    /// Returns the running lockout; `nil` if there is none.
     ///
-    /// While the last attempt that there is is verified nobody knows yet that it has disabled the activation: until the rest
-    /// is over that it costs, others are told of that.
+    /// During the verification of the last possible attempt, the activation may or may not be disabled. Other requests
+    /// are told of the attempt's temporary lockout as long as the lockout runs.
     package func pending(at now: Timestamp) -> LockoutInformation? {
         let rest = self.lockedUntil.flatMap { now < $0 ? LockoutInformation(lockedUntil: $0) : nil }
         guard self.isPermanent else { return rest }
@@ -67,19 +69,19 @@ package struct Lockout: Equatable, Sendable {
         return self.reservation == nil ? forEver : rest ?? forEver
     }
 
-    /// What came of reserving an attempt.
+    /// The result of reserving an attempt.
     package enum Reserved: Equatable, Sendable {
-        /// It may be verified. If it is wrong, this is what the app is told.
+        /// The attempt may be verified. `ifRefused` is the lockout for a wrong attempt.
         case mayVerify(ifRefused: LockoutInformation)
-        /// A lockout runs: nothing is verified, and nothing counted.
+        /// A lockout runs: nothing is verified, and nothing is counted.
         case pending(LockoutInformation)
     }
 
-    /// Counts an attempt as failed before it is verified, so that nobody can make more of them at once than one after
-    /// the other, nor get one back by cutting the power.
+    /// Counts an attempt as failed before the verification. So an attacker cannot make more attempts at once than one
+    /// after the other, and cannot regain an attempt by cutting the power.
     ///
-    /// The request that is reserved already may be verified again: whoever lost the answer to it repeats it, and it is
-    /// counted once. Requests are told by their SHA-256, which is no secret.
+    /// A reserved request may be verified again: a phone that lost the answer repeats the request, and the request
+    /// counts once. Requests are recognised by their SHA-256, which is no secret.
     package mutating func reserve(request: [UInt8], at now: Timestamp, limits: Limits) -> Reserved {
         if self.reservation?.request == request { return .mayVerify(ifRefused: self.outcome) }
         if let pending = self.pending(at: now) { return .pending(pending) }
@@ -93,37 +95,37 @@ package struct Lockout: Equatable, Sendable {
         let rest: Duration =
             self.failuresInARow == 1 || growth.isEmpty
             ? limits.firstLockout : .seconds(growth[min(self.failuresInARow - 1, growth.count) - 1])
-        // Never nothing, whatever an operator has set.
+        // Never zero, whatever an operator has set.
         self.lockedUntil = now + max(rest, Limits.Fixed.shortestLifetime)
         self.reservation = Reservation(request: request, at: now)
         return .mayVerify(ifRefused: self.outcome)
     }
 
-    /// Has a later request of the same attempt answer for it: the factors that come after a PIN was evaluated. Nothing is
-    /// counted, and nothing where another attempt is reserved.
+    /// Passes the reservation to a later request of the same attempt: the factors after the evaluation of a PIN.
+    /// Nothing is counted, and nothing changes if another attempt is reserved.
     package mutating func pass(from former: [UInt8], to request: [UInt8]) {
         guard let reservation = self.reservation, reservation.request == former else { return }
         self.reservation = Reservation(request: request, at: reservation.at)
     }
 
-    /// Takes an attempt back of which it is certain that nothing came: nobody was told anything that a wrong one would
-    /// have told. `false` where it is not the one that is reserved: then nothing changes.
+    /// Takes back an attempt that certainly had no result: no caller has learned anything that a wrong attempt would
+    /// reveal. Returns `false`, and changes nothing, if another attempt is reserved.
     package mutating func withdraw(request: [UInt8]) -> Bool {
         guard let reservation = self.reservation, reservation.request == request else { return false }
         self.reservation = nil
         self.removeFailure(of: reservation)
         self.failuresInARow -= 1
-        // It was reserved, so no lockout ran.
+        // The attempt was reserved, so no lockout ran.
         self.lockedUntil = nil
         self.isPermanent = false
         return true
     }
 
-    /// Ends the rest that attempts cost, and nothing else: their row stays, as the failures of the window do. Who does not know
-    /// the PIN gets no attempt more by having each rest lifted. `false` where the activation is disabled for good: then nothing
-    /// changes.
+    /// Lifts the temporary lockout, and nothing else: the row of failures and the failures of the window stay. An
+    /// attacker without the PIN gains no attempt from lifted lockouts. Returns `false`, and changes nothing, if the
+    /// activation is disabled for good.
     ///
-    /// Not while an attempt is verified: that has to find itself reserved.
+    /// Must not be called during a verification, which needs its own reservation.
     package mutating func lift() -> Bool {
         guard !self.isPermanent else { return false }
         self.reservation = nil
@@ -131,10 +133,10 @@ package struct Lockout: Equatable, Sendable {
         return true
     }
 
-    /// What the attempt that was reserved turned out to be.
+    /// Records the result of the reserved attempt.
     ///
-    /// A right one is taken out again, ends the row, and leaves the failures of the window as they are. `false` where
-    /// it is not the one that is reserved: then nothing changes.
+    /// A right attempt is removed again, ends the row, and leaves the other failures of the window. Returns `false`,
+    /// and changes nothing, if another attempt is reserved.
     package mutating func settle(request: [UInt8], isRight: Bool) -> Bool {
         guard let reservation = self.reservation, reservation.request == request else { return false }
         self.reservation = nil

@@ -1,7 +1,7 @@
 import Store
 
-/// A new device registration out of band. The verified answer leaves it pending: whoever asked for it must give the
-/// number that the phone shows, and one wrong number ends it.
+/// The state machine of a new device registration out of band. After the verified answer the registration is pending:
+/// the requester must give the number from the phone's screen, and a single wrong number ends the registration.
 package struct RegistrationStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.

@@ -1,6 +1,7 @@
 import Store
 
-/// Agreeing to a text that a back end sent. The verified answer is the end: nobody else has a say.
+/// The state machine of a transaction: a person agrees to a text from a back end. The verified answer is the end, and
+/// needs no further consent.
 package struct TransactionStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.
@@ -17,7 +18,7 @@ package struct TransactionStateMachine: Equatable {
         switch stage {
         case .created: self.state = .offered
         case .claimed: self.state = .claimed
-        // A transaction never stands there; a row that says so is not to be trusted with a success.
+        // A transaction never has this stage. A row with this stage must not lead to a success.
         case .answering: self.state = .ended(.failed)
         case .ended(let outcome): self.state = .ended(outcome)
         }

@@ -1,12 +1,12 @@
 import _Primitives
 
-/// What somebody sees of a ceremony while it runs: first as it is, then after each change, until its last state.
+/// The states of a running ceremony for a watcher: first the present state, then each change, until the last state.
 ///
-/// The ceremony is read from the store each time; a state that was skipped is never shown late. A phase whose time is
-/// over is told then, whoever sweeps and when. The sequence ends after a final state, and when too many watch the same
-/// ceremony.
+/// The ceremony is read from the store each time, and a skipped state is never shown late. The end of a phase is
+/// reported at its time, independent of the sweep. The sequence ends after a final state, and if too many watchers
+/// follow the same ceremony.
 public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Sendable {
-    /// What is seen, whether it is the last of it, and when it is over by itself.
+    /// The state, `true` if the state is the last, and the time of the phase's end.
     typealias Reading = (element: Element, isFinal: Bool, until: Timestamp?)
 
     let hub: CeremonyHub
@@ -14,16 +14,16 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
     let time: TimeSource
     let read: @Sendable () async throws -> Reading
 
-    /// Begins to watch. Dropping the iterator ends it.
+    /// Begins to watch. Dropping the iterator ends the watching.
     public func makeAsyncIterator() -> Iterator {
-        // Watching before the first read: a change between the two is a wake that waits.
+        // The watching begins before the first read, so that a change between the two leaves a waiting wake.
         let (watch, wakes) = self.hub.watch(self.id)
         return Iterator(events: self, watch: watch, wakes: wakes.makeAsyncIterator())
     }
 
     /// Reads the ceremony again after each wake.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Ends the events from elsewhere.
+        /// The watch, with which other code can end the events.
         public let watch: CeremonyWatch
         private let events: CeremonyEvents
         private var wakes: AsyncStream<Void>.Iterator
@@ -37,7 +37,7 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
             self.wakes = wakes
         }
 
-        /// The next state that differs from the one before; `nil` after the last. Throws what the store throws.
+        /// Returns the next state that differs from the last; `nil` after the final state. Throws the store's errors.
         public mutating func next() async throws -> Element? {
             while let news = try await self.next(patience: nil) {
                 if case .state(let element) = news { return element }
@@ -45,8 +45,8 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
             return nil
         }
 
-        /// The next state that differs from the one before, or that nothing has happened for `patience`; `nil` after the
-        /// last. Throws what the store throws.
+        /// Returns the next state that differs from the last, or `quiet` if nothing has happened for `patience`; `nil`
+        /// after the final state. Throws the store's errors.
         public mutating func next(patience: Duration?) async throws -> CeremonyNews<Element>? {
             while !self.isOver {
                 if self.last != nil {
@@ -56,11 +56,12 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
                     _ = self.watch.takeChange()
                 }
                 let now = self.events.time.now()
-                // In a task of its own, which takes its stack with it: this one waits as long as the watcher does.
+                // The read runs in its own task, and its stack goes with the task. The present task waits as long as
+                // the watcher does.
                 let read = self.events.read
                 let (element, isFinal, until) = try await Task { try await read() }.value
                 self.isOver = isFinal
-                // Of a moment that had passed before, nothing more is to be read: waiting for it would never end.
+                // An end in the past needs no further read. Waiting for such an end would never stop.
                 self.until = until.flatMap { $0 > now ? $0 : nil }
                 guard element != self.last else { continue }
                 self.last = element
@@ -72,9 +73,9 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
 
         private var isPhaseOver: Bool { self.until.map { self.events.time.now() >= $0 } ?? false }
 
-        /// Waits for a wake; the end of the phase is one. Whether there was one before the watching ended.
+        /// Waits for a wake or the end of the phase. Returns `false` if the watching ended first.
         private mutating func isWoken(patience: Duration?) async -> Bool {
-            // Passed since the last reading.
+            // The end has passed since the last read.
             if self.isPhaseOver { return true }
             self.watch.ask(until: self.until, patience: patience)
             return await self.wakes.next() != nil
@@ -82,9 +83,9 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
     }
 }
 
-/// What a watcher of a ceremony is told.
+/// The news for a watcher of a ceremony.
 public enum CeremonyNews<Element: Equatable & Sendable>: Equatable, Sendable {
-    /// The ceremony's state is another one.
+    /// The ceremony has another state.
     case state(Element)
     /// Nothing has happened for a while.
     case quiet

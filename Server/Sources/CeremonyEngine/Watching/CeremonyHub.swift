@@ -2,24 +2,24 @@ import Store
 import Synchronization
 import _Primitives
 
-/// Wakes whoever watches a ceremony in this process. A wake is a hint: the row is the authority and is read again.
+/// Wakes the watchers of a ceremony in this process. A wake is a hint: the row is the authority and is read again.
 ///
-/// Watchers cost memory as long as they wait, and there are as many as waiting pages: what each of them would need a
-/// task or a timer for, the end of a phase and a word now and then, one task does for all.
+/// Watchers cost memory as long as they wait, and each waiting page is a watcher. A single task reports the ends of
+/// phases and the quiet periods for all watchers, so that a watcher needs no task or timer.
 final class CeremonyHub: Sendable {
-    /// One who watches.
+    /// A watcher of a ceremony.
     private struct Watcher {
         let number: UInt64
         let continuation: AsyncStream<Void>.Continuation
-        /// Whether the ceremony may be another one than when it was last read.
+        /// `true` if the ceremony may have changed since the last read.
         var mayHaveChanged = true
-        /// When the ceremony's phase is over by itself.
+        /// The end of the ceremony's phase.
         var end: Timestamp?
-        /// After how many ticks the watcher wants to hear that nothing has happened.
+        /// The number of ticks after which the watcher wants to hear of a quiet period.
         var patience: Int?
         var quietTicks = 0
 
-        /// Whether it is to be woken.
+        /// Counts a tick, and returns `true` if the watcher must be woken.
         mutating func passTick(at now: Timestamp) -> Bool {
             self.quietTicks += 1
             if let end = self.end, now >= end {
@@ -32,12 +32,12 @@ final class CeremonyHub: Sendable {
 
     private struct State {
         var next: UInt64 = 0
-        // Identifiers are our own words: whoever watches has the record of the ceremony.
+        // Identifiers are our own words: a watcher has the record of the ceremony.
         var ceremonies: [String: [Watcher]] = [:]
         var isTicking = false
     }
 
-    /// How exactly the end of a phase is told.
+    /// The precision with which the end of a phase is reported.
     private static let tick = Limits.Fixed.watchTick
 
     private let state = Mutex(State())
@@ -76,7 +76,7 @@ final class CeremonyHub: Sendable {
         for continuation in continuations { continuation.yield() }
     }
 
-    /// Whether the ceremony may have changed since this was last asked.
+    /// Returns `true` if the ceremony may have changed since the last call.
     fileprivate func takeChange(_ number: UInt64, of id: String) -> Bool {
         self.state.withLock { state in
             guard let index = state.ceremonies[id]?.firstIndex(where: { $0.number == number }) else { return false }
@@ -109,20 +109,20 @@ final class CeremonyHub: Sendable {
 
     // MARK: Time
 
-    /// Runs for as long as somebody watches.
+    /// Starts the ticks, which run as long as there are watchers.
     private func beginTicking() {
         Task { [weak self] in
             while (try? await Task.sleep(for: Self.tick)) != nil, self?.passTick() == true {}
         }
     }
 
-    /// Wakes those whose time has come; whether somebody still watches.
+    /// Wakes the watchers whose time has come. Returns `true` if watchers remain.
     private func passTick() -> Bool {
         let now = self.time.now()
         let (due, isTicking) = self.state.withLock { state in
             var due: [AsyncStream<Void>.Continuation] = []
             var position = state.ceremonies.startIndex
-            // By position, because a copy of the keys would be one of the whole dictionary.
+            // By position, because a copy of the keys would be a copy of the whole dictionary.
             while position != state.ceremonies.endIndex {
                 for index in state.ceremonies.values[position].indices {
                     let isDue = state.ceremonies.values[position][index].passTick(at: now)
@@ -138,7 +138,7 @@ final class CeremonyHub: Sendable {
     }
 }
 
-/// Somebody's watching of a ceremony, for as long as this is there.
+/// The watching of a ceremony, for the lifetime of this object.
 public final class CeremonyWatch: Sendable {
     private let hub: CeremonyHub
     private let ceremony: String
@@ -152,13 +152,13 @@ public final class CeremonyWatch: Sendable {
 
     deinit { self.hub.remove(self.number, of: self.ceremony) }
 
-    /// Ends the events of whoever watches, from any thread.
+    /// Ends the events of the watcher, from any thread.
     public func end() { self.hub.remove(self.number, of: self.ceremony) }
 
-    /// Whether the ceremony may have changed since this was last asked.
+    /// Returns `true` if the ceremony may have changed since the last call.
     func takeChange() -> Bool { self.hub.takeChange(self.number, of: self.ceremony) }
 
-    /// Asks to be woken at `end`, and after `patience` without a wake.
+    /// Asks for a wake at `end`, and after `patience` without a wake.
     func ask(until end: Timestamp?, patience: Duration?) {
         self.hub.await(self.number, of: self.ceremony, until: end, patience: patience)
     }

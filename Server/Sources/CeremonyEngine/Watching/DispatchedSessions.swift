@@ -2,67 +2,68 @@ import Store
 public import UAF
 public import _Primitives
 
-/// What a back end sees of a ceremony that it started.
+/// The state of a ceremony, for the back end that started the ceremony.
 public struct CeremonyStatus: Sendable, Equatable {
-    /// `status`
+    /// The states (`status`).
     public enum State: String, Sendable, CaseIterable {
         case tokenCreated, clientAuthenticating, clientRegistering, succeeded, failed, unknown
     }
 
-    /// `tokenResult`
+    /// The results of a token (`tokenResult`).
     public enum TokenResult: String, Sendable, CaseIterable {
         case tokenRedeemed, tokenTimedOut
     }
 
     /// The state in one word.
     public let state: State
-    /// When the state began; now, where the session is unknown.
+    /// The beginning of the state; the present time for an unknown session.
     public let timestamp: Timestamp
-    /// The person, as this client knows them: from the start, or from the end of a ceremony that began without.
+    /// The person, by the client's name for the person. Known from the start, or from the end of a ceremony that began
+    /// without a person.
     public let subject: String?
-    /// How the server judged the phone's answer.
+    /// The server's judgement of the phone's answer.
     public let uafStatusCode: Int?
-    /// How the phone's client ended, where it reported that.
+    /// The result of the phone's client, if reported.
     public let clientErrorCode: Int?
-    /// How the phone's authenticator module ended, where it reported that.
+    /// The result of the phone's authenticator module, if reported.
     public let asmStatusCode: Int?
-    /// What became of the token; `nil` while it can still be redeemed.
+    /// The result of the token; `nil` while the token can still be redeemed.
     public let tokenResult: TokenResult?
-    /// The models that answered.
+    /// The models of the authenticators that answered.
     public let authenticators: [AAID]
-    /// What was agreed to; there after a transaction that succeeded.
+    /// The confirmed transaction; `nil` unless a transaction succeeded.
     public let confirmation: ConfirmedTransaction?
 
-    /// Whether nothing follows.
+    /// `true` if no other state follows.
     public var isFinal: Bool { self.state == .succeeded || self.state == .failed || self.state == .unknown }
 }
 
 /// A text that a person agreed to, for the server to sign as evidence.
 public struct ConfirmedTransaction: Sendable, Equatable {
-    /// The session that the text was dispatched in.
+    /// The identifier of the session in which the text was dispatched.
     public let sessionID: String
-    /// The person, as the client knows them.
+    /// The person, by the client's name for the person.
     public let subject: String
     /// SHA-256 of the content's bytes.
     public let contentHash: [UInt8]
-    /// Media type of the content.
+    /// The media type of the content.
     public let contentType: String
-    /// RFC 8176 names of what was used.
+    /// The RFC 8176 names of the methods.
     public let amr: [String]
-    /// The assurance that was reached.
+    /// The assurance level.
     public let acr: String
-    /// When the phone's answer was accepted.
+    /// The time when the phone's answer was accepted.
     public let at: Timestamp
 }
 
-/// The sessions that back ends have dispatched, as each may watch its own.
+/// The sessions that back ends have dispatched. Each back end may watch its own sessions.
 public struct DispatchedSessions: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
     let hub: CeremonyHub
     let subjects: Subjects
 
-    /// The state of a session. One that does not exist, or belongs to another client, is `unknown`.
+    /// Returns the state of a session. An unknown session, or a session of another client, is `unknown`.
     public func status(sessionID: String, clientID: String) async throws -> CeremonyStatus {
         try await self.reading(sessionID: sessionID, clientID: clientID).element
     }
@@ -114,7 +115,7 @@ public struct DispatchedSessions: CeremonyPart {
             amr: record.methods, acr: record.assurance, at: record.changedAt)
     }
 
-    /// The states of a session from now to the last.
+    /// Returns the states of a session, from the present state to the last.
     public func statusEvents(sessionID: String, clientID: String) -> CeremonyEvents<CeremonyStatus> {
         CeremonyEvents(hub: self.hub, id: sessionID, time: self.time) {
             try await self.reading(sessionID: sessionID, clientID: clientID)

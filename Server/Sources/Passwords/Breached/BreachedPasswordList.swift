@@ -1,18 +1,19 @@
 import Crypto
 import Foundation
 
-/// A file of passwords that are known to attackers, which is searched where it lies: no part of it is kept in memory.
+/// A file of passwords that attackers know, searched on disk: no part of the file is kept in memory.
 ///
-/// The file has blocks of 4096 bytes. The first says what it is and how many entries there are; each other has up to
-/// 511 entries, in ascending order, and every block ends in a check of its content and its number. An entry is the
-/// first eight bytes of the SHA-1 of a password's UTF-8. SHA-1, because that is what the lists of breached passwords
-/// are made of, and nobody has the passwords to hash them otherwise; it protects nothing here, an entry being public.
-/// Eight bytes, because among a thousand million entries a password that is not breached is taken for one with a chance
-/// of 5 in 10¹¹.
+/// The file has blocks of 4096 bytes. The first block has the file's type and the number of entries. Each other block
+/// has up to 511 entries, in ascending order. Every block ends in a check of its content and its number.
 ///
-/// Each block is checked when it is read, so that a damaged file is found out by the search that meets the damage and
-/// not by reading gigabytes at each start. The blocks are read, not mapped: a file that is cut short while it is in use
-/// is an error that way, and not the end of the process.
+/// An entry is the first eight bytes of the SHA-1 of a password's UTF-8. The lists of breached passwords are made of
+/// SHA-1, and another hash would need the passwords themselves. SHA-1 protects nothing here, because an entry is
+/// public. Eight bytes suffice: among a thousand million entries a password outside the list is mistaken for an entry
+/// with a chance of 5 in 10¹¹.
+///
+/// Each block is checked when read. So a search finds damage when it meets the damage, and no start must read
+/// gigabytes. The blocks are read, not mapped: a file that is cut short while in use then causes an error, and does not
+/// end the process.
 public final class BreachedPasswordList: Sendable {
     static let magic = Array("CSPWLST1".utf8)
     static let checkBytes = 8
@@ -20,7 +21,7 @@ public final class BreachedPasswordList: Sendable {
     static let blockBytes = PasswordLimits.Fixed.breachedBlockBytes
     static let entriesPerBlock = (blockBytes - checkBytes) / entryBytes
 
-    /// How many entries there are.
+    /// The number of entries.
     public let count: Int
     private let source: Source
 
@@ -29,9 +30,9 @@ public final class BreachedPasswordList: Sendable {
         case bytes([UInt8])
     }
 
-    /// Opens a list. It stays open, and the same, when another takes its name.
+    /// Opens a list. The list stays open and unchanged if another file takes its name.
     ///
-    /// Throws ``BreachedListError``: `unreadable`, `damaged` where its first block or its length is not a list's.
+    /// Throws ``BreachedListError``: `unreadable`, and `damaged` if the first block or the length does not fit a list.
     public convenience init(path: String) throws {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw BreachedListError(.unreadable, "\(path): \(String(cString: strerror(errno)))") }
@@ -43,7 +44,7 @@ public final class BreachedPasswordList: Sendable {
         try self.init(source: .file(file), size: Int(status.st_size))
     }
 
-    /// A list that is in memory.
+    /// Creates a list in memory.
     ///
     /// Throws ``BreachedListError`` `damaged`.
     public convenience init(bytes: [UInt8]) throws { try self.init(source: .bytes(bytes), size: bytes.count) }
@@ -58,7 +59,7 @@ public final class BreachedPasswordList: Sendable {
         }
     }
 
-    /// How many entries the first block says there are, where that is also what the size says.
+    /// Returns the number of entries from the first block, if the number agrees with the size.
     private static func count(of source: Source, size: Int) throws -> Int {
         let head = try Self.read(0, of: source)
         let count = Self.number(head, at: Self.magic.count)
@@ -73,7 +74,8 @@ public final class BreachedPasswordList: Sendable {
         if case .file(let file) = self.source { close(file) }
     }
 
-    /// Whether a password is in the list. It reads about twenty blocks of a large one: for a thread that may wait.
+    /// Returns `true` if a password is in the list. Reads about twenty blocks of a large list, so the calling thread
+    /// must be allowed to wait.
     ///
     /// Throws ``BreachedListError``: `unreadable`, `damaged`.
     public func contains(_ password: Password) throws -> Bool {
@@ -81,7 +83,7 @@ public final class BreachedPasswordList: Sendable {
     }
 
     private func contains(entry: UInt64) throws -> Bool {
-        // The last block whose first entry is not above it is the one that has it.
+        // The entry can only be in the last block whose first entry is not above the entry.
         var (low, high) = (1, Self.blocks(self.count))
         guard high > 0 else { return false }
         while low < high {
@@ -97,7 +99,7 @@ public final class BreachedPasswordList: Sendable {
         return entries[first] == entry
     }
 
-    /// Reads the whole list. Whoever puts one in place does so once.
+    /// Reads and checks the whole list. An operator who installs a list does so once.
     ///
     /// Throws ``BreachedListError``: `unreadable`, `damaged`.
     public func verify() throws {
@@ -111,7 +113,7 @@ public final class BreachedPasswordList: Sendable {
         }
     }
 
-    /// The entries of a block, which is never without any.
+    /// Returns the entries of a block. A block always has at least one entry.
     private func entries(_ block: Int) throws -> [UInt64] {
         let bytes = try Self.read(block, of: self.source)
         let count = min(Self.entriesPerBlock, self.count - (block - 1) * Self.entriesPerBlock)
@@ -171,26 +173,26 @@ public final class BreachedPasswordList: Sendable {
     }
 }
 
-/// Why a list of breached passwords cannot be made or searched. Two are equal when their codes are.
+/// The error of making or searching a list of breached passwords. Two errors are equal if their codes are equal.
 public struct BreachedListError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The reason of the error, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case unreadable, damaged, malformedLine, notSorted }
         private let name: Name
-        /// The operating system does not read or write it.
+        /// The operating system cannot read or write the file.
         public static let unreadable = Self(name: .unreadable)
-        /// Not what was once written.
+        /// The content differs from the content that was once written.
         public static let damaged = Self(name: .damaged)
-        /// A line of the text that is not a hash and a count.
+        /// A line of the text is not a hash and a count.
         public static let malformedLine = Self(name: .malformedLine)
-        /// A line of the text that does not come after the one before.
+        /// A line of the text does not follow the line before in order.
         public static let notSorted = Self(name: .notSorted)
         public var description: String { self.name.rawValue }
     }
 
-    /// What is wrong.
+    /// The reason of the error.
     public let code: Code
-    /// For the log: where.
+    /// The place of the error, for the log.
     public let reason: String
 
     init(_ code: Code, _ reason: String) {

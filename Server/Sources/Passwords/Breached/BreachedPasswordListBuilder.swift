@@ -1,10 +1,10 @@
 import Foundation
 
-/// Makes a ``BreachedPasswordList`` from the text that Have I Been Pwned gives: lines of a SHA-1 in hexadecimal, a
-/// colon and a count, in ascending order.
+/// Makes a ``BreachedPasswordList`` from the text of Have I Been Pwned: lines of a SHA-1 in hexadecimal, a colon and a
+/// count, in ascending order.
 ///
-/// It reads and writes piece by piece, whatever the size. Nothing is left out silently: a line in another form or order
-/// ends it with that line's number.
+/// The builder reads and writes piece by piece, whatever the size. No line is left out silently: a line in another form
+/// or order ends the build with the line's number.
 public struct BreachedPasswordListBuilder {
     private let fewest: Int
     private let write: ([UInt8]) throws -> Void
@@ -16,13 +16,14 @@ public struct BreachedPasswordListBuilder {
     private var blocks = 0
     private var entries = 0
 
-    /// `write` is given one block after another; the first block follows at the end, from ``finish()``.
+    /// Creates a builder. `write` receives one block after another. The first block follows at the end, from
+    /// ``finish()``.
     private init(fewest: Int, write: @escaping ([UInt8]) throws -> Void) {
         self.fewest = fewest
         self.write = write
     }
 
-    /// Makes the list of a text that is in memory: of the passwords that were met at least `fewest` times.
+    /// Makes a list from a text in memory, with the passwords that occurred at least `fewest` times.
     ///
     /// Throws ``BreachedListError``: `malformedLine`, `notSorted`.
     public static func list(of text: some Collection<UInt8>, fewest: Int = 1) throws -> [UInt8] {
@@ -33,9 +34,11 @@ public struct BreachedPasswordListBuilder {
         return head + output.blocks
     }
 
-    /// Makes the file of a text: of the passwords that were met at least `fewest` times. A list of that name is
-    /// replaced when the new one is whole and on disk; one that a server has open stays as it is for that server.
-    /// Returns how many entries there are.
+    /// Makes a list file from a text, with the passwords that occurred at least `fewest` times. Returns the number of
+    /// entries.
+    ///
+    /// The new list replaces an old list of the same name once the new list is whole and on disk. A server that has the
+    /// old list open keeps the old list.
     ///
     /// Throws ``BreachedListError``: `unreadable`, `malformedLine`, `notSorted`.
     public static func build(from text: String, to path: String, fewest: Int = 1) throws -> Int {
@@ -108,7 +111,7 @@ public struct BreachedPasswordListBuilder {
         self.last = hash
         guard count >= self.fewest else { return }
         let entry = BreachedPasswordList.entry(ofSHA1: hash)
-        // Two hashes that begin alike are one entry.
+        // Two hashes with the same beginning are one entry.
         guard entry != self.lastEntry else { return }
         self.lastEntry = entry
         self.block += BreachedPasswordList.bytes(entry)
@@ -116,7 +119,7 @@ public struct BreachedPasswordListBuilder {
         if self.entries.isMultiple(of: BreachedPasswordList.entriesPerBlock) { try self.writeBlock() }
     }
 
-    /// 40 hexadecimal digits, a colon, and a number.
+    /// Reads a line of 40 hexadecimal digits, a colon, and a number.
     private static func entry(_ line: ArraySlice<UInt8>) -> (hash: [UInt8], count: Int)? {
         let digits = line.prefix(40).compactMap(Self.hexDigit)
         let count = line.dropFirst(41)
@@ -139,7 +142,7 @@ public struct BreachedPasswordListBuilder {
         }
     }
 
-    /// Takes the text's end and returns the list's first block.
+    /// Processes the text's end, and returns the list's first block.
     private mutating func finish() throws -> [UInt8] {
         if !self.rest.isEmpty {
             try self.add(line: self.rest[...])
@@ -166,7 +169,7 @@ public struct BreachedPasswordListBuilder {
     }
 }
 
-/// Where the blocks of a list go that is made in memory.
+/// The blocks of a list that is made in memory.
 private final class BlocksInMemory {
     var blocks: [UInt8] = []
 }

@@ -7,14 +7,14 @@ import _Primitives
 
 /// Argon2 by its reference implementation (libargon2).
 ///
-/// All lanes are filled by the calling thread: the library would start a thread for each, past the pool's bound.
+/// The calling thread fills all lanes. The library would start a thread for each lane, past the pool's bound.
 enum Argon2 {
     static func tag(
         of password: Password, salt: [UInt8], parameters: Argon2Parameters, type: Argon2_type, version: UInt32,
         bytes: Int
     ) throws -> [UInt8] {
         guard parameters.arePossible else { throw HashingError(.failed, "parameters that Argon2 does not have") }
-        // The library takes pointers that it could write to, and writes to none of them.
+        // The library takes mutable pointers, but writes to none of them.
         var (salt, tag) = (salt, [UInt8](repeating: 0, count: bytes))
         let status = password.withBytes { password in
             salt.withUnsafeMutableBufferPointer { salt in
@@ -42,9 +42,9 @@ enum Argon2 {
         return tag
     }
 
-    // Straight from the system and straight back: the allocator would keep a hash's memory for each of its arenas, and
-    // the bound of the pool would be none. In large pages, where the system has them for whoever asks, so that it need
-    // not be asked for each four KiB of a hash.
+    // Maps memory straight from the system, and returns the memory straight to the system. The allocator would keep a
+    // hash's memory for each of its arenas, and the pool's bound would not hold. Large pages, if the system has them on
+    // request, avoid a page fault for each four KiB of a hash.
     private static func allocate(_ memory: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ count: Int) -> Int32 {
         let area = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let area, area != MAP_FAILED else {
@@ -59,9 +59,9 @@ enum Argon2 {
 
 /// bcrypt and sha512-crypt by the system's libcrypt.
 enum SystemCrypt {
-    /// The whole text that the first `most` bytes of a password make with the cost and the salt of `setting`.
+    /// Returns the whole text for the first `most` bytes of a password, with the cost and the salt of `setting`.
     static func text(of password: Password, most: Int, setting: String) throws -> [UInt8] {
-        // No password has a zero byte, which would end the phrase.
+        // No password has a zero byte. A zero byte would end the phrase.
         let phrase = password.withBytes { SecretBytes(Array($0.prefix(most)) + [0]) }
         var output = [CChar](repeating: 0, count: 128)
         let status = phrase.withBytes {
@@ -83,7 +83,7 @@ enum DerivedKey {
             case .sha256: .sha256
             case .sha512: .sha512
             }
-        // Few iterations are no fault here: the hash was made elsewhere, and is made anew at the first sign-in.
+        // Few iterations are no fault here: the hash comes from another system, and is replaced at the first sign-in.
         return try password.withBytes {
             try KDF.Insecure.PBKDF2.deriveKey(
                 from: $0, salt: salt, using: function, outputByteCount: bytes, unsafeUncheckedRounds: iterations
@@ -104,7 +104,7 @@ enum DerivedKey {
 }
 
 extension PasswordHash {
-    /// Memory that verifying takes.
+    /// The memory of a verification.
     var memoryKiB: Int {
         switch self.scheme {
         case .argon2id(let parameters), .argon2i(let parameters): parameters.memoryKiB
@@ -113,8 +113,8 @@ extension PasswordHash {
         }
     }
 
-    /// Hashes a password as the scheme says and compares in constant time. It is the work itself: for a thread that may
-    /// wait.
+    /// Hashes a password by the scheme, and compares in constant time. The call does the work itself, so the calling
+    /// thread must be allowed to wait.
     func matches(_ password: Password) throws -> Bool {
         let tag =
             switch self.scheme {
@@ -133,8 +133,8 @@ extension PasswordHash {
         return constantTimeEqual(tag, self.tag) && !self.isTooLong(password)
     }
 
-    /// `true` if the scheme takes fewer bytes than the password has, and would judge another password. bcrypt itself judges the
-    /// first 72 bytes, as the system did that made the hash.
+    /// `true` if the scheme takes fewer bytes than the password has, and would judge another password. bcrypt is
+    /// exempt: it judges the first 72 bytes, like the system that made the hash.
     private func isTooLong(_ password: Password) -> Bool {
         guard case .sha512Crypt = self.scheme else { return false }
         return password.withBytes { $0.count } > PasswordLimits.Fixed.sha512CryptBytes

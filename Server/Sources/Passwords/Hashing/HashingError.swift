@@ -1,23 +1,23 @@
-/// Why a password was not hashed or judged. Two are equal when their codes are.
+/// The reason why a password was not hashed or judged. Two errors are equal if their codes are equal.
 public struct HashingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, for code that has to choose.
+    /// The reason of the error, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case busy, closed, failed }
         private let name: Name
-        /// Too many wait already. It is 503 with `Retry-After` to whoever asked.
+        /// Too many hashes wait already. A caller over HTTP gets 503 with `Retry-After`.
         public static let busy = Self(name: .busy)
         /// The pool was shut down.
         public static let closed = Self(name: .closed)
-        /// The library could not: no memory, or a function that the system's libcrypt leaves out.
+        /// The library failed: no memory, or a function that the system's libcrypt leaves out.
         public static let failed = Self(name: .failed)
         public var description: String { self.name.rawValue }
     }
 
-    /// What went wrong.
+    /// The reason of the error.
     public let code: Code
-    /// For the log.
+    /// A text for the log.
     public let reason: String
-    /// When to come again, of ``Code/busy``.
+    /// The time after which to try again, for ``Code/busy``.
     public let retryAfter: Duration?
 
     init(_ code: Code, _ reason: String, retryAfter: Duration? = nil) {

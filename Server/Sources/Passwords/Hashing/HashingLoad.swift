@@ -1,13 +1,13 @@
-/// What a pool of hashing threads does, for metrics.
+/// The load of a pool of hashing threads, for metrics.
 public struct HashingLoad: Sendable, Hashable {
-    /// Hashes that wait for a thread.
+    /// The number of hashes that wait for a thread.
     public var waiting = 0
-    /// Memory of the hashes that run, in KiB.
+    /// The memory of the running hashes, in KiB.
     public var memoryKiB = 0
-    /// The most that it has been since the start, in KiB.
+    /// The maximum of `memoryKiB` since the start, in KiB.
     public var mostMemoryKiB = 0
-    /// Hashes that were finished since the start.
+    /// The number of finished hashes since the start.
     public var done = 0
-    /// Whether it takes nothing more.
+    /// `true` if the pool takes no more work.
     public var isClosed = false
 }

@@ -1,23 +1,26 @@
 import CArgon2
 public import _Primitives
 
-/// Hashes passwords and verifies them, on a few threads of its own: an event loop or a thread of the cooperative pool
-/// never does such work, nor waits for it.
+/// Hashes and verifies passwords on a few threads of its own. An event loop or a thread of the cooperative pool never
+/// does such work, and never waits for it.
 ///
-/// What waits is bounded. Networks take turns, and accounts within those of their network; where the queue is full, whoever
-/// has the most in it gives up a place, and is told at once. What runs is bounded in memory: by
-/// that of one hash a thread, or by the costliest hash that is read where that is more. A caller that is cancelled
-/// while it waits leaves the queue; a hash that has begun is finished.
+/// The number of waiting hashes is bounded. Networks take turns, and the accounts of a network take turns within the
+/// network's. If the queue is full, the network with the most waiting hashes gives up a place, and that caller is told
+/// at once.
+///
+/// The memory of running hashes is bounded by the memory of one hash for each thread, or by the memory of the costliest
+/// readable hash, whichever is more. A caller that is cancelled while waiting leaves the queue. A hash that has begun
+/// is finished.
 public final class HashingPool: Sendable {
     private let queue: HashingQueue
     private let limits: PasswordLimits
     private let random: RandomSource
-    /// The hash of accounts that do not exist: no password matches a random tag.
+    /// The hash for accounts that do not exist: no password matches a random tag.
     private let nobodys: PasswordHash
 
-    /// Starts the threads. A pool that nobody refers to any more finishes what waits and lets them go.
+    /// Starts the threads. A pool without references finishes the waiting hashes and ends the threads.
     ///
-    /// Throws ``HashingError`` where the limits' parameters are none of Argon2's, or there is to be no thread.
+    /// Throws ``HashingError`` if the limits' parameters are impossible for Argon2, or the number of threads is zero.
     public init(limits: PasswordLimits = PasswordLimits(), random: RandomSource) throws {
         guard limits.hashing.arePossible, limits.hashingThreads > 0 else {
             throw HashingError(.failed, "limits by which nothing can be hashed")
@@ -32,10 +35,10 @@ public final class HashingPool: Sendable {
 
     deinit { self.queue.stop() }
 
-    /// The hash of a new password, with a salt of its own and the present parameters.
+    /// Returns the hash of a new password, with a fresh salt and the present parameters.
     ///
-    /// Throws ``PasswordRefusal`` `breached` where the password is in `list`, which is searched by the hashing thread;
-    /// what searching throws; and ``HashingError``.
+    /// Throws ``PasswordRefusal`` `breached` if the password is in `list`; the hashing thread searches the list. Also
+    /// throws errors of the search, and ``HashingError``.
     public func hash(
         _ password: Password, unlessIn list: BreachedPasswordList? = nil, for turn: HashingTurn = HashingTurn()
     ) async throws -> PasswordHash {
@@ -50,8 +53,8 @@ public final class HashingPool: Sendable {
         }
     }
 
-    /// Throws ``PasswordRefusal`` `breached` where a password is in a list, what searching throws, and ``HashingError``. A
-    /// hashing thread searches: what it reads is on disk.
+    /// Throws ``PasswordRefusal`` `breached` if a password is in a list. Also throws errors of the search, and
+    /// ``HashingError``. A hashing thread searches, because the search reads from disk.
     public func check(
         _ password: Password, against list: BreachedPasswordList, for turn: HashingTurn = HashingTurn()
     ) async throws {
@@ -60,11 +63,11 @@ public final class HashingPool: Sendable {
         }
     }
 
-    /// Whether a password is the one of a stored hash.
+    /// Returns the verdict about a password and a stored hash.
     ///
-    /// Without a hash, which is an account that does not exist or has no password, and without a password, which is a
-    /// text that cannot be one, the answer is `wrong` after the work that an account with the present parameters costs.
-    /// An imported hash costs what it costs until its first upgrade.
+    /// `hash` is `nil` for an account that does not exist or has no password, `password` is `nil` for a text that
+    /// cannot be a password. In both cases the verdict is `wrong`, after the work for an account with the present
+    /// parameters. An imported hash has its own cost until its first upgrade.
     public func verify(
         _ password: Password?, against hash: PasswordHash?, for turn: HashingTurn = HashingTurn()
     ) async throws -> PasswordVerdict {
@@ -73,30 +76,30 @@ public final class HashingPool: Sendable {
             try judged.matches(password ?? .nobodys)
         }
         guard matches, let password, let hash else { return .wrong }
-        // bcrypt has seen 72 bytes at most. Whoever typed something else behind them must not make that the password, and 72
-        // bytes alone may be the beginning of a longer password.
+        // bcrypt sees at most 72 bytes. Other text behind them must not become the password, and 72 bytes alone may be
+        // the beginning of a longer password.
         let isWholeSeen = password.withBytes { $0.count } < PasswordLimits.Fixed.bcryptBytes || !hash.isCut
         return .right(needsUpgrade: isWholeSeen && hash.needsUpgrade(to: self.limits.hashing))
     }
 
-    /// Whether one hash more of somebody's network would take the place of another one of that network.
+    /// `true` if another hash of the network would take the place of a waiting hash of the same network.
     public func isFull(for turn: HashingTurn) -> Bool { self.queue.isFull(for: turn) }
 
-    /// What the pool does now.
+    /// The present load of the pool.
     public var load: HashingLoad { self.queue.currentLoad }
 
-    /// Takes nothing more, finishes what waits, and returns when the threads are gone.
+    /// Takes no more work, finishes the waiting hashes, and returns after the end of the threads.
     public func shutDown() async {
         self.queue.stop()
         await self.queue.untilDrained()
     }
 }
 
-/// What a verification found.
+/// The result of a verification.
 public enum PasswordVerdict: Sendable, Hashable {
-    /// Another password, or no account.
+    /// The password is wrong, or there is no account.
     case wrong
-    /// The password. Where it needs an upgrade, the caller has it hashed anew and stored; that may fail, and then the
-    /// next sign-in does it.
+    /// The password is right. If the hash needs an upgrade, the caller makes and stores a new hash. If the upgrade
+    /// fails, the next sign-in upgrades the hash.
     case right(needsUpgrade: Bool)
 }

@@ -1,9 +1,10 @@
 import Foundation
 
-/// Work for the hashing threads, by the turns of ``HashingTurns``.
+/// The queue of work for the hashing threads, by the turns of ``HashingTurns``.
 ///
-/// Bounded in what waits and in the memory of what runs: a job begins when its memory fits beside that of the others,
-/// or when it is alone. As none overtakes the one whose turn it is, a costly one is not put off for ever.
+/// The queue bounds the number of waiting jobs and the memory of running jobs. A job begins if its memory fits beside
+/// the memory of the others, or if the job is alone. No job overtakes the job whose turn is next, so a costly job is
+/// not put off for ever.
 final class HashingQueue: @unchecked Sendable {
     // Safe to share: every access to what varies holds `condition`.
     private let condition = NSCondition()
@@ -17,7 +18,7 @@ final class HashingQueue: @unchecked Sendable {
 
     private struct Job {
         let memoryKiB: Int
-        /// Does the work, and gives what tells its caller.
+        /// Does the work, and returns a function that tells the caller.
         let perform: () -> () -> Void
         let refuse: (any Error) -> Void
     }
@@ -31,27 +32,27 @@ final class HashingQueue: @unchecked Sendable {
                 Self.giveWay(limits.niceness)
                 while let job = self.take() {
                     let tell = job.perform()
-                    // First: whoever is told finds it counted.
+                    // The count comes first, so that a told caller finds the job counted.
                     self.finished(job)
                     tell()
                 }
                 self.ended()
             }
             thread.start()
-            // For whoever looks at the process. A name that is given before the start is lost on Linux.
+            // The name is for inspecting the process. On Linux a name from before the start is lost.
             thread.name = "hashing-\(index)"
         }
     }
 
-    /// Lets the calling thread give way to others.
+    /// Lowers the priority of the calling thread.
     private static func giveWay(_ niceness: Int32) {
         #if os(Linux)
-            // Of this thread alone, on Linux. The operating system may refuse; then it gives way to nobody.
+            // On Linux the priority belongs to this thread alone. If the operating system refuses, the priority stays.
             _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
         #endif
     }
 
-    /// Has `work` done by a hashing thread.
+    /// Runs `work` on a hashing thread.
     func run<Value: Sendable>(
         for turn: HashingTurn, memoryKiB: Int, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -79,10 +80,10 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// Lets a job wait. Gives the one that waits no longer because of it, which may be the job itself, and why.
+    /// Adds a waiting job. Returns the job that loses its place, which may be the added job, and the reason.
     private func add(_ job: Job, number: UInt64, of turn: HashingTurn) -> (Job?, any Error) {
         self.condition.withLock {
-            // Asked with the lock held: who is cancelled after this finds the job.
+            // The check runs under the lock, so that a later cancellation finds the job.
             guard !Task.isCancelled else { return (job, CancellationError()) }
             guard !self.isClosed else { return (job, HashingError(.closed, "the server is stopping")) }
             let loser = self.waiting.add(job, number: number, of: turn)
@@ -93,13 +94,13 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// Whether a job more of this network would take the place of one of its own.
+    /// `true` if another job of the network would take the place of the network's own job.
     func isFull(for turn: HashingTurn) -> Bool { self.condition.withLock { self.waiting.isFull(for: turn) } }
 
-    /// A job that no thread has taken yet.
+    /// Removes and returns a job that no thread has taken yet.
     private func remove(_ id: UInt64) -> Job? {
         self.condition.withLock {
-            // The one behind it may fit where it did not.
+            // The next job may now fit.
             defer { self.condition.broadcast() }
             return self.waiting.remove(id)
         }
@@ -141,7 +142,7 @@ final class HashingQueue: @unchecked Sendable {
         for continuation in drained { continuation.resume() }
     }
 
-    /// What it does now, and what it has done.
+    /// The present load, with the totals since the start.
     var currentLoad: HashingLoad {
         self.condition.withLock {
             var load = self.load
@@ -151,7 +152,7 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// Takes nothing more; the threads finish what waits and go.
+    /// Takes no more work. The threads finish the waiting jobs and end.
     func stop() {
         self.condition.withLock {
             self.isClosed = true
@@ -159,7 +160,7 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// Returns when the threads are gone.
+    /// Returns after the end of the threads.
     func untilDrained() async {
         await withCheckedContinuation { continuation in
             let isDrained = self.condition.withLock {

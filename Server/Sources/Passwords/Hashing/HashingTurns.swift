@@ -1,23 +1,24 @@
 import _Primitives
 
-/// Whose turn it is: for whom a hash is made.
+/// The turn for a hash: the network and the account that need the hash.
 public struct HashingTurn: Sendable, Hashable {
-    /// Who is counted (a network). Networks take turns.
+    /// The network, for the counts. Networks take turns.
     public let network: String
-    /// Whose password it is. The accounts of a network take turns within those of the network.
+    /// The account of the password. The accounts of a network take turns within the network's turns.
     public let account: String
 
-    /// The turn of somebody. Without values it is the server's own.
+    /// Creates a turn. Without values the turn is the server's own.
     public init(network: String = "", account: String = "") {
         self.network = network
         self.account = account
     }
 }
 
-/// Jobs that wait: networks take turns, and within the turns of a network its accounts. Pure rules.
+/// Waiting jobs: networks take turns, and within the turns of a network its accounts. Pure rules.
 ///
-/// Where a network has more places than its share, or all are taken, the one that has the most gives up the place that it
-/// took last, of the account that has the most there. So whoever floods the queue waits for themselves.
+/// A place must be given up if a network exceeds its share, or if all places are taken. The network with the most
+/// places then gives up the latest place of its account with the most places. So a flood of the queue delays only its
+/// own network.
 struct HashingTurns<Job> {
     private struct Place {
         let number: UInt64
@@ -37,24 +38,24 @@ struct HashingTurns<Job> {
 
     private let most: Int
     private let share: Int
-    /// The first is the one whose turn is next.
+    /// The networks in the order of their turns, the next first.
     private var networks: [Network] = []
-    /// How many wait.
+    /// The number of waiting jobs.
     private(set) var count = 0
 
-    /// No jobs: at most so many will wait, and at most `share` of one network.
+    /// Creates an empty queue for at most `most` jobs, and at most `share` jobs of one network.
     init(most: Int, share: Int) {
         self.most = most
         self.share = share
     }
 
-    /// Whether a job more of this network would take the place of one of its own.
+    /// `true` if another job of the network would take the place of the network's own job.
     func isFull(for turn: HashingTurn) -> Bool {
         let own = self.networks.first { $0.name == ExactText(turn.network) }?.count ?? 0
         return own >= min(self.share, self.most)
     }
 
-    /// Lets a job wait. Gives the one that loses its place for it, which may be the job itself.
+    /// Adds a waiting job. Returns the job that loses its place, which may be the added job; `nil` if none does.
     mutating func add(_ job: Job, number: UInt64, of turn: HashingTurn) -> Job? {
         let network = self.placeOfNetwork(ExactText(turn.network))
         let account = self.placeOfAccount(ExactText(turn.account), in: network)
@@ -78,7 +79,7 @@ struct HashingTurns<Job> {
     /// The job whose turn is next.
     var next: Job? { self.networks.first?.accounts.first?.places.first?.job }
 
-    /// Takes the job whose turn is next. Its network and its account are the last from then on.
+    /// Takes the job whose turn is next. Its network and its account then become the last.
     mutating func takeNext() -> Job? {
         guard !self.networks.isEmpty else { return nil }
         var network = self.networks.removeFirst()
@@ -90,7 +91,7 @@ struct HashingTurns<Job> {
         return place.job
     }
 
-    /// Takes a job out that nobody waits for any more; `nil` where it does not wait.
+    /// Removes a job whose caller no longer waits; `nil` if the job is not waiting.
     mutating func remove(_ number: UInt64) -> Job? {
         for network in self.networks.indices {
             for account in self.networks[network].accounts.indices {
@@ -116,13 +117,13 @@ struct HashingTurns<Job> {
         return self.networks[network].accounts.count - 1
     }
 
-    /// The place of the greatest number; of several the preferred one, or the last.
+    /// Returns the index of the greatest number; among equals the preferred index, or else the last.
     private static func greatest(_ counts: [Int], preferring preferred: Int) -> Int {
         let most = counts.max()
         return counts[preferred] == most ? preferred : counts.lastIndex { $0 == most } ?? preferred
     }
 
-    /// After a job has gone that was not taken in its turn.
+    /// Cleans up after a job was removed out of its turn.
     private mutating func forgetEmpty() {
         self.count -= 1
         for network in self.networks.indices { self.networks[network].accounts.removeAll { $0.places.isEmpty } }

@@ -6,7 +6,7 @@ public enum PBKDF2Digest: Sendable, Hashable {
     case sha256
     case sha512
 
-    /// Bytes of a block of the derived key.
+    /// The number of bytes in a block of the derived key.
     var bytes: Int {
         switch self {
         case .sha1: 20
@@ -37,13 +37,13 @@ public struct ScryptParameters: Sendable, Hashable {
 /// - `$scrypt$ln=17,r=8,p=1$salt$tag` (PHC strings and passlib);
 /// - `$6$salt$tag` and `$6$rounds=656000$salt$tag` (libcrypt).
 ///
-/// A hash is in one spelling, and costs no more than the limits allow. Both are judged before any work.
+/// A hash has a single spelling, and costs no more than the limits allow. Both are checked before any work.
 struct ImportedHash {
     let scheme: PasswordHash.Scheme
     let salt: [UInt8]
     let tag: [UInt8]
 
-    /// Reads the parts between the dollar signs. Is `nil` if their scheme is none of these; throws ``PasswordHashError``.
+    /// Reads the parts between the dollar signs; `nil` for another scheme. Throws ``PasswordHashError``.
     init?(_ parts: [[UInt8]], limits: PasswordLimits) throws(PasswordHashError) {
         let isBehindSign = parts[0].isEmpty
         guard parts.count > 1 else { return nil }
@@ -90,7 +90,7 @@ struct ImportedHash {
 
     private static func isPHC(_ rest: [ArraySlice<UInt8>]) -> Bool { rest.first?.starts(with: "i=".utf8) == true }
 
-    /// `i=…,l=…$salt$tag`: the length is that of the tag.
+    /// Reads `i=…,l=…$salt$tag`. The length is the tag's length.
     private static func phc(_ rest: [ArraySlice<UInt8>]) -> Fields? {
         let parameters = rest[0].split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard parameters.count == 2, let iterations = PasswordHash.number(parameters[0], "i="),
@@ -100,7 +100,7 @@ struct ImportedHash {
         return (iterations, salt, tag)
     }
 
-    /// `29000$salt$tag`, in a base 64 that has a dot in place of the plus sign.
+    /// Reads `29000$salt$tag`, in a base 64 with a dot in place of the plus sign.
     private static func passlib(_ rest: [ArraySlice<UInt8>]) -> Fields? {
         func decode(_ letters: ArraySlice<UInt8>) -> [UInt8]? {
             guard !letters.contains(UInt8(ascii: "+")) else { return nil }
@@ -111,7 +111,7 @@ struct ImportedHash {
         return (iterations, salt, tag)
     }
 
-    /// `870000$salt$tag`: the salt is text, and the tag is in padded base 64.
+    /// Reads `870000$salt$tag`. The salt is text, and the tag is in padded base 64.
     private static func django(_ rest: [ArraySlice<UInt8>]) -> Fields? {
         let padding = rest[2].suffix(while: { $0 == UInt8(ascii: "=") })
         guard let iterations = PasswordHash.number(rest[0]), rest[1].allSatisfy({ (0x21...0x7E).contains($0) }),
@@ -140,7 +140,7 @@ struct ImportedHash {
             throw PasswordHashError(.malformed, "parameters that scrypt does not have")
         }
         let kibibytes = (1 << bits) * blockSize / 8
-        // Each part writes the memory, and reads the memory.
+        // Each part writes and reads the memory.
         guard kibibytes <= limits.storedMemoryKiB, 2 * kibibytes * parallelism <= limits.storedWorkKiB else {
             throw PasswordHashError(.tooCostly, costs)
         }
@@ -151,7 +151,8 @@ struct ImportedHash {
 
     // MARK: sha512-crypt
 
-    /// The library compares nothing: the whole text is made anew, and is the tag.
+    /// Reads the hash. The library has no comparison: a verification makes the whole text again, so the whole text is
+    /// the tag.
     private init(sha512Crypt rest: [ArraySlice<UInt8>], of parts: [[UInt8]], limits: PasswordLimits)
         throws(PasswordHashError)
     {
@@ -179,7 +180,7 @@ struct ImportedHash {
         self.tag = Array(parts.joined(separator: [UInt8(ascii: "$")]))
     }
 
-    /// `./0-9A-Za-z`.
+    /// `true` for the letters `./0-9A-Za-z`.
     private static func isLetter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -191,7 +192,7 @@ struct ImportedHash {
 }
 
 extension ArraySlice<UInt8> {
-    /// The bytes at the end that satisfy a condition.
+    /// Returns the bytes at the end that satisfy a condition.
     fileprivate func suffix(while isWanted: (UInt8) -> Bool) -> Self {
         self[(self.lastIndex { !isWanted($0) }.map { $0 + 1 } ?? self.startIndex)...]
     }

@@ -1,19 +1,19 @@
 import Foundation
 import _Primitives
 
-/// A stored hash of a password, with all that verifying the hash needs: a PHC string of Argon2id or Argon2i, or a text of
-/// bcrypt, PBKDF2, scrypt or sha512-crypt that another system left.
+/// A stored hash of a password, with all data for a verification: a PHC string of Argon2id or Argon2i, or a text of
+/// bcrypt, PBKDF2, scrypt or sha512-crypt from another system.
 ///
-/// Reading is strict and comes before any work: one spelling of a hash, known parameters alone, and no more memory,
-/// time and bytes than the limits say, whatever a database or an import holds.
+/// Reading is strict and comes before any work, whatever a database or an import contains. Only a single spelling of a
+/// hash and known parameters are read, and no more memory, time and bytes than the limits allow.
 public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-    /// How a password was hashed.
+    /// The function by which a password was hashed.
     public enum Scheme: Sendable, Hashable {
-        /// Argon2id (RFC 9106): what is made here.
+        /// Argon2id (RFC 9106), the function for new hashes.
         case argon2id(Argon2Parameters)
         /// Argon2i, which is verified and never made.
         case argon2i(Argon2Parameters)
-        /// bcrypt, which is verified and never made. It sees 72 bytes of a password and nothing behind them.
+        /// bcrypt, which is verified and never made. bcrypt sees only the first 72 bytes of a password.
         case bcrypt(cost: Int)
         /// PBKDF2 (RFC 8018, section 5.2), which is verified and never made.
         case pbkdf2(PBKDF2Digest, iterations: Int)
@@ -23,16 +23,16 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         case sha512Crypt(rounds: Int)
     }
 
-    /// How it was hashed.
+    /// The function of the hash.
     public let scheme: Scheme
-    /// What is stored. Whoever has it can guess, so it goes into no log.
+    /// The stored text. The text allows guesses, so the text goes into no log.
     public let text: String
-    /// Of Argon2. Version 1.0 of the algorithm is 0x10, the present one 0x13.
+    /// The version of Argon2: 0x10 for version 1.0 of the algorithm, 0x13 for the present version.
     let version: UInt32
     let salt: [UInt8]
     let tag: [UInt8]
 
-    /// A hash that was made now.
+    /// Creates a new hash.
     init(_ parameters: Argon2Parameters, salt: [UInt8], tag: [UInt8]) {
         self.scheme = .argon2id(parameters)
         self.version = 0x13
@@ -43,9 +43,9 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
             + "$\(PHCBase64.encode(salt))$\(PHCBase64.encode(tag))"
     }
 
-    /// Reads what is stored, or what another system left: `$argon2id$v=19$m=…,t=…,p=…$salt$tag`, the same with
-    /// `argon2i` and with `v=16` or no version at all, bcrypt with the prefixes `$2a$`, `$2b$` and `$2y$`, and the texts
-    /// that ``ImportedHash`` lists.
+    /// Reads a stored or imported text: `$argon2id$v=19$m=…,t=…,p=…$salt$tag`, the same with `argon2i` and with `v=16`
+    /// or no version at all, bcrypt with the prefixes `$2a$`, `$2b$` and `$2y$`, and the texts that ``ImportedHash``
+    /// lists.
     ///
     /// Throws ``PasswordHashError``.
     public init(parsing text: String, limits: PasswordLimits = PasswordLimits()) throws(PasswordHashError) {
@@ -110,7 +110,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         guard parameters.arePossible else {
             throw PasswordHashError(.malformed, "parameters that Argon2 does not have")
         }
-        // What is made now can be read, whatever the limits of what was made elsewhere.
+        // A hash with the parameters for new hashes is always readable, whatever the limits for stored hashes.
         guard parameters != limits.hashing else { return parameters }
         guard memory <= limits.storedMemoryKiB, memory * passes <= limits.storedWorkKiB, lanes <= limits.storedLanes
         else {
@@ -119,7 +119,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         return parameters
     }
 
-    /// A decimal number in its one spelling, small enough to be multiplied with another.
+    /// Returns a decimal number in its only spelling, small enough to be multiplied with another number.
     static func number(_ field: ArraySlice<UInt8>, _ name: String = "") -> Int? {
         let digits = field.dropFirst(name.utf8.count)
         guard field.starts(with: name.utf8), PasswordLimits.Fixed.storedNumberDigits.contains(digits.count),
@@ -129,7 +129,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Of `$2b$12$`, 22 letters of salt and 31 of hash.
+    /// Returns the cost from `$2b$12$`, 22 letters of salt and 31 letters of hash.
     private static func bcryptCost(_ parts: [[UInt8]], limits: PasswordLimits) throws(PasswordHashError) -> Int {
         let digits = parts[2].map { Int($0) - Int(UInt8(ascii: "0")) }
         guard parts.count == 4, digits.count == 2, digits.allSatisfy((0...9).contains) else {
@@ -139,7 +139,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         guard (4...31).contains(cost) else { throw PasswordHashError(.malformed, "a cost that bcrypt does not have") }
         let alphabet = Array("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let values = parts[3].compactMap { alphabet.firstIndex(of: $0) }
-        // The last letters hold 2 and 4 bits; the rest of them says nothing, and is zero.
+        // The last letters hold 2 and 4 bits. Their other bits have no meaning, and are zero.
         guard parts[3].count == 53, values.count == 53, values[21] & 0x0F == 0, values[52] & 0x03 == 0 else {
             throw PasswordHashError(.malformed, "a salt or a hash of bcrypt")
         }
@@ -147,13 +147,13 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         return cost
     }
 
-    /// Whether it knows nothing of what stands behind the first 72 bytes of a password.
+    /// `true` if the hash ignores the password behind the first 72 bytes.
     var isCut: Bool {
         if case .bcrypt = self.scheme { true } else { false }
     }
 
-    /// Whether a right password is to be hashed anew: by another scheme, version or cost than `parameters`, or with
-    /// less salt.
+    /// `true` if a right password needs a new hash, because the hash has another scheme, version or cost than
+    /// `parameters`, or a shorter salt or tag.
     public func needsUpgrade(to parameters: Argon2Parameters) -> Bool {
         self.scheme != .argon2id(parameters) || self.version != 0x13
             || self.salt.count < PasswordLimits.Fixed.saltBytes || self.tag.count < PasswordLimits.Fixed.tagBytes
@@ -163,36 +163,36 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
     public var description: String { "PasswordHash(\(self.scheme))" }
     /// A mirror that shows the scheme alone.
     public var customMirror: Mirror { Mirror(self, children: ["scheme": self.scheme]) }
-    /// Whether both are the same text, in constant time.
+    /// `true` if both have the same text, in constant time.
     public static func == (left: Self, right: Self) -> Bool { constantTimeEqual(left.text.utf8, right.text.utf8) }
 }
 
 extension Argon2Parameters {
-    /// Whether Argon2 has such parameters (RFC 9106, section 3.1), as far as any machine has the memory.
+    /// `true` if Argon2 allows the parameters (RFC 9106, section 3.1). The machine's memory is not considered.
     var arePossible: Bool {
         (1...0xFF_FFFF).contains(self.lanes) && (1...0xFFFF_FFFF).contains(self.passes)
             && (8 * self.lanes...0xFFFF_FFFF).contains(self.memoryKiB)
     }
 }
 
-/// Why a stored hash is not read. Two are equal when their codes are.
+/// The reason why a stored hash cannot be read. Two errors are equal if their codes are equal.
 public struct PasswordHashError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, for code that has to choose.
+    /// The reason of the error, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case malformed, unknownScheme, tooCostly }
         private let name: Name
-        /// Not in the form of a hash.
+        /// The text has not the form of a hash.
         public static let malformed = Self(name: .malformed)
-        /// A scheme, or a version of one, that is not verified here.
+        /// The scheme, or its version, is not verified here.
         public static let unknownScheme = Self(name: .unknownScheme)
-        /// More memory or time than the limits allow.
+        /// The hash needs more memory or time than the limits allow.
         public static let tooCostly = Self(name: .tooCostly)
         public var description: String { self.name.rawValue }
     }
 
-    /// What is wrong.
+    /// The reason of the error.
     public let code: Code
-    /// For the log: what was expected, or a cost; never a part of the hash.
+    /// A text for the log: the expected form, or a cost; never a part of the hash.
     public let reason: String
 
     init(_ code: Code, _ reason: String = "") {
@@ -207,7 +207,7 @@ public struct PasswordHashError: Error, Hashable, Sendable, CustomStringConverti
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
-/// The base 64 of PHC strings: the alphabet of RFC 4648, section 4, without padding, in its one spelling.
+/// The base 64 of PHC strings: the alphabet of RFC 4648, section 4, without padding, in its only spelling.
 enum PHCBase64 {
     static func encode(_ bytes: [UInt8]) -> String {
         String(decoding: Base64URL.encode(bytes).utf8.map { Self.exchanged($0) }, as: UTF8.self)

@@ -1,20 +1,21 @@
 public import _Primitives
 
-/// A code that a person has on paper and signs in with once, when phone and authenticator app are gone.
+/// A code that a person keeps on paper. The person can sign in once with the code after losing phone and authenticator
+/// app.
 ///
-/// Twelve letters of Crockford's base 32 carry 60 bits. That is too few for a plain hash: whoever has the database
-/// would try them all. The caller stores an HMAC under a key that is not in the database, of the bytes that
-/// ``withBytes(_:)`` lends.
+/// Twelve letters of Crockford's base 32 carry 60 bits. A plain hash would be too weak: an attacker with the database
+/// could try all codes. The caller stores an HMAC of the bytes that ``withBytes(_:)`` lends, under a key outside the
+/// database.
 public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
     private let letters: SecretBytes
 
-    /// A new code.
+    /// Creates a new code.
     public init(random: RandomSource, limits: PasswordLimits = PasswordLimits()) {
         self.letters = SecretBytes(random.bytes(limits.recoveryCodeLetters).map { Self.alphabet[Int($0 & 31)] })
     }
 
-    /// New codes as many as a person is given, each another.
+    /// Returns a person's set of new codes, all different.
     public static func set(random: RandomSource, limits: PasswordLimits = PasswordLimits()) -> [RecoveryCode] {
         var codes: [RecoveryCode] = []
         while codes.count < limits.recoveryCodes {
@@ -24,8 +25,8 @@ public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, Custom
         return codes
     }
 
-    /// What somebody typed: case, dashes of any kind and spaces do not matter, and O, I and L are the digits that they
-    /// look like. `nil` where that is no code.
+    /// Reads a typed code. Case, dashes of any kind and spaces do not matter, and O, I and L count as the similar
+    /// digits. `nil` if the text is no code.
     public init?(typed text: String, limits: PasswordLimits = PasswordLimits()) {
         guard text.utf8.count <= PasswordLimits.Fixed.typedCodeBytes else { return nil }
         var letters: [UInt8] = []
@@ -46,7 +47,7 @@ public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, Custom
         self.letters = SecretBytes(letters)
     }
 
-    /// The code as it is shown once, in groups of four: `7KQ2-M9XT-4HWB`.
+    /// The code for the single display, in groups of four: `7KQ2-M9XT-4HWB`.
     public var shownOnce: String {
         self.letters.withBytes { letters in
             stride(from: 0, to: letters.count, by: 4)
@@ -55,12 +56,12 @@ public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, Custom
         }
     }
 
-    /// Lends the letters, in capitals and without dashes, for the time of `body`.
+    /// Lends the letters, in capitals and without dashes, for the duration of `body`.
     public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try self.letters.withBytes(body)
     }
 
-    /// Whether both are the same code, in constant time.
+    /// `true` if both are the same code, in constant time.
     public static func == (left: Self, right: Self) -> Bool { left.letters == right.letters }
     /// The type alone.
     public var description: String { "RecoveryCode" }

@@ -3,8 +3,8 @@ public import _Primitives
 
 /// Time-based one-time codes (RFC 6238) of one secret, as authenticator apps make them.
 public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The hash under the HMAC. Many apps know SHA-1 alone, whatever the address says; its collisions do not touch
-    /// HMAC.
+    /// The hash function of the HMAC. Many apps know only SHA-1, whatever the address says. Collisions of SHA-1 do not
+    /// weaken HMAC.
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1 = "SHA1"
         case sha256 = "SHA256"
@@ -13,14 +13,14 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The secret, which the store keeps sealed.
     public let secret: SecretBytes
-    /// The hash.
+    /// The hash function.
     public let algorithm: Algorithm
-    /// Digits of a code.
+    /// The number of digits of a code.
     public let digits: Int
-    /// Seconds that a code is valid.
+    /// The number of seconds during which a code is valid.
     public let periodSeconds: Int64
 
-    /// A new secret of 160 bits, for SHA-1.
+    /// Creates a new secret of 160 bits, for SHA-1.
     public init(random: RandomSource, limits: PasswordLimits = PasswordLimits()) {
         self.secret = SecretBytes(random.bytes(PasswordLimits.Fixed.totpSecretBytes))
         self.algorithm = .sha1
@@ -28,8 +28,8 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
         self.periodSeconds = limits.totpPeriodSeconds
     }
 
-    /// A secret that is stored or was made elsewhere. `nil` where it has fewer than 80 bits or more than 1024, where
-    /// the codes would not have six to eight digits, or no time.
+    /// Creates the codes of a secret from the store or from elsewhere. `nil` if the secret has fewer than 80 bits or
+    /// more than 1024, if the number of digits is not six to eight, or if the period is not positive.
     public init?(secret: [UInt8], algorithm: Algorithm, digits: Int, periodSeconds: Int64) {
         guard PasswordLimits.Fixed.totpStoredSecretBytes.contains(secret.count),
             PasswordLimits.Fixed.totpDigits.contains(digits), periodSeconds > 0
@@ -40,17 +40,17 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
         self.periodSeconds = periodSeconds
     }
 
-    /// The code of a moment. `nil` before 1970.
+    /// Returns the code of a moment; `nil` before 1970.
     public func code(at moment: Timestamp) -> String? {
         self.step(at: moment).map { String(decoding: self.code(ofStep: $0), as: UTF8.self) }
     }
 
-    /// Judges a typed code: whether it is the one of the present step or of those beside it, and not of a step up to
-    /// `last`. Spaces within it do not matter.
+    /// Judges a typed code, and returns its step if the code is right. A right code belongs to the present step or an
+    /// adjacent step, and to a later step than `last`. Spaces within the code do not matter.
     ///
-    /// Returns the step, which the store keeps for this secret as `last` in the same business step that signs the
-    /// person in; so no code counts twice, nor one from before it (RFC 6238, section 5.2). All codes of the window are
-    /// made and compared in constant time, whatever was typed.
+    /// The store keeps the step as `last` for this secret, in the same business step that signs the person in. So no
+    /// code counts twice, and no earlier code counts afterwards (RFC 6238, section 5.2). All codes of the window are
+    /// made and compared in constant time, for any typed text.
     public func acceptedStep(
         of typed: String, at moment: Timestamp, after last: Int64?, limits: PasswordLimits = PasswordLimits()
     ) -> Int64? {
@@ -66,8 +66,8 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
         return accepted
     }
 
-    /// The address of this secret for an authenticator app, for a QR code: `otpauth://totp/…`. Names that are too long
-    /// are cut.
+    /// Returns the address of this secret for an authenticator app, for a QR code: `otpauth://totp/…`. Names that are
+    /// too long are cut.
     public func address(issuer: String, account: String) -> String {
         let (issuer, account) = (Self.escaped(issuer), Self.escaped(account))
         return
@@ -75,7 +75,7 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
             + "&algorithm=\(self.algorithm.rawValue)&digits=\(self.digits)&period=\(self.periodSeconds)"
     }
 
-    /// The secret as people type it where they cannot scan: Base32 in groups of four.
+    /// The secret for typing, if a person cannot scan: Base32 in groups of four.
     public var typedSecret: String {
         let letters = Array(self.secret.withBytes { Base32.encode($0) }.utf8)
         return stride(from: 0, to: letters.count, by: 4)
@@ -86,7 +86,7 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
         moment.milliseconds < 0 ? nil : moment.seconds / self.periodSeconds
     }
 
-    /// RFC 4226, section 5.3, with the step as the counter.
+    /// Returns the code of a step by RFC 4226, section 5.3, with the step as the counter.
     private func code(ofStep step: Int64) -> [UInt8] {
         let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (56 - 8 * $0)) }
         let hash = self.secret.withBytes { secret in
@@ -107,7 +107,8 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
         return code
     }
 
-    /// Percent-encoded: all but the unreserved characters of RFC 3986, section 2.3.
+    /// Returns a name in percent-encoding: all characters but the unreserved characters of RFC 3986, section 2.3, are
+    /// encoded.
     private static func escaped(_ name: String) -> String {
         var text = ""
         for scalar in name.unicodeScalars {
@@ -135,7 +136,7 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Base32 (RFC 4648, section 6) without padding, which is how authenticator apps take a secret.
+/// Base32 (RFC 4648, section 6) without padding, the form of a secret for authenticator apps.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 

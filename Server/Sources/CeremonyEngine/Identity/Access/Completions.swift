@@ -6,25 +6,25 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Where what a session has granted is done, once: a factor more, another PIN, an activation for another device, the end of
-/// the account.
+/// Completions: a phone does, once, the action that a session has granted: a further factor, another PIN, an activation
+/// for another device, or the deletion of the account.
 public struct Completions: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
     let steps: IdentitySteps
 
-    /// The least random bytes of an activation's identifier.
+    /// The minimum number of random bytes in an activation's identifier.
     private static let identifierBytes = 16
 
-    /// What was judged of a payload before the step that uses it.
+    /// A judged payload, before the step that uses the payload.
     private enum Payload: Sendable {
         case factors(VerifiedFactorRegistration, pinVersion: UInt32?, replaces: KeyID? = nil)
         case activation(Completion.NewActivation, key: [UInt8])
         case delete
-        /// A registration that is none.
+        /// A registration that was refused.
         case refused
 
-        /// The purpose that it is for; `nil` where it may be for several.
+        /// `true` if the payload suits the purpose of the session. A refused registration suits two purposes.
         func fits(_ purpose: IdentityPurpose) -> Bool {
             switch self {
             case .factors(_, let version, _): purpose == (version == nil ? .addFactor : .changePin)
@@ -47,23 +47,25 @@ public struct Completions: CeremonyPart {
             do {
                 return try await self.steps.answer(session, proven) { turn in
                     try turn.requireBound()
-                    // What has ended says so, whatever the payload is: the document that it was made over is gone.
+                    // An ended session answers with its ending, whatever the payload is: the session document that the
+                    // payload was made over is gone.
                     if let ending = turn.progress.session.state.ending { throw IdentityProblem(ending) }
                     let payload = try self.payload(completion, of: turn)
                     return try self.use(payload, &turn)
                 }
             } catch let error as StoreError where error.code == .conflict {
-                // A name or a key that somebody has. Phones make them of random bytes: it is no phone of ours.
+                // The name or the key is taken. Phones make both of random bytes, so the caller is no phone of ours.
                 throw IdentityProblem(.invalidRequest)
             }
         }
     }
 
-    /// Judges a payload: checks of signatures, within the step that uses it, because the challenge is the session's.
+    /// Judges a payload by checking its signatures. The check runs within the step that uses the payload, because the
+    /// challenge belongs to the session.
     private func payload(_ completion: Completion, of turn: IdentityTurn) throws -> Payload {
         let challenge = SessionDocument.challenge(of: turn.progress.document)
         let device = turn.activation.device
-        // What an app that is not listed sends is no PIN that was refused: nothing is counted.
+        // A registration from an app outside the list is not a refused PIN, and is not counted.
         func registered(_ response: String, _ type: AuthenticatorType) throws -> VerifiedFactorRegistration? {
             do throws(IdentityProblem) {
                 return try self.envelope.verifiedRegistration(
@@ -83,12 +85,12 @@ public struct Completions: CeremonyPart {
             guard let current = turn.activation.pinVersion, version == current &+ 1 else { return .refused }
             return new.map { .factors($0, pinVersion: version) } ?? .refused
         case .newActivation(let activation):
-            // The PIN of a code is proven where no phone is known yet: nobody evaluates it.
+            // The PIN of a code is proved before any phone is known, so no service evaluates the PIN.
             guard let point = activation.pinKey.compressedPoint, activation.pin.scheme == .pin1,
                 (Base64URL.decode(activation.activation)?.count ?? 0) >= Self.identifierBytes,
-                // Of more letters no proof could name it.
+                // No proof could name an identifier with more letters.
                 activation.activation.utf8.count <= Limits.Fixed.activationLetters,
-                // A letter with another secret would carry a code that is none.
+                // A letter with another secret would carry an invalid code.
                 activation.secretForMail.map({
                     constantTimeEqual(
                         ProcessCode.digest(ofClaim: ProcessCode.claim(of: $0)), activation.claimDigest)
@@ -108,7 +110,7 @@ public struct Completions: CeremonyPart {
             do { try turn.take(.complete(purpose, .pinRefused)) } catch let problem as IdentityProblem
                 where problem.code == .pinRefused
             {
-                // It is counted.
+                // The refusal is counted.
                 throw KeptRefusal(problem: problem)
             }
             throw IdentityProblem(.pinRefused)
@@ -141,7 +143,8 @@ public struct Completions: CeremonyPart {
         }
     }
 
-    /// The key whose place a new factor takes: the one that the person has agreed to, if the activation still has it.
+    /// Returns the key that a new factor replaces: the key that the person has agreed to, if the activation still has
+    /// the key.
     private func replaced(_ key: KeyID?, _ turn: IdentityTurn) throws(IdentityProblem) -> [CredentialRecord] {
         guard let key else { return [] }
         guard key == turn.progress.replaces else { throw IdentityProblem(.invalidRequest) }

@@ -3,7 +3,7 @@ import Store
 import UAF
 import _Primitives
 
-/// Where an app begins a session itself: to sign its own person in, or to have something done with its own account.
+/// Sessions that an app begins itself, to sign its own person in or to act on its own account.
 public struct SessionBegins: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore & ServiceStore
@@ -33,7 +33,7 @@ public struct SessionBegins: CeremonyPart {
                 .inApp(
                     isAllowed: profile.allowsInApp, isRedirectExact: service != nil,
                     hasPKCE: Base64URL.decode(message.codeChallenge)?.count == 32), at: proven.at)
-            // Said before anything is signed: no code would come of it.
+            // The refusal comes before any signature, because the session could not yield a code.
             guard service?.needsConsent != true else { throw IdentityProblem(.consentRequired) }
             progress.inApp = wish
             return try await self.begin(
@@ -73,7 +73,7 @@ public struct SessionBegins: CeremonyPart {
         }
     }
 
-    /// The invitation whose PIN was proven, by the very device that asks.
+    /// Returns the invitation if the asking device itself has proved the invitation's PIN.
     private func invitation(_ message: AccessRequest, _ call: ProvenCall) async throws -> ProvenInvitation {
         guard let id = message.invitation, let token = message.token else { throw IdentityProblem(.invalidRequest) }
         guard let offer = try await self.store.offer(id: id) else {
@@ -83,7 +83,7 @@ public struct SessionBegins: CeremonyPart {
             offer.hasEarned(token, for: device), let tokenDigest = offer.tokenDigest
         else { throw IdentityProblem(.notProven) }
         try offer.checkOffered(at: call.at)
-        // Nobody takes out of the way what an operator has locked.
+        // A person must not dissolve an account that an operator has locked.
         guard try await self.store.isUnlocked(offer.accountID) else { throw IdentityProblem(.activationDisabled) }
         guard !offer.accountID.hasSameBytes(as: call.activation.device.accountID),
             try await self.merges.isMergeable(offer, at: call.at)
@@ -91,7 +91,7 @@ public struct SessionBegins: CeremonyPart {
         return ProvenInvitation(id: id, tokenDigest: tokenDigest)
     }
 
-    /// Whether a key is that of an activation's finger or face.
+    /// `true` if the key belongs to an activation's finger or face.
     private func isFinger(_ key: KeyID, of activation: StoredActivation) async throws -> Bool {
         try await self.store.credentials(of: activation).keys(of: .biometric).contains { $0.keyID == key.bytes }
     }
@@ -110,8 +110,10 @@ public struct SessionBegins: CeremonyPart {
         }
     }
 
-    /// The answer to a request that came before; `nil` for a new one. It is looked for before anything is judged or spent:
-    /// whoever has lost the answer begins nothing, and may have used the budget up with the session that they ask about.
+    /// Returns the answer to an earlier request; `nil` for a new request.
+    ///
+    /// The look-up comes before any judgement or budget. A phone that has lost its answer begins no new session, and
+    /// may have used up the budget with the lost session.
     private func answerGiven(to call: ProvenCall) async throws -> [UInt8]? {
         switch try await self.store.answer(to: call.name) {
         case .again(let given)?: return given
@@ -123,7 +125,8 @@ public struct SessionBegins: CeremonyPart {
     private func begin(_ call: ProvenCall, _ progress: IdentityProgress, _ detail: CeremonyDetail) async throws
         -> [UInt8]
     {
-        // Each is a row, a token, an answer and an entry of the trail: as many as a network's pages can show.
+        // Each session is a row, a token, an answer and an entry of the trail. The limit equals the number of codes for
+        // a network's pages.
         let budgeted = "activation \(call.activation.device.id)"
         if let shortage = self.budgets.codes.spend(budgeted, at: call.at) {
             throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)

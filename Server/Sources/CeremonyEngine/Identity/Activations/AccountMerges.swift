@@ -2,23 +2,24 @@ import Ceremony
 import Store
 import _Primitives
 
-/// An invitation whose PIN the person has proven who takes it into their account.
+/// An invitation whose PIN the person has proved, in order to merge the invitation's account into their own.
 struct ProvenInvitation: Sendable, Equatable {
-    /// The invitation, and its activation, which has its name.
+    /// The identifier of the invitation. The invitation's activation has the same identifier.
     let id: String
-    /// The digest of what the proof has earned.
+    /// The digest of the token that the proof of the PIN has earned.
     let tokenDigest: [UInt8]
 }
 
-/// Takes the account of an invitation into one that its person has already.
+/// Merges the account of an invitation into the account that the person already has.
 ///
-/// The invitation's activation has the invitation's identifier, so that its code is told to be consumed also where its
+/// The invitation's activation has the invitation's identifier. So the code is reported as consumed even after the
 /// account is gone.
 struct AccountMerges: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any ClientStore & InviteStore & IdentityStore & OrganisationStore & ServiceStore
 
-    /// What puts the invitation's account into another, for the step by which its person has proved themselves.
+    /// Returns the merge of the invitation's account into another account, for the step by which the person has
+    /// authenticated.
     func plan(_ invitation: ProvenInvitation, into accountID: String, at now: Timestamp) -> InviteMerge {
         InviteMerge(
             invite: invitation.id, tokenDigest: invitation.tokenDigest, addressID: self.newIdentifier(),
@@ -26,8 +27,8 @@ struct AccountMerges: CeremonyPart {
             audit: AuditEvent(.accountMerged, at: now, accountID: accountID, detail: invitation.id))
     }
 
-    /// What the person signs who takes an invitation's account into theirs. Throws `IdentityProblem` `mergeConflict` where the
-    /// invitation is gone.
+    /// Returns the agreement that a person signs to merge an invitation's account into their own. Throws
+    /// `IdentityProblem` `mergeConflict` if the invitation is gone.
     ///
     /// Cost: at most four queries.
     func agreement(to invitation: String) async throws -> MergeAgreement {
@@ -44,7 +45,7 @@ struct AccountMerges: CeremonyPart {
         return try MergeAgreement(address: invite.email, organisation: organisation, place: place)
     }
 
-    /// Whether the account of an activation's offer can go into another.
+    /// `true` if the account of an activation's offer can be merged into another account.
     func isMergeable(_ offer: PendingActivationRecord, at now: Timestamp) async throws -> Bool {
         guard let id = offer.inviteID, let invite = try await self.store.invite(id) else { return false }
         return invite.state == .open && now < invite.expiresAt
@@ -53,14 +54,14 @@ struct AccountMerges: CeremonyPart {
 }
 
 extension AccountStore {
-    /// Whether there is an account that no operator has locked.
+    /// `true` if the account exists and no operator has locked the account.
     func isUnlocked(_ account: String) async throws -> Bool {
         try await self.account(id: account).map { !$0.isLocked } ?? false
     }
 }
 
 extension AccountMerges {
-    /// Whether an invitation's account has gone into another, and its activation with it.
+    /// `true` if an invitation's account was merged into another account, together with its activation.
     func wasMerged(_ invitation: String) async throws -> Bool {
         try await self.store.invite(invitation)?.state == .accepted
     }

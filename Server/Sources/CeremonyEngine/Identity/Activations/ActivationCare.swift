@@ -2,48 +2,48 @@ import Store
 public import UAF
 public import _Primitives
 
-/// A key that an activation signs with, as operators see it: nothing of the key itself.
+/// A signing key of an activation, as operators see the key: without the key itself.
 public struct ListedFactor: Sendable, Equatable {
-    /// Its identifier.
+    /// The identifier of the factor.
     public let id: String
-    /// What it is.
+    /// The type of the factor.
     public let type: AuthenticatorType
-    /// The authenticator's model, canonical letters.
+    /// The authenticator's model, in canonical letters.
     public let model: String
-    /// Whether it may sign.
+    /// `true` if the factor may sign.
     public let isActive: Bool
-    /// When it was registered.
+    /// The time of the registration.
     public let createdAt: Timestamp
-    /// When a signature of it was accepted last.
+    /// The time of the factor's last accepted signature.
     public let lastUsedAt: Timestamp?
 }
 
-/// What came of ending an activation's rest.
+/// The result of lifting an activation's lockout.
 public enum LockoutLift: Sendable, Equatable {
-    /// Nothing of it rests any more.
+    /// No lockout is left.
     case lifted
-    /// It is disabled for good.
+    /// The activation is disabled for good.
     case permanent
     /// An attempt is being judged.
     case judging
 }
 
-/// What came of taking a factor from an activation.
+/// The result of removing a factor from an activation.
 public enum FactorRemoval: Sendable, Equatable {
-    /// It is gone.
+    /// The factor is removed.
     case removed
-    /// An activation is nothing without this one.
+    /// The factor stays, because an activation cannot exist without a factor of this type.
     case needed(AuthenticatorType)
 }
 
-/// What operators do for a person whose app rests, or whose finger is lost. Whatever has another end than the app's own goes
-/// by ``ActivationListings/end(_:accountID:by:)`` and another code.
+/// Help from operators for a person whose app is locked out, or who has lost a finger. In any other case an operator
+/// ends the activation (``ActivationListings/end(_:accountID:by:)``) and gives out another code.
 public struct ActivationCare: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore
 
-    /// What an activation cannot be without: there is no way to give it another device key, and another PIN is only given to
-    /// whoever knows the present one.
+    /// The factors that an activation always needs. An activation cannot get another device key, and only a person who
+    /// knows the present PIN can set another PIN.
     private static let needed: Set<AuthenticatorType> = [.device, .pin]
 
     private func activation(_ id: String, of accountID: String) async throws -> ActivationRecord? {
@@ -53,11 +53,13 @@ public struct ActivationCare: CeremonyPart {
         return activation
     }
 
-    /// Ends the rest that failed attempts have cost an activation. The attempts stay counted, in their row and in the window:
-    /// only a right one ends a row. Where nothing rests nothing happens, and the trail has nothing. `nil` where the account has
-    /// no such activation.
+    /// Lifts the lockout of an activation after failed attempts. `nil` if the account has no such activation.
     ///
-    /// A session that waits for the end of the rest goes on waiting; every other one begins and goes on at once.
+    /// The attempts stay counted, in their row and in the window: only a right attempt ends a row. Without a lockout
+    /// the call does nothing, and the trail gets no entry.
+    ///
+    /// A session that waits for the end of the lockout goes on waiting. Every other session begins and continues at
+    /// once.
     ///
     /// - Parameter operator: The name for the audit trail.
     ///
@@ -68,7 +70,7 @@ public struct ActivationCare: CeremonyPart {
         let audit = AuditEvent(.lockoutLifted, at: now, accountID: accountID, actor: `operator`, detail: id)
         return try await self.store.step(onActivation: id) { activation, _ -> (ActivationChange, LockoutLift) in
             var change = ActivationChange()
-            // One that was not settled in time never will be, and has failed.
+            // An attempt that was not settled in time will never be settled, and has failed.
             guard !activation.isJudged(at: now) else { return (change, .judging) }
             var lockout = Lockout(activation.lockout)
             let isResting = lockout.pending(at: now) != nil
@@ -80,8 +82,8 @@ public struct ActivationCare: CeremonyPart {
         }
     }
 
-    /// The factors of an activation, in the order in which they were registered; `nil` where the account has no such activation.
-    /// Cost: two queries.
+    /// Returns the factors of an activation, in the order of their registration; `nil` if the account has no such
+    /// activation. Cost: two queries.
     public func factors(ofActivation id: String, accountID: String) async throws -> [ListedFactor]? {
         guard let activation = try await self.activation(id, of: accountID) else { return nil }
         return try await self.store.credentials(of: activation).compactMap { key in
@@ -93,8 +95,9 @@ public struct ActivationCare: CeremonyPart {
         }
     }
 
-    /// Takes a factor from an activation: nothing that it signs counts from then on, and the person's devices are told. What the
-    /// activation needs to be one stays. `nil` where the account has no such activation, or that has no such factor.
+    /// Removes a factor from an activation. From then on no signature of the factor counts, and the person's devices
+    /// are told. A factor that the activation needs stays. `nil` if the account has no such activation, or the
+    /// activation no such factor.
     ///
     /// - Parameter operator: The name for the audit trail.
     ///

@@ -5,7 +5,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Where an activation gets its keys.
+/// Enrolments of activations: an activation gets its keys.
 public struct ActivationEnrolments: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore
@@ -13,27 +13,28 @@ public struct ActivationEnrolments: CeremonyPart {
     let openings: ActivationOpenings
     let hub: CeremonyHub
 
-    /// The first PIN of an activation; that of its code has the number 0.
+    /// The number of an activation's first PIN. The PIN of the activation's code has the number 0.
     private static let firstPin: UInt32 = 1
 
-    /// `POST …/enroll`: takes the keys of a new activation, each of which proves itself, and answers with a receipt.
+    /// `POST …/enroll`: registers the keys of a new activation, each with its own proof, and answers with a receipt.
     public func enroll(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let message = try EnrollRequest(parsing: call.body)
             guard let claim = ProofClaim(call), claim.claimant.hasSameBytes(as: id),
                 let offer = try await self.store.offer(id: id)
             else { throw IdentityProblem(.notProven) }
-            // Whoever lost the receipt has the very keys that are enrolled now.
+            // A phone that lost the receipt holds the keys that are enrolled now.
             if offer.state == .enrolled { return try await self.again(id, call, claim, request, at: now) }
             let enrolment = try await self.opened(message, of: offer, at: now)
-            // An app of before knows no PIN service. With one, nobody's PIN is to be open to whoever has the rest.
+            // An older app does not know the PIN service. With the service, no PIN may be open to an attacker who holds
+            // all other data.
             guard self.openings.pins == nil || enrolment.pinScheme == .pin2 else {
                 throw IdentityProblem(.protocolVersionUnsupported)
             }
             guard let signingKey = enrolment.signingKey.wholePoint, let key = VerificationKey(keptPoint: signingKey),
                 let encryptionKey = enrolment.encryptionKey.compressedPoint
             else { throw IdentityProblem(.invalidRequest) }
-            // What it is to be called was said where the code was asked for; else the device says it.
+            // The name given with the request for the code comes first. Without such a name the device names itself.
             let device = DeviceRecord(
                 id: id, accountID: offer.accountID, name: offer.name ?? self.name(enrolment.name), isActive: true,
                 createdAt: now)
@@ -48,7 +49,7 @@ public struct ActivationEnrolments: CeremonyPart {
         }
     }
 
-    /// The receipt of before, for the same request.
+    /// Returns the earlier receipt, for the same request.
     private func again(
         _ id: String, _ call: IdentityCall, _ claim: ProofClaim, _ request: String, at now: Timestamp
     ) async throws -> [UInt8] {
@@ -69,8 +70,10 @@ public struct ActivationEnrolments: CeremonyPart {
         }
     }
 
-    /// What was sealed with the token that a proof of the PIN has earned, by the device that the proof has named. Whoever has
-    /// got hold of the token has not that device's key, which signs the request.
+    /// Returns the enrolment from its seal.
+    ///
+    /// The enrolment was sealed with the token that a proof of the PIN has earned, by the device that the proof has
+    /// named. An attacker with the token alone does not have the device's key, which signs the request.
     private func opened(_ message: EnrollRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
         -> EnrollRequest.Enrolment
     {
@@ -109,12 +112,12 @@ public struct ActivationEnrolments: CeremonyPart {
         do {
             step = try await self.store.step(offer: activation.device.id, request: call.name) { offer in
                 try offer.checkOffered(at: call.at)
-                // Another proof in between has another challenge.
+                // Another proof in between has set another challenge.
                 guard offer.challenge.hasSameBytes(as: challenge), let until = offer.tokenUntil, call.at < until else {
                     throw IdentityProblem(.notProven)
                 }
                 offer.state = .enrolled
-                // Nobody tries PINs with it any more.
+                // From now on no PIN can be tried with the key.
                 offer.pinKey = []
                 offer.tokenDigest = nil
                 offer.tokenUntil = nil
@@ -134,13 +137,13 @@ public struct ActivationEnrolments: CeremonyPart {
                 return (change, answer)
             }
         } catch let error as StoreError where error.code == .conflict {
-            // A key that is registered already, to whomever.
+            // The key is registered already, for any account.
             throw IdentityProblem(.invalidRequest)
         } catch let error as StoreError where error.code == .forbidden {
-            // The account is locked: the offer stays as it is, for the time that it is not any more.
+            // The account is locked. The offer stays as it is until the account is unlocked.
             throw IdentityProblem(.activationDisabled)
         }
-        // The page that shows the code.
+        // Wakes the page that shows the code.
         self.hub.wake(activation.device.id)
         return try step.answer(orMissing: .activationUnknown)
     }
@@ -152,8 +155,10 @@ public struct ActivationEnrolments: CeremonyPart {
 }
 
 extension IdentityEnvelope {
-    /// New factors of an activation, each of which has signed the challenge. Throws `IdentityProblem` `invalidRequest` for
-    /// anything else, and `untrustedFacetId` where it is the app that is refused: the operator is told which it is.
+    /// Verifies new factors of an activation, each of which has signed the challenge.
+    ///
+    /// Throws `IdentityProblem` `invalidRequest` for anything else, and `untrustedFacetId` if the app is refused; the
+    /// operator is told the name of the app.
     func verifiedRegistration(
         _ response: String, of activation: String, challenge: Challenge, accountID: String,
         required: Set<AuthenticatorType>, optional: Set<AuthenticatorType> = [], at now: Timestamp
@@ -168,7 +173,7 @@ extension IdentityEnvelope {
                 expected: ExpectedFactorRegistration(
                     challenge: challenge, appID: self.configuration.identityAppID, username: accountID,
                     required: required, optional: optional),
-                // The store refuses a key that is registered.
+                // The store refuses a key that is already registered.
                 existing: [], at: now)
         } catch {
             throw IdentityProblem(self.isRefused(facet, of: activation, at: now) ? .untrustedFacetId : .invalidRequest)
@@ -177,7 +182,7 @@ extension IdentityEnvelope {
 }
 
 extension CeremonyPart {
-    /// The rows of new factors.
+    /// Returns the rows of new factors.
     func credentials(of verified: VerifiedFactorRegistration, _ device: DeviceRecord, at now: Timestamp)
         -> [CredentialRecord]
     {
@@ -193,7 +198,7 @@ extension CeremonyPart {
 }
 
 extension StoredActivation {
-    /// What its phone is told of it.
+    /// Returns the receipt of the activation for its phone.
     func receipt(_ credentials: [CredentialRecord]) -> ActivationReceipt {
         let types = credentials.factorTypes
         return ActivationReceipt(

@@ -2,47 +2,47 @@ import Store
 public import UAF
 public import _Primitives
 
-/// An activation as its person and operators see it: nothing of its keys.
+/// An activation as the person and operators see the activation: without its keys.
 public struct ListedActivation: Sendable, Equatable {
-    /// Its identifier.
+    /// The identifier of the activation.
     public let id: String
-    /// What the person calls it.
+    /// The person's name for the activation.
     public let name: String
-    /// What it can sign with.
+    /// The factors with which the activation can sign.
     public let factors: [AuthenticatorType]
-    /// Since when it is there.
+    /// The time of the enrolment.
     public let createdAt: Timestamp
-    /// When its factors were accepted last.
+    /// The time when the activation's factors were last accepted.
     public let lastUsedAt: Timestamp?
-    /// Until when it rests after failed attempts; `nil` where it does not.
+    /// The end of the lockout after failed attempts; `nil` without a lockout, and for a permanent lockout.
     public let lockedUntil: Timestamp?
-    /// Whether it may not authenticate any more.
+    /// `true` if the activation may no longer authenticate.
     public let isDisabled: Bool
 }
 
-/// A code for another device that can still be used, as its person and operators see it.
+/// An unused code for another device, as the person and operators see the code.
 public struct ListedOffer: Sendable, Equatable {
-    /// What the activation will be called by.
+    /// The identifier of the future activation.
     public let id: String
-    /// What the device is to be called.
+    /// The planned name of the device.
     public let name: String?
-    /// When it was made.
+    /// The time when the code was made.
     public let createdAt: Timestamp
-    /// Until when it can be used.
+    /// The time until which the code can be used.
     public let expiresAt: Timestamp
 }
 
-/// The failed attempts of an activation, or of a code, as operators see them.
+/// The failed attempts of an activation or of a code, as operators see them.
 public struct ListedAttempts: Sendable, Equatable {
-    /// Attempts that failed, one after the other. The one that is being judged counts as failed until then.
+    /// The number of consecutive failed attempts. An attempt counts as failed as long as its judgement lasts.
     public let failuresInARow: Int
-    /// Attempts that failed within the window that counts (`lockoutWindow`).
+    /// The number of failed attempts within the relevant window (`lockoutWindow`).
     public let recentFailures: Int
-    /// How many more may fail before the last that there is.
+    /// The number of further failures after which the activation is disabled for good; 0 if the activation is disabled.
     public let left: Int
-    /// Until when nothing is judged; `nil` where nothing rests, or for good.
+    /// The end of the lockout, until which no attempt is judged; `nil` without a lockout, and for a permanent lockout.
     public let lockedUntil: Timestamp?
-    /// How much of that is left.
+    /// The remaining time of the lockout.
     public let rest: Duration?
 
     init(_ record: LockoutRecord, at now: Timestamp, _ limits: Limits) {
@@ -60,7 +60,7 @@ public struct ListedAttempts: Sendable, Equatable {
     }
 }
 
-/// What an identifier of an account's activations stands for.
+/// The object behind an identifier of an account's activations.
 public enum ShownActivation: Sendable, Equatable {
     /// A personalised app.
     case activation(ListedActivation, ListedAttempts)
@@ -68,24 +68,24 @@ public enum ShownActivation: Sendable, Equatable {
     case offer(ListedOffer, ListedAttempts)
 }
 
-/// What has become of a code for another device. The raw values are the words of the page's channel.
+/// The state of a code for another device. The raw values are the words of the page's channel.
 public enum OfferState: String, Sendable {
-    /// It can be used.
+    /// The code can be used.
     case waiting
-    /// A device is personalised by it.
+    /// A device is personalised by the code.
     case done
-    /// It can be used no longer: its time is over, it was taken back, or its PIN was wrong too often.
+    /// The code can no longer be used: its time is over, the code was withdrawn, or its PIN was wrong too often.
     case over
 }
 
-/// What accounts have of activations, for those who look at them, and their end by somebody else than their own phone.
+/// The activations of accounts, for viewers, and the ways to end an activation without its own phone.
 public struct ActivationListings: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore
     let hub: CeremonyHub
     let budgets: Budgets
 
-    /// The activations of an account, the oldest first. Cost: two queries.
+    /// Returns the activations of an account, the oldest first. Cost: two queries.
     public func activations(accountID: String) async throws -> [ListedActivation] {
         let now = self.time.now()
         let keys = try await self.store.credentials(accountID: accountID)
@@ -104,8 +104,8 @@ public struct ActivationListings: CeremonyPart {
             lockedUntil: activation.lockout.isPermanent ? nil : until, isDisabled: !activation.isActive)
     }
 
-    /// An activation of an account, or a code that can still be used, with its failed attempts; `nil` where the account has
-    /// neither of that identifier. Cost: two queries.
+    /// Returns an activation of an account, or a code that can still be used, with the failed attempts; `nil` if the
+    /// account has neither of this identifier. Cost: two queries.
     public func shown(_ id: String, accountID: String) async throws -> ShownActivation? {
         let now = self.time.now()
         if let activation = try await self.activation(id, of: accountID) {
@@ -122,7 +122,7 @@ public struct ActivationListings: CeremonyPart {
             }
     }
 
-    /// The activation of that identifier, where it is the account's.
+    /// Returns the activation with an identifier, if the activation belongs to the account.
     private func activation(_ id: String, of accountID: String) async throws -> ActivationRecord? {
         guard let activation = try await self.store.activation(id: id),
             activation.device.accountID.hasSameBytes(as: accountID)
@@ -130,10 +130,10 @@ public struct ActivationListings: CeremonyPart {
         return activation
     }
 
-    /// Calls an activation by another name; `false` where the account has none of that identifier. Throws `invalidRequest`
-    /// for a name that cannot be shown.
+    /// Renames an activation; `false` if the account has no activation of this identifier. Throws `invalidRequest` for
+    /// a name that cannot be shown.
     ///
-    /// - Parameter operator: Who does it, for the trail; `nil` for the person.
+    /// - Parameter operator: The name of the operator, for the trail; `nil` for the person.
     public func rename(_ id: String, to name: String, accountID: String, by operator: String? = nil) async throws
         -> Bool
     {
@@ -149,30 +149,29 @@ public struct ActivationListings: CeremonyPart {
                 .activationRenamed, at: self.time.now(), accountID: accountID, actor: `operator`, detail: id))
     }
 
-    /// As ``rename(_:to:accountID:by:)``, for the person, on a page. Throws `tooManyRequests` also: each is an entry of the
-    /// trail, and `source` has a budget as it has of codes.
+    /// Renames an activation as ``rename(_:to:accountID:by:)`` does, for the person, on a page. Also throws
+    /// `tooManyRequests`: each change is an entry of the trail, and `source` has a budget of changes as of codes.
     public func renameOnPage(_ id: String, to name: String, accountID: String, source: String) async throws -> Bool {
         try self.countChange(source: source)
         return try await self.rename(id, to: name, accountID: accountID)
     }
 
-    /// Counts a change that a person makes on a page: each is an entry of the trail, and `source` has a budget as it has of
-    /// codes. Throws `tooManyRequests`.
+    /// Counts a change that a person makes on a page. Each change is an entry of the trail, and `source` has a budget
+    /// of changes as of codes. Throws `tooManyRequests`.
     public func countChange(source: String) throws {
         try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: self.time.now()))
     }
 
-    /// The codes of an account that can still be used, the oldest first. Cost: one query.
+    /// Returns the codes of an account that can still be used, the oldest first. Cost: one query.
     public func offers(accountID: String) async throws -> [ListedOffer] {
         try await self.store.offers(accountID: accountID, at: self.time.now()).map {
             ListedOffer(id: $0.id, name: $0.name, createdAt: $0.createdAt, expiresAt: $0.expiresAt)
         }
     }
 
-    /// Takes an activation back, or a code for one that nobody has used; `false` where the account has neither of that
-    /// identifier.
+    /// Ends an activation, or withdraws an unused code; `false` if the account has neither of this identifier.
     ///
-    /// - Parameter operator: Who does it, for the trail; `nil` for the person.
+    /// - Parameter operator: The name of the operator, for the trail; `nil` for the person.
     public func end(_ id: String, accountID: String, by operator: String? = nil) async throws -> Bool {
         let now = self.time.now()
         let audit = AuditEvent(.activationRevoked, at: now, accountID: accountID, actor: `operator`, detail: id)
@@ -189,10 +188,11 @@ public struct ActivationListings: CeremonyPart {
             ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
     }
 
-    /// What has become of a code. It says the same of one that never was as of one that is forgotten.
+    /// Returns the state of a code. The state of a code that never existed is the same as the state of a forgotten
+    /// code.
     public func state(ofOffer id: String) async throws -> OfferState { try await self.reading(id).state }
 
-    /// The states of a code from now to the last.
+    /// Returns the states of a code, from the present state to the last.
     public func events(ofOffer id: String) -> CeremonyEvents<OfferState> {
         CeremonyEvents(hub: self.hub, id: id, time: self.time) {
             let (state, until) = try await self.reading(id)
@@ -202,7 +202,7 @@ public struct ActivationListings: CeremonyPart {
 
     private func reading(_ id: String) async throws -> (state: OfferState, until: Timestamp?) {
         guard let offer = try await self.store.offer(id: id) else {
-            // The row of a code goes with its time, whatever it became.
+            // The row of a code is deleted after its time, whatever the code became.
             return (try await self.store.activation(id: id) == nil ? .over : .done, nil)
         }
         switch offer.state {

@@ -4,30 +4,30 @@ import Dispatch
 import Store
 public import _Primitives
 
-/// An offer to personalise an app, as it is given out once.
+/// An offer to personalise an app, as given out once.
 public struct ActivationOffer: Sendable, Equatable {
-    /// What the activation will be called.
+    /// The identifier of the future activation.
     public let id: String
     /// The text of the code, for a QR code or a link.
     public let code: String
-    /// The PIN that goes another way than the code; `nil` where whoever asked for the offer has chosen it.
+    /// The PIN, which travels another way than the code; `nil` if the requester has chosen the PIN.
     public let pin: String?
-    /// Until when the code can be used.
+    /// The time until which the code can be used.
     public let expiresAt: Timestamp
 }
 
-/// Offers of activations that operators and invitations make: code and PIN are made here, and what is kept of both tells
-/// nobody what they were.
+/// Offers of activations by operators and invitations. The code and the PIN are made here, and the stored data reveals
+/// neither.
 public struct ActivationOffers: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore & InviteStore
     let keys: ManagerKeys
     let budgets: Budgets
 
-    /// Offers an activation to somebody who asks for it on a page, with a PIN that they have chosen.
+    /// Offers an activation to a person on a page, with a PIN that the person has chosen.
     ///
-    /// Throws as ``offer(accountID:pin:name:invite:lifetime:isAnew:limit:by:)``, and `tooManyRequests`: `source` has a budget
-    /// of codes. An account has ``Limits/openOffersPerAccount`` at a time.
+    /// Throws as ``offer(accountID:pin:name:invite:lifetime:isAnew:limit:by:)``, and `tooManyRequests`: `source` has a
+    /// budget of codes. An account has at most ``Limits/openOffersPerAccount`` at a time.
     public func offerOnPage(
         accountID: String, pin: String, name: String? = nil, isAnew: Bool = false, source: String
     ) async throws -> ActivationOffer {
@@ -41,31 +41,32 @@ public struct ActivationOffers: CeremonyPart {
     /// Offers an account an activation.
     ///
     /// - Parameters:
-    ///   - pin: The PIN, as many digits as PINs have; `nil` makes one.
-    ///   - name: What the device is to be called.
-    ///   - invite: The invitation that it comes with: the activation has its identifier. By default the open one that the
-    ///     account was made for, if it was made for one.
-    ///   - lifetime: How long the code is good; by default as long as the invitation, or else as other enrolments.
-    ///   - isAnew: Whether it takes the place of an offer that the invitation has already and that nobody has used.
-    ///   - limit: The most codes that the account may have at a time, this one among them; `nil` is no bound.
-    ///   - operator: The name for the audit trail; `nil` where the person asks.
+    ///   - pin: The PIN, with an allowed number of digits; `nil` makes a PIN.
+    ///   - name: The planned name of the device.
+    ///   - invite: The invitation of the offer: the activation has its identifier. The default is the open invitation
+    ///     that the account was made for, if any.
+    ///   - lifetime: The lifetime of the code. The default is the invitation's remaining time, or else the lifetime of
+    ///     other enrolments.
+    ///   - isAnew: `true` to replace an unused offer of the invitation.
+    ///   - limit: The maximum number of codes of the account at a time, including this code; `nil` is no bound.
+    ///   - operator: The name for the audit trail; `nil` if the person asks.
     ///
     /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` and `pinTooSimple` for the PIN;
-    /// `conflict` where the invitation has an activation, or the account as many codes as it may.
+    /// `conflict` if the invitation has an activation, or the account has the maximum number of codes.
     public func offer(
         accountID: String, pin: String? = nil, name: String? = nil, invite: String? = nil,
         lifetime: Duration? = nil, isAnew: Bool = false, limit: Int? = nil, by operator: String?
     ) async throws -> ActivationOffer {
         guard let account = try await self.store.account(id: accountID) else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
-        // One that is made here by chance is not what anybody tries first, whatever it looks like.
+        // A random PIN needs no check: an attacker does not try a random PIN first, even if the PIN looks simple.
         if let pin { try self.check(pin: pin) }
         let chosen = pin ?? self.newPin()
         let now = self.time.now()
         let invitation = try await self.invitation(of: accountID, named: invite, at: now)
-        // Accepted or over since it was looked at: what came of it is its person's own by now.
+        // The invitation was accepted or ended since the page was shown. Its result now belongs to the person alone.
         guard invitation != nil || !isAnew else { throw CeremonyError(.conflict) }
-        // Judged again in the step that adds it; here it spares a key that would be of no use.
+        // The step that adds the offer checks the limit again. The check here avoids a useless computation of the key.
         if let limit, try await self.store.offers(accountID: accountID, at: now).count >= limit {
             throw CeremonyError(.conflict)
         }
@@ -95,9 +96,9 @@ public struct ActivationOffers: CeremonyPart {
             expiresAt: expiresAt)
     }
 
-    /// Holds a PIN that somebody has chosen against what PINs are.
+    /// Checks a PIN that a person has chosen.
     ///
-    /// Throws `CeremonyError`: `invalidRequest` where the PIN has something else than digits or another number of them, and
+    /// Throws `CeremonyError`: `invalidRequest` if the PIN has other characters than digits or a wrong length, and
     /// `pinTooSimple`.
     public func check(pin: String) throws(CeremonyError) {
         guard self.configuration.identities.pinLength.contains(pin.utf8.count),
@@ -106,7 +107,7 @@ public struct ActivationOffers: CeremonyPart {
         guard !SimplePin.isSimple(pin.utf8) else { throw CeremonyError(.pinTooSimple) }
     }
 
-    /// The invitation that an account's activation comes with.
+    /// Returns the open invitation that an account was made for.
     private func invitation(of accountID: String, named name: String?, at now: Timestamp) async throws -> InviteRecord?
     {
         guard name == nil, let invitation = try await self.store.invite(provisionalAccountID: accountID),
@@ -115,14 +116,15 @@ public struct ActivationOffers: CeremonyPart {
         return invitation
     }
 
-    /// Six digits, or the number next to it that PINs may have.
+    /// Returns a random PIN of six digits, or of the nearest allowed length.
     private func newPin() -> String {
         let length = self.configuration.identities.pinLength
         return (0..<min(max(6, length.lowerBound), length.upperBound))
             .map { _ in String(self.random.number(below: 10)) }.joined()
     }
 
-    /// The public key of a PIN. It takes 60 ms and 32 MiB, on a thread that nobody else waits for.
+    /// Returns the public key of a PIN. The computation takes 60 ms and 32 MiB, on a thread that no other work waits
+    /// for.
     private func key(pin: SecretBytes, _ secret: SecretBytes, _ parameters: PinParameters, activation: String)
         async throws -> [UInt8]
     {

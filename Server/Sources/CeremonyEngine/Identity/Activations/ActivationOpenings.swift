@@ -3,7 +3,7 @@ import Crypto
 import Store
 import _Primitives
 
-/// Where an app that has read an activation's code opens it, and proves its PIN.
+/// Openings of activations: an app that has read an activation's code opens the code, and proves its PIN.
 public struct ActivationOpenings: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore
@@ -14,7 +14,7 @@ public struct ActivationOpenings: CeremonyPart {
 
     // MARK: Open
 
-    /// `POST …/open`: says what a proof of the PIN is to be made over. It changes nothing.
+    /// `POST …/open`: returns the challenge for a proof of the PIN. The call changes nothing.
     public func open(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let message = try OpenRequest(parsing: call.body)
@@ -30,20 +30,19 @@ public struct ActivationOpenings: CeremonyPart {
 
     // MARK: Prove
 
-    /// `POST …/prove`: judges whether somebody knows the PIN. The attempt is counted in a step of its own before it is
-    /// verified.
+    /// `POST …/prove`: judges a proof of the PIN. The attempt is counted in its own step before the verification.
     ///
-    /// A proof over another challenge than the present one says nothing of the PIN, whoever made it: somebody else has proven
-    /// the code in between. It is refused before anything is counted, and what that proof has earned stays.
+    /// A proof over another challenge than the present says nothing about the PIN: another device has proved the code
+    /// in between. Such a proof is refused before any count, and the token of the other device stays.
     public func prove(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let message = try ProveRequest(parsing: call.body)
             let offer = try await self.offer(id, claim: message.claim)
-            // Before anything is counted or verified: a right PIN and a wrong one are told the same.
+            // Comes before any count or verification, so that a right PIN and a wrong PIN get the same answer.
             guard try await self.store.isUnlocked(offer.accountID) else {
                 throw IdentityProblem(.activationDisabled)
             }
-            // Before anything is counted: without the PIN service nobody can be enrolled.
+            // Comes before any count, because no device can be enrolled without the PIN service.
             let serviceKey = try await self.serviceKey(of: offer)
             let hash = Array(SHA256.hash(data: call.body))
             let name = RequestName(caller: "a:\(id)", request: request, hash: hash)
@@ -78,15 +77,15 @@ public struct ActivationOpenings: CeremonyPart {
         }
     }
 
-    /// The PIN service's key for an activation; `nil` where there is no such service.
+    /// Returns the PIN service's key for an activation; `nil` without a PIN service.
     private func serviceKey(of offer: PendingActivationRecord) async throws(IdentityProblem) -> [UInt8]? {
         do throws(PinServiceFailure) { return try await self.pins?.key(of: offer.id) } catch {
             throw IdentityProblem(error)
         }
     }
 
-    /// What was sealed for the challenge that the code has; `nil` for what was sealed for another one, and for what cannot be
-    /// read. The PIN has no part in it.
+    /// Returns the proof from its seal; `nil` if the proof was sealed for another challenge, or cannot be read. The PIN
+    /// plays no part in the seal.
     private func opened(_ message: ProveRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
         -> ProveRequest.Proof?
     {
@@ -106,7 +105,9 @@ public struct ActivationOpenings: CeremonyPart {
                 activation: offer.id, challenge: offer.challenge, device: device))
     }
 
-    /// - Parameter device: The device that a right proof has named; `nil` for a wrong one.
+    /// Settles the attempt, and returns the signed answer.
+    ///
+    /// - Parameter device: The device that a right proof has named; `nil` for a wrong proof.
     private func settle(
         _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: LockoutInformation,
         provenBy device: String?, mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
@@ -125,7 +126,7 @@ public struct ActivationOpenings: CeremonyPart {
             offer.lockout = lockout.record
             let message: ProveResponse
             if let device {
-                // No proof counts twice.
+                // A proof counts only once.
                 offer.challenge = challenge
                 offer.tokenDigest = PendingActivationRecord.digest(of: token, for: device)
                 let until = min(now + limits.confirmationLifetime, offer.expiresAt)
@@ -139,7 +140,8 @@ public struct ActivationOpenings: CeremonyPart {
                     AuditEvent(.activationProven, at: now, accountID: offer.accountID, detail: offer.id)
                 ]
             } else {
-                // What another device has earned by the right PIN stays, with the challenge that its keys sign.
+                // Another device may have earned a token with the right PIN. The token stays, with the challenge that
+                // the device's keys sign.
                 if offer.tokenUntil.map({ $0 <= now }) ?? true {
                     offer.tokenDigest = nil
                     offer.tokenUntil = nil
@@ -163,11 +165,11 @@ public struct ActivationOpenings: CeremonyPart {
 
     // MARK: -
 
-    /// The offer that somebody has the secret of. Throws `IdentityProblem`.
+    /// Returns the offer if the caller has its secret. Throws `IdentityProblem`.
     func offer(_ id: String, claim: SecretBytes) async throws -> PendingActivationRecord {
         let digest = ProcessCode.digest(ofClaim: claim)
         guard let offer = try await self.store.offer(id: id) else {
-            // An invitation whose account has gone into another has taken its activation along.
+            // The invitation's account was merged into another account, together with the activation.
             if try await self.merges.wasMerged(id) { throw IdentityProblem(.activationDataConsumed) }
             throw IdentityProblem(.activationUnknown)
         }
@@ -175,7 +177,7 @@ public struct ActivationOpenings: CeremonyPart {
         return offer
     }
 
-    /// Throws `IdentityProblem` where a device is not as sound as activations have to be.
+    /// Throws `IdentityProblem` if a device is less secure than activations require.
     func checkSecurity(_ report: SecurityReport?) throws(IdentityProblem) {
         let reasons = self.configuration.identities.insufficiencies(of: report)
         guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
@@ -183,35 +185,38 @@ public struct ActivationOpenings: CeremonyPart {
 }
 
 extension CeremonyPart {
-    /// The token that a proof over the challenge of before this one has earned. It is made of what is on record and a key
-    /// that is not, so that the server has it again when it comes back without having kept it.
+    /// Returns the token of a proof; `challenge` is the offer's challenge after the proof.
+    ///
+    /// The token is computed from recorded data and a key that is not on record. So the server can recompute the token
+    /// later without having stored the token.
     func activationToken(_ id: String, challenge: String) -> [UInt8] {
         self.sealing.code("\(id) \(challenge)", purpose: .activationToken)
     }
 }
 
 extension PendingActivationRecord {
-    /// What is kept of a token: it opens nothing but to the device that the proof has named by its key's thumbprint.
+    /// Returns the digest that is kept of a token. The token is valid only for the device that the proof has named by
+    /// its key's thumbprint.
     static func digest(of token: SecretBytes, for device: String) -> [UInt8] {
-        // The token has one length, so that no other two make the same bytes.
+        // The token has a fixed length, so that no other pair of token and device makes the same bytes.
         token.withBytes { Sealing.digest(ofSecret: Array($0) + Array(device.utf8)) }
     }
 
-    /// Whether a proof of the PIN has earned a token, and for the device of this thumbprint.
+    /// `true` if a proof of the PIN has earned the token, for the device of this thumbprint.
     func hasEarned(_ token: SecretBytes, for device: String) -> Bool {
         self.tokenDigest.map { constantTimeEqual(Self.digest(of: token, for: device), $0) } ?? false
     }
 
-    /// Throws `IdentityProblem` where the code cannot be used: it was, it was taken back, its time is over, or a lockout
-    /// runs.
+    /// Throws `IdentityProblem` if the code cannot be used: the code was used or withdrawn, its time is over, or a
+    /// lockout runs.
     func checkUsable(at now: Timestamp, unlessReservedBy request: [UInt8]? = nil) throws(IdentityProblem) {
         try self.checkOffered(at: now)
         if let reservation = self.lockout.reservation, reservation.request == request { return }
         if let lockout = Lockout(self.lockout).pending(at: now) { throw IdentityProblem(lockout) }
     }
 
-    /// As ``checkUsable(at:unlessReservedBy:)``, for whoever has proven the PIN: wrong PINs that somebody else has typed since
-    /// do not keep them waiting.
+    /// Checks the code as ``checkUsable(at:unlessReservedBy:)`` does, for a device that has proved the PIN. Later wrong
+    /// PINs of other devices do not delay the device.
     func checkOffered(at now: Timestamp) throws(IdentityProblem) {
         switch self.state {
         case .offered: break
@@ -221,7 +226,7 @@ extension PendingActivationRecord {
         guard now < self.expiresAt else { throw IdentityProblem(.activationDataExpired) }
     }
 
-    /// How its PIN became a key.
+    /// The parameters by which the PIN was turned into a key.
     var parameters: PinParameters {
         get throws {
             guard case .object(let object)? = try? JSON(parsing: self.pinParameters.utf8),
@@ -233,7 +238,7 @@ extension PendingActivationRecord {
 }
 
 extension IdentityStep<[UInt8]> {
-    /// The answer of a step that was taken now or before. Throws `IdentityProblem`.
+    /// Returns the answer of a step that was taken now or before. Throws `IdentityProblem`.
     func answer(orMissing code: IdentityProblem.Code) throws(IdentityProblem) -> [UInt8] {
         switch self {
         case .decided(let answer), .again(let answer): return answer

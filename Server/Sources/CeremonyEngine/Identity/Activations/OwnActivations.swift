@@ -2,13 +2,13 @@ import Ceremony
 import Store
 import _Primitives
 
-/// What an activation asks and wants of itself.
+/// The requests of an activation about itself.
 public struct OwnActivations: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore
     let envelope: IdentityEnvelope
 
-    /// `GET /identity/activation`: what the server has of the activation.
+    /// `GET /identity/activation`: returns the server's record of the activation.
     public func record(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             if let inactivity = proven.activation.inactivity(at: proven.at) { throw inactivity }
@@ -17,8 +17,8 @@ public struct OwnActivations: CeremonyPart {
         }
     }
 
-    /// `DELETE /identity/activation`: takes the activation back, with its device and keys. Asked again, nobody knows it any
-    /// more.
+    /// `DELETE /identity/activation`: ends the activation, with its device and keys. A repeated request finds the
+    /// activation unknown.
     public func remove(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             let device = proven.activation.device

@@ -2,20 +2,20 @@ import Ceremony
 import Store
 import _Primitives
 
-/// A request of a phone, as it came.
+/// A request of a phone, as received.
 public struct IdentityCall: Sendable {
-    /// The method of HTTP.
+    /// The HTTP method.
     public var method: String
-    /// The path below the issuer: that is what the phone has proved.
+    /// The path below the issuer, which is the path that the phone's proof covers.
     public var path: String
-    /// The body; empty where there is none.
+    /// The body; empty if there is none.
     public var body: [UInt8]
     /// The value of the field `Device-Proof`.
     public var proof: String?
-    /// Who is counted (a network); nothing is without one.
+    /// The network of the caller, which is counted; `nil` counts nothing.
     public var source: String?
 
-    /// Describes a request.
+    /// Creates a request.
     public init(method: String = "POST", path: String, body: [UInt8], proof: String?, source: String? = nil) {
         self.method = method
         self.path = path
@@ -25,46 +25,46 @@ public struct IdentityCall: Sendable {
     }
 }
 
-/// What a phone is answered: the text of a signed answer, which is the same for whoever asks again.
+/// The answer to a phone: the text of a signed answer. A repeated request gets the same text.
 public struct IdentityReply: Sendable, Equatable {
-    /// How an answer goes out over HTTP. What the server has decided is one status whatever it is, so that nobody who only
-    /// sees that can tell one refusal from another.
+    /// The way in which an answer goes out over HTTP. All decisions of the server share a single status, so that an
+    /// observer of the status alone cannot tell refusals apart.
     public enum Status: Sendable, Equatable {
-        /// It was answered.
+        /// The request was answered.
         case answered
-        /// The caller has proved nothing.
+        /// The request has no valid proof.
         case notProven
-        /// The caller's network has proved nothing too often, or the device has asked too often; seconds until it may come
-        /// again.
+        /// The caller's network has sent too many requests without proof, or the device has sent too many requests. The
+        /// value is the number of seconds until the next attempt.
         case tooMany(retryAfter: Int)
     }
 
     /// The compact JWS.
     public let body: [UInt8]
-    /// How it goes out.
+    /// The status over HTTP.
     public let status: Status
-    /// What was refused, for the log; `nil` for what was not, and for what was answered before.
+    /// The code of the refusal, for the log; `nil` without a refusal, and for a repeated answer.
     public let refusal: String?
 }
 
 /// A request that an activation has proved to be its own.
 struct ProvenCall: Sendable {
-    /// Whose request it is, as it was before the step.
+    /// The activation of the request, in its state before the step.
     let activation: StoredActivation
-    /// By what it is known again.
+    /// The name by which a repetition is recognised.
     let name: RequestName
-    /// What the answer names it by.
+    /// The request's name in the answer.
     let request: String
-    /// Until when its answer is kept: later its proof is refused for its age.
+    /// The time until which the answer is kept. Later the proof is refused for its age.
     let keptUntil: Timestamp
-    /// When it came.
+    /// The time of arrival.
     let at: Timestamp
-    /// Its body.
+    /// The body of the request.
     let body: [UInt8]
 }
 
 extension ProvenCall {
-    /// An answer to this request, to be kept.
+    /// Returns an answer to this request, for keeping.
     func answered(_ answer: [UInt8]) -> GivenAnswer {
         GivenAnswer(
             caller: self.name.caller, request: self.name.request, requestHash: self.name.hash, answer: answer,
@@ -72,7 +72,7 @@ extension ProvenCall {
     }
 }
 
-/// A message without members: that what was asked for is done.
+/// A message without members: the request was carried out.
 struct NothingMore: IdentityMessage {
     init() {}
     init(json object: JSONObject) {}

@@ -6,17 +6,17 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What every request of a phone has around it: the device's proof before anything is read, and the server's signature on
-/// whatever is answered.
+/// The envelope of every request of a phone: the device's proof is checked before anything is read, and the server
+/// signs every answer.
 ///
-/// Whoever proves nothing is told that, and nothing is counted for any activation or written.
+/// A caller without a proof receives only a refusal; nothing is counted for any activation, and nothing is written.
 struct IdentityEnvelope: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore
     let keys: ManagerKeys
     let budgets: Budgets
 
-    /// Answers a request that has to be proved by the key of an activation.
+    /// Answers a request that must be proved by the key of an activation.
     func reply(to call: IdentityCall, _ make: (ProvenCall) async throws -> [UInt8]) async throws -> IdentityReply {
         try await self.answer(call) { request, now in
             guard let claim = ProofClaim(call) else { throw IdentityProblem(.notProven) }
@@ -27,8 +27,8 @@ struct IdentityEnvelope: CeremonyPart {
         }
     }
 
-    /// As ``reply(to:_:)``, for a request about what a session asks of the activation's account. That is read together with
-    /// the key that the request is proved by.
+    /// Answers as ``reply(to:_:)`` does, for a request about the terms of a session for the activation's account. The
+    /// terms are read together with the key that proves the request.
     func reply(
         to call: IdentityCall, about session: String, _ make: (ProvenCall, IdentityTerms) async throws -> [UInt8]
     ) async throws -> IdentityReply {
@@ -40,16 +40,16 @@ struct IdentityEnvelope: CeremonyPart {
         }
     }
 
-    /// Answers a request that proves what it has to in its own way. What `make` throws as `IdentityProblem` is signed as
-    /// the answer; a message that cannot be read is `invalidRequest`.
+    /// Answers a request that has its own way of proof. An `IdentityProblem` from `make` is signed as the answer; a
+    /// message that cannot be read is `invalidRequest`.
     ///
-    /// A source has a budget of requests that prove nothing.
+    /// A source has a budget of requests without proof.
     func answer(
         _ call: IdentityCall, _ make: (_ request: String, _ now: Timestamp) async throws -> [UInt8]
     ) async throws -> IdentityReply {
         let now = self.time.now()
         let request = ManagerResponse.name(ofRequest: call.proof.map { Array($0.utf8) } ?? call.body)
-        // Counted before it is judged, and given back where it was proved.
+        // The budget is spent before the judgement, and given back if the request was proved.
         let shortage = call.source.flatMap { self.budgets.guesses.spend($0, at: now) }
         var problem: IdentityProblem
         do {
@@ -89,12 +89,12 @@ struct IdentityEnvelope: CeremonyPart {
         return proven
     }
 
-    /// The answer that a request was given by which its activation is gone: it has deleted the account, and comes again because
-    /// its answer was lost. Nothing else that the account's activations were answered is left by then.
+    /// Returns the answer to the request that ended its own activation: the request deleted the account, and comes
+    /// again because its answer was lost. All other answers for the account's activations are gone by then.
     ///
-    /// There is no key any more to verify with, and none is needed: an answer is kept under the SHA-256 of the whole proof once
-    /// that was verified, so that these very letters were, and only what they say of the request is still to be held against
-    /// it. Throws `IdentityProblem` `notProven` for everything else.
+    /// The key for a verification is gone too, and not needed. An answer is kept under the SHA-256 of the whole proof,
+    /// once the proof was verified. So the same letters were verified before, and only their claims about the request
+    /// remain to be compared. Throws `IdentityProblem` `notProven` for everything else.
     private func lastAnswer(to call: IdentityCall, _ claim: ProofClaim, at now: Timestamp) async throws -> [UInt8] {
         guard let name = claim.unverifiedName, case .again(let answer)? = try await self.store.answer(to: name),
             claim.names(call, at: self.configuration.issuer)
@@ -105,15 +105,16 @@ struct IdentityEnvelope: CeremonyPart {
 
     /// Counts a proven request of an activation. Throws `IdentityProblem` `tooManyRequests`.
     ///
-    /// Once it is proven, so that nobody else uses an activation's budget up, and by a proof whose time is not over: an old one
-    /// that somebody has recorded costs its signature and counts for nothing. Before anything is done with it.
+    /// The count comes after the proof, so that no other caller can use up an activation's budget. The proof must be
+    /// current: an old, recorded proof costs its signature and counts for nothing. The count comes before any other
+    /// work.
     func count(_ activation: String, at now: Timestamp) throws(IdentityProblem) {
         guard let shortage = self.budgets.provenRequests.spend(activation, at: now) else { return }
         throw IdentityProblem(.tooManyRequests, retryAfter: shortage.retryAfterSeconds)
     }
 
-    /// Whether an app is not in the list of facets. The operator is told which it is, once in ``Limits/pauseOfReports`` for
-    /// each activation.
+    /// `true` if an app is missing in the list of facets. The operator is told the app's name, once in
+    /// ``Limits/pauseOfReports`` for each activation.
     func isRefused(_ facet: FacetID?, of activation: String, at now: Timestamp) -> Bool {
         guard let facet, !self.relyingParty.trusts(facet, for: self.configuration.identityAppID) else { return false }
         if self.budgets.facetNotes.spend(activation, at: now) == nil {
@@ -123,8 +124,8 @@ struct IdentityEnvelope: CeremonyPart {
         return true
     }
 
-    /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the
-    /// time, which only the key's holder is told.
+    /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` if only the time is
+    /// wrong. Only the holder of the key learns of the time.
     func proven(
         _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: StoredActivation,
         by key: VerificationKey, at now: Timestamp
@@ -135,7 +136,8 @@ struct IdentityEnvelope: CeremonyPart {
             name: RequestName(
                 caller: activation.device.id, request: verified.identifier,
                 hash: Array(SHA256.hash(data: Array(claim.proof.utf8)))),
-            // A moment longer than the proof is good, so that its name is never free again while it is.
+            // The answer outlives the proof by a moment, so that the proof's name never becomes free while the proof is
+            // valid.
             request: request, keptUntil: verified.repeatableUntil + DeviceProof.skew, at: now, body: call.body)
     }
 }

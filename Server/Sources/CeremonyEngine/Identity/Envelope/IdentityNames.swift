@@ -1,4 +1,4 @@
 import Ceremony
 
-/// What a phone is told of its activation; the store's record of one has the same name.
+/// The receipt of an activation for its phone. The store's record of an activation has the same name.
 typealias ActivationReceipt = Ceremony.ActivationRecord

@@ -2,7 +2,7 @@ import Ceremony
 package import Store
 
 extension IdentityProblem {
-    /// What a phone is told of a session's refusal.
+    /// Creates the problem that tells a phone of a session's refusal.
     init(_ refusal: IdentityRefusal) {
         let code: Code =
             switch refusal {
@@ -33,13 +33,13 @@ extension IdentityProblem {
             self.init(code)
             return
         }
-        // One that never ends has disabled the activation.
+        // A lockout without an end has disabled the activation.
         self =
             until.map { IdentityProblem(.lockedOut, lockout: LockoutNotice(lockedUntil: $0)) }
             ?? IdentityProblem(.activationDisabled)
     }
 
-    /// What a phone is told whose PIN was not evaluated.
+    /// Creates the problem that tells a phone why its PIN was not evaluated.
     init(_ failure: PinServiceFailure) {
         switch failure {
         case .notAsked, .unknown: self.init(.serverError)
@@ -48,7 +48,7 @@ extension IdentityProblem {
         }
     }
 
-    /// What a phone is told whose activation rests.
+    /// Creates the problem that tells a phone of its activation's lockout.
     init(_ lockout: LockoutInformation) { self.init(IdentityRefusal.lockedOut(until: lockout.lockedUntil)) }
 }
 
@@ -57,7 +57,7 @@ extension LockoutNotice {
 }
 
 extension Lockout {
-    /// The attempts that are on record.
+    /// Creates the lockout from its record.
     package init(_ record: LockoutRecord) {
         self.init(
             failuresInARow: record.failuresInARow, failures: record.failures, lockedUntil: record.lockedUntil,
@@ -65,7 +65,7 @@ extension Lockout {
             reservation: record.reservation.map { Reservation(request: $0.request, at: $0.at) })
     }
 
-    /// As it is put on record.
+    /// The lockout as a record for the store.
     package var record: LockoutRecord {
         LockoutRecord(
             failuresInARow: self.failuresInARow, failures: self.failures, lockedUntil: self.lockedUntil,

@@ -2,7 +2,7 @@ import Store
 
 extension AuditEvent.Kind {
     static let identityRootMade = Self(rawValue: "identity-root-made")
-    /// An operator has had a key made that phones seal to; the detail is its name.
+    /// An operator has had a key made to which phones seal. The detail is the key's name.
     static let sealingKeyAdded = Self(rawValue: "identity-sealing-key-added")
     static let identityClaimed = Self(rawValue: "identity-claimed")
     static let identityAttemptRefused = Self(rawValue: "identity-attempt-refused")
@@ -17,10 +17,11 @@ extension AuditEvent.Kind {
     static let activationProven = Self(rawValue: "activation-proven")
     static let activationEnrolled = Self(rawValue: "activation-enrolled")
     static let activationRevoked = Self(rawValue: "activation-revoked")
-    /// An activation is called otherwise; the detail is its identifier.
+    /// An activation was renamed. The detail is its identifier.
     static let activationRenamed = Self(rawValue: "activation-renamed")
-    /// An operator has ended the rest of an activation; the detail is its identifier.
+    /// An operator has lifted the lockout of an activation. The detail is its identifier.
     static let lockoutLifted = Self(rawValue: "lockout-lifted")
-    /// An operator has taken a factor from an activation; the detail is the activation's identifier and the factor's type.
+    /// An operator has removed a factor from an activation. The detail is the activation's identifier and the factor's
+    /// type.
     static let factorRemoved = Self(rawValue: "factor-removed")
 }

@@ -1,19 +1,20 @@
-/// The PIN service, as the server sees it: it has a secret that the server does not have, and counts by itself.
+/// The PIN service, from the server's side. The service has a secret that the server does not have, and keeps its own
+/// count.
 public protocol PinEvaluating: Sendable {
-    /// The public key that it has for an activation: `PinQuestion.serviceKeyBytes`. Throws ``PinServiceFailure``.
+    /// Returns the service's public key for an activation: `PinQuestion.serviceKeyBytes`. Throws ``PinServiceFailure``.
     func key(of activation: String) async throws(PinServiceFailure) -> [UInt8]
-    /// What it makes of a blinded PIN: `PinQuestion.evaluatedBytes`. Throws ``PinServiceFailure``.
+    /// Returns the service's evaluation of a blinded PIN: `PinQuestion.evaluatedBytes`. Throws ``PinServiceFailure``.
     func evaluate(_ blinded: [UInt8], of activation: String) async throws(PinServiceFailure) -> [UInt8]
 }
 
-/// Why the PIN service has not answered.
+/// The reason why the PIN service has not answered.
 public enum PinServiceFailure: Error, Hashable, Sendable {
-    /// It was not reached, or has refused: it has evaluated nothing.
+    /// The service was not reached, or has refused. Nothing was evaluated.
     case notAsked
-    /// It has evaluated as often for the activation as it does in a day. It has evaluated nothing.
+    /// The service has reached its daily number of evaluations for the activation. Nothing was evaluated.
     case exhausted(retryAfterSeconds: Int)
-    /// It was asked, and nobody here knows what it has done.
+    /// The service was asked, and the result is unknown to the server.
     case unknown
-    /// It was asked about what is no blinded PIN.
+    /// The question contained no blinded PIN.
     case malformed
 }

@@ -4,15 +4,16 @@ import JOSE
 import Store
 import _Primitives
 
-/// The proof that a request shows, read once, and whose it says it is. Nothing of it is to be trusted before it is verified.
+/// The unverified proof of a request, read once, with the claimed sender. No part may be trusted before the
+/// verification.
 struct ProofClaim {
-    /// The proof, as it came.
+    /// The proof, as received.
     let proof: String
-    /// Whose it says it is: to find the key.
+    /// The claimed sender, for finding the key.
     let claimant: String
     private let token: UnverifiedJWS
 
-    /// `nil` for a request that shows none, or what cannot be one.
+    /// Reads the proof of a request; `nil` for a request without a proof, or with a text that cannot be a proof.
     init?(_ call: IdentityCall) {
         guard let proof = call.proof, let token = try? DeviceProof.token(of: proof), let id = token.header.keyID,
             (1...Limits.Fixed.activationLetters).contains(id.utf8.count)
@@ -20,7 +21,8 @@ struct ProofClaim {
         (self.proof, self.claimant, self.token) = (proof, id, token)
     }
 
-    /// By what the request of this proof is known again, if it was answered; `nil` where the proof has no name.
+    /// The name by which the request of this proof is recognised, if the request was answered; `nil` if the proof has
+    /// no name.
     var unverifiedName: RequestName? {
         self.token.uncheckedClaim("jti").map {
             RequestName(
@@ -28,7 +30,8 @@ struct ProofClaim {
         }
     }
 
-    /// Whether the proof says that it is of this request to the server of that address. Who has written it is not looked at.
+    /// `true` if the proof claims to be for this request to the server of this address. The author of the proof is not
+    /// checked.
     func names(_ call: IdentityCall, at issuer: String) -> Bool {
         [
             ("aud", issuer), ("htm", call.method), ("htu", issuer + call.path),
@@ -36,10 +39,10 @@ struct ProofClaim {
         ].allSatisfy { name, value in self.token.uncheckedClaim(name)?.hasSameBytes(as: value) ?? false }
     }
 
-    /// Verifies the proof of a request to the server of that address.
+    /// Verifies the proof of a request to the server of this address.
     ///
-    /// Throws `IdentityProblem`: `notProven`, and `clockSkew` where all is right but the time, which only the key's holder
-    /// is told.
+    /// Throws `IdentityProblem`: `notProven`, and `clockSkew` if only the time is wrong. Only the holder of the key
+    /// learns of the time.
     func verified(of call: IdentityCall, by key: VerificationKey, at issuer: String, now: Timestamp)
         throws(IdentityProblem) -> DeviceProof
     {

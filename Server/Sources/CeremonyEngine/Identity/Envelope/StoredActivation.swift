@@ -6,11 +6,12 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// An activation as it is on record.
+/// The store's record of an activation.
 typealias StoredActivation = Store.ActivationRecord
 
 extension StoredActivation {
-    /// What it is told where it may do nothing; `nil` where it may. While its last attempt is judged it rests: that may be
+    /// Returns the problem that tells an inactive activation why it may do nothing; `nil` for an active activation.
+    /// While its last attempt is judged, the activation counts as locked out for a time, because the attempt may be
     /// right.
     func inactivity(at now: Timestamp) -> IdentityProblem? {
         guard !self.isActive else { return nil }
@@ -20,26 +21,31 @@ extension StoredActivation {
         return IdentityProblem(lockout)
     }
 
-    /// The rest after a failed attempt that an activation that may do something is in; `nil` where it is in none. While it
-    /// rests, it begins nothing and goes on with nothing, but for the session that waits for the end of that rest.
+    /// Returns the temporary lockout of an active activation after a failed attempt; `nil` without a lockout.
+    ///
+    /// During the lockout the activation begins and continues nothing, except the session that waits for the end of the
+    /// lockout.
     func rest(at now: Timestamp) -> LockoutInformation? {
         self.isActive ? Lockout(self.lockout).pending(at: now) : nil
     }
 
-    /// Refuses an activation that may begin nothing now: it is disabled, or it rests.
+    /// Refuses an activation that may begin nothing now, because the activation is disabled or locked out.
     func requireReady(at now: Timestamp) throws(IdentityProblem) {
         if let inactivity = self.inactivity(at: now) { throw inactivity }
         if let rest = self.rest(at: now) { throw IdentityProblem(rest) }
     }
 
-    /// The thumbprint of the key that its device signs for itself with, by which a proof of a code's PIN names it.
+    /// The thumbprint of the key with which the activation's device signs for itself. A proof of a code's PIN names the
+    /// device by the thumbprint.
     var deviceThumbprint: String? {
         P256.Signing.PublicKey(keptPoint: self.signingKey).flatMap { JWK(point: Array($0.x963Representation)) }?
             .thumbprint
     }
 
-    /// Whether an attempt of it is counted that may be right. One that was not settled before its proof is over never will
-    /// be: the server was killed, and the phone cannot send it again.
+    /// `true` if a counted attempt of the activation may still be right.
+    ///
+    /// An attempt that is not settled before the end of its proof will never be settled: the server was killed, and the
+    /// phone cannot repeat the request.
     func isJudged(at now: Timestamp) -> Bool {
         guard self.device.isActive, let reservation = self.lockout.reservation else { return false }
         return now < reservation.at + DeviceProof.skew + DeviceProof.skew
@@ -47,8 +53,8 @@ extension StoredActivation {
 }
 
 extension VerificationKey {
-    /// The public key of a point of P-256 as an activation has it: whole, or compressed as it was before; `nil` where it is
-    /// none. Of a compressed one the missing half has to be found with every request.
+    /// Creates the public key of a point of P-256 in an activation's form: whole, or compressed as in older records;
+    /// `nil` if the bytes are no point. For a compressed point the missing half must be computed with every request.
     init?(keptPoint point: [UInt8]) {
         guard let key = P256.Signing.PublicKey(keptPoint: point) else { return nil }
         self.init(key)
@@ -68,10 +74,10 @@ extension P256.Signing.PublicKey {
 }
 
 extension JWK {
-    /// The compressed point of a key on P-256; `nil` for every other.
+    /// The compressed point of a key on P-256; `nil` for every other key.
     var compressedPoint: [UInt8]? { self.publicKey.map { Array($0.compressedRepresentation) } }
 
-    /// The whole point of a key on P-256; `nil` for every other.
+    /// The whole point of a key on P-256; `nil` for every other key.
     var wholePoint: [UInt8]? { self.publicKey.map { Array($0.x963Representation) } }
 
     private var publicKey: P256.Signing.PublicKey? {
@@ -81,7 +87,7 @@ extension JWK {
 }
 
 extension AccountStore {
-    /// The keys of an activation.
+    /// Returns the keys of an activation.
     func credentials(of activation: StoredActivation) async throws -> [CredentialRecord] {
         try await self.credentials(accountID: activation.device.accountID)
             .filter { $0.deviceID.hasSameBytes(as: activation.device.id) }
@@ -89,15 +95,15 @@ extension AccountStore {
 }
 
 extension Sequence<CredentialRecord> {
-    /// The types of factors that these keys are.
+    /// The factor types of these keys.
     var factorTypes: Set<AuthenticatorType> { Set(self.compactMap(\.factorType)) }
 
-    /// Those of a type.
+    /// Returns the keys of a factor type.
     func keys(of type: AuthenticatorType) -> [CredentialRecord] { self.filter { $0.factorType == type } }
 }
 
 extension CredentialRecord {
-    /// What type of factor it is; `nil` for a model that is none.
+    /// The factor type of the key; `nil` if the model is no factor.
     var factorType: AuthenticatorType? {
         (try? AAID(self.aaid)).flatMap { AuthenticatorTypeTable.product.type(of: $0) }
     }

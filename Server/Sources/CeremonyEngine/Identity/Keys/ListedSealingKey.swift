@@ -1,25 +1,25 @@
 public import _Primitives
 
-/// A key that phones seal to, as operators see it: nothing of the key itself.
+/// A key to which phones seal, as operators see the key: without the key itself.
 public struct ListedSealingKey: Sendable, Equatable {
-    /// What is done with a key.
+    /// The state of a key.
     public enum State: String, Sendable, CaseIterable {
-        /// Phones that fetch the set of keys now seal to it.
+        /// Phones that fetch the set of keys now seal to the key.
         case current
-        /// Phones that have fetched the set before may seal to it.
+        /// Phones that fetched the set earlier may still seal to the key.
         case former
-        /// Nobody seals to it any more; what was sealed to it at the last moment is opened.
+        /// No phone may seal to the key any more. The server still opens messages from the last moment.
         case closing
     }
 
-    /// Its name in messages.
+    /// The name of the key in messages.
     public let id: String
-    /// When it was made.
+    /// The time when the key was made.
     public let since: Timestamp
-    /// Until when a phone may seal to it.
+    /// The time until which a phone may seal to the key.
     public let until: Timestamp
-    /// When it is erased.
+    /// The time when the key is erased.
     public let erasedAt: Timestamp
-    /// What is done with it.
+    /// The state of the key.
     public let state: State
 }

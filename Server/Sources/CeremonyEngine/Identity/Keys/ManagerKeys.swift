@@ -5,8 +5,9 @@ import Store
 import Synchronization
 import _Primitives
 
-/// The keys of personalised identities: the root, which apps are configured with, the keys that phones seal to, a new one
-/// each day, and the provider's, which sign. All of it is the store's; what is here is a copy that is ready for use.
+/// The keys of personalised identities: the root, which is part of the apps' configuration; the keys to which phones
+/// seal, a new key each day; and the provider's signing keys. The store owns all keys; this object holds a copy ready
+/// for use.
 final class ManagerKeys: Sendable {
     private struct State {
         var root: SigningKey?
@@ -31,7 +32,7 @@ final class ManagerKeys: Sendable {
 
     // MARK: The root
 
-    /// The root's key; it is made where there is none yet.
+    /// Returns the root's key, and makes a root if there is none yet.
     func root() async throws -> SigningKey {
         if let root = self.state.withLock({ $0.root }) { return root }
         let kept = try await self.store.identityRoot(
@@ -44,7 +45,8 @@ final class ManagerKeys: Sendable {
 
     // MARK: The key set
 
-    /// The set that phones fetch, signed by the root. It is signed anew where a key has come or gone, and once an hour.
+    /// Returns the set for phones, signed by the root. The set is signed again after a change of the keys, and once an
+    /// hour.
     func keySet() async throws -> String {
         let now = self.environment.time.now()
         let root = try await self.root()
@@ -70,18 +72,18 @@ final class ManagerKeys: Sendable {
         return text
     }
 
-    /// Until when a phone may seal to a key. One that was sealed to at the last moment is still opened.
+    /// Returns the time until which a phone may seal to a key. A message from the last moment is still opened later.
     private static func end(_ record: SealingKeyRecord) -> Timestamp {
         record.erasedAt - Limits.Fixed.sealingKeyAfterlife
     }
 
     // MARK: What is sealed to the server
 
-    /// The key of that name; `nil` where there is none, or it was erased.
+    /// Returns the key with a name; `nil` if there is none, or the key was erased.
     func sealingKey(_ id: String, at now: Timestamp) async throws -> P256.KeyAgreement.PrivateKey? {
         _ = try await self.sealingKeys(at: now)
         if let key = self.known(id, at: now) { return key }
-        // Another node may have made it a moment ago. Who sends names that nobody knows has it looked up once a second.
+        // Another node may have made the key a moment ago. Unknown names cause at most one look-up a second.
         let mayLookUp = self.state.withLock { state in
             guard let readAt = state.readAt, now < readAt + Limits.Fixed.keyLookupPause else { return true }
             return false
@@ -97,7 +99,7 @@ final class ManagerKeys: Sendable {
         }
     }
 
-    /// The keys to seal to, the newest first; a new one is made where the newest is a day old.
+    /// Returns the keys for sealing, the newest first. Makes a new key if the newest is a day old.
     @discardableResult
     func sealingKeys(at now: Timestamp) async throws -> [SealingKeyRecord] {
         let known = self.state.withLock { state -> [SealingKeyRecord]? in
@@ -122,11 +124,11 @@ final class ManagerKeys: Sendable {
                 + Limits.Fixed.sealingKeyAfterlife)
     }
 
-    /// Makes a key to seal to, whatever the age of the newest: phones that fetch the set from now on seal to it. Throws
-    /// `conflict` where there are as many as can be.
+    /// Makes a key for sealing, whatever the age of the newest. Phones that fetch the set from now on seal to the key.
+    /// Throws `conflict` at the maximum number of keys.
     func rotateSealingKey(by operator: String) async throws {
         let now = self.now
-        // It is the newest also where another one was made at this very moment.
+        // The new key is the newest even if another key was made at this very moment.
         let newest = try await self.sealingKeys(at: now).first.map { $0.createdAt + Limits.Fixed.clockTick }
         let key = try self.newSealingKey(at: max(now, newest ?? now))
         do {
@@ -139,7 +141,7 @@ final class ManagerKeys: Sendable {
         }
     }
 
-    /// The keys that are sealed to or opened with, the newest first, as they are looked at.
+    /// Returns the keys for sealing or opening, the newest first, in the view of operators.
     func listedSealingKeys() async throws -> [ListedSealingKey] {
         let now = self.now
         return try await self.sealingKeys(at: now).filter { now < $0.erasedAt }.enumerated().map { place, record in
@@ -150,7 +152,7 @@ final class ManagerKeys: Sendable {
         }
     }
 
-    /// The names of the keys that sign codes and answers, or have signed what is still good.
+    /// The names of the keys that sign codes and answers, or have made signatures that are still valid.
     var signingKeyNames: [String] { self.signer.publicKeys(self.now).fitting(.es256).keys.compactMap(\.keyID) }
 
     private func keep(_ records: [SealingKeyRecord], at now: Timestamp) throws {
@@ -175,12 +177,12 @@ final class ManagerKeys: Sendable {
             ).utf8)
     }
 
-    /// Signs a statement on what somebody has agreed to. Cost: one signature.
+    /// Signs a statement about a person's consent. Cost: one signature.
     func sign(_ statement: ConsentStatement, at now: Timestamp) throws -> String {
         try statement.signed(server: self.server, at: now, by: try self.signer.key(now))
     }
 
-    /// Signs the part of a code that is the server's. Cost: one signature.
+    /// Signs the server's part of a code. Cost: one signature.
     func sign(
         _ kind: ProcessCode.Kind, id: String, claimDigest: [UInt8], expiresAt: Timestamp, at now: Timestamp
     ) throws -> String {

@@ -4,11 +4,11 @@ import JOSE
 import Store
 import _Primitives
 
-/// Where phones ask what the PIN service makes of a PIN (`pin/2`, decision 69).
+/// Questions of phones to the PIN service about a PIN (`pin/2`, decision 69).
 ///
-/// Whoever has an evaluation can try one PIN, so asking is an attempt: it is counted in a step of its own before the service
-/// is asked, and only factors that are right take it back. There is one question for each document that is signed; the same
-/// question again, because its answer was lost, is the same attempt, and so is the same request whenever it comes.
+/// An evaluation lets its owner try one PIN, so a question is an attempt. The attempt is counted in its own step before
+/// the service is asked, and only right factors take the attempt back. There is one question for each document to sign.
+/// The same question after a lost answer is the same attempt, and so is a repetition of the same request at any time.
 public struct PinEvaluations: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
@@ -18,8 +18,8 @@ public struct PinEvaluations: CeremonyPart {
 
     // MARK: Sessions
 
-    /// `POST /identity/sessions/{session}/pin-evaluation`: before the factors are signed, and of a new PIN where one was
-    /// permitted.
+    /// `POST /identity/sessions/{session}/pin-evaluation`: evaluates a PIN before the factors are signed, and a new PIN
+    /// if the session has granted a new PIN.
     public func ofSession(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             let service = try self.requireService()
@@ -43,9 +43,9 @@ public struct PinEvaluations: CeremonyPart {
         }
     }
 
-    /// What was counted.
+    /// The result of counting a question.
     private struct Question: Sendable {
-        /// The name of the attempt that this very request has reserved; `nil` where it has reserved none.
+        /// The name of the attempt that this very request has reserved; `nil` if the request has reserved none.
         let reserved: [UInt8]?
     }
 
@@ -54,7 +54,7 @@ public struct PinEvaluations: CeremonyPart {
     {
         let name = Self.name(of: blinded, turn.progress.document)
         try turn.requireBound(reservedBy: name)
-        // Before anything is counted, as with the factors.
+        // Comes before any count, as with the factors.
         guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
         if try turn.progress.asked.takeAgain(call) { return Question(reserved: nil) }
         if case .granted = turn.progress.session.state, turn.progress.session.purpose == .changePin {
@@ -63,7 +63,7 @@ public struct PinEvaluations: CeremonyPart {
             return Question(reserved: nil)
         }
         try turn.requireFactorsWanted()
-        // Two questions with one document would be two tries for one attempt, or for the price of waiting.
+        // Two questions with one document would be two tries for a single attempt, or for the price of waiting.
         guard turn.progress.evaluation == nil || turn.progress.evaluation == name else {
             throw IdentityProblem(.pinAlreadyAsked)
         }
@@ -74,7 +74,7 @@ public struct PinEvaluations: CeremonyPart {
         return Question(reserved: isFirst ? name : nil)
     }
 
-    /// Bounds the questions about a PIN that is to take the place of one that was right.
+    /// Limits the number of questions about a new PIN that replaces a right PIN.
     private func countNew(_ name: [UInt8], _ turn: inout IdentityTurn) throws {
         guard turn.now < turn.progress.session.deadline else { throw IdentityProblem(.grantExpired) }
         guard turn.progress.evaluation != name else { return }
@@ -85,22 +85,24 @@ public struct PinEvaluations: CeremonyPart {
         turn.progress.evaluation = name
     }
 
-    /// What the attempt is called, which is no secret: the same for the same question with the same document.
+    /// Returns the name of the attempt, which is no secret. The same question with the same document has the same name.
     private static func name(of blinded: [UInt8], _ document: [UInt8]) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Array("pin evaluation".utf8) + [0] + Array(SHA256.hash(data: document)) + blinded)
         return Array(hash.finalize())
     }
 
-    /// Says why there is no evaluation. Where it is certain that the service has not evaluated, the attempt is taken back by
-    /// the request that has reserved it, unless the question came a second time: that one may have been answered.
+    /// Reports the reason for the missing evaluation.
+    ///
+    /// If the service has certainly not evaluated, the request that reserved the attempt takes the attempt back. A
+    /// repeated question keeps the attempt: the other request may have been answered.
     private func refuse(_ failure: PinServiceFailure, _ question: Question, _ session: String, _ call: ProvenCall)
         async throws -> [UInt8]
     {
         let problem = IdentityProblem(failure)
         guard failure != .unknown, let attempt = question.reserved else { throw problem }
         return try await self.steps.answer(session, call) { turn in
-            // What came after this question has judged the attempt already.
+            // A later question has already judged the attempt.
             guard turn.progress.evaluation == attempt, turn.progress.asked.remove(call, question: attempt),
                 turn.withdraw(attempt)
             else { throw problem }
@@ -111,9 +113,11 @@ public struct PinEvaluations: CeremonyPart {
 
     // MARK: Activations
 
-    /// `POST /identity/activations/{id}/pin-evaluation`: of the first PIN, for the device that has proven the code's. There is
-    /// no key yet that anybody could try PINs against, so it is no attempt; but an activation has so many evaluations in a
-    /// day, and somebody who has only seen its code must not be able to use them up.
+    /// `POST /identity/activations/{id}/pin-evaluation`: evaluates the first PIN, for the device that has proved the
+    /// code's PIN.
+    ///
+    /// No key exists yet for trying PINs, so the question is no attempt. But an activation has a limited number of
+    /// evaluations in a day, and a person who has only seen the code must not be able to use them up.
     public func ofActivation(_ id: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.answer(call) { request, now in
             let service = try self.requireService()
@@ -128,7 +132,7 @@ public struct PinEvaluations: CeremonyPart {
                 offer.hasEarned(opening.token, for: opening.signingKey.thumbprint),
                 let key = opening.signingKey.wholePoint.flatMap({ VerificationKey(keptPoint: $0) })
             else { throw IdentityProblem(.notProven) }
-            // The same question again is the same question, so that its proof need not be kept.
+            // A repetition is the same question, so the proof need not be kept.
             _ = try claim.verified(of: call, by: key, at: self.configuration.issuer, now: now)
             guard now < until else { throw IdentityProblem(.activationDataExpired) }
             try self.openings.checkSecurity(message.security)
@@ -142,7 +146,8 @@ public struct PinEvaluations: CeremonyPart {
         }
     }
 
-    /// Binds a question to a proof, which has few of them: each takes a place, and the same one has its place already.
+    /// Binds a question to a proof of the code's PIN. A proof has few places for questions. Each question takes a
+    /// place, and a repeated question already has its place.
     private func count(
         _ blinded: [UInt8], of offer: PendingActivationRecord, provenBy digest: [UInt8], keptUntil: Timestamp
     ) async throws {
@@ -152,7 +157,7 @@ public struct PinEvaluations: CeremonyPart {
             let name = RequestName(
                 caller: caller, request: "pin-evaluation/\(Base64URL.encode(digest))/\(place)", hash: hash)
             let step = try await self.envelope.store.step(offer: offer.id, request: name) { offer in
-                // Another proof in between has another token.
+                // Another proof in between has set another token.
                 guard offer.state == .offered, let current = offer.tokenDigest, constantTimeEqual(current, digest)
                 else {
                     throw IdentityProblem(.notProven)
@@ -173,8 +178,8 @@ public struct PinEvaluations: CeremonyPart {
 
     // MARK: -
 
-    /// The service. A phone asks for it whose PIN was evaluated at its enrolment: where there is none any more, that is the
-    /// operator's to know.
+    /// Returns the PIN service. Throws without a service, and reports the missing service to the operator: the phone's
+    /// PIN was evaluated at its enrolment.
     private func requireService() throws(IdentityProblem) -> any PinEvaluating {
         if let service { return service }
         self.configuration.pinServiceMissing()

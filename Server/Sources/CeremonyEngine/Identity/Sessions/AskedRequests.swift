@@ -2,32 +2,32 @@ import Ceremony
 import Store
 import _Primitives
 
-/// The requests of a session by which the PIN service was asked, each of which may come again while its proof is good.
+/// The requests of a session that asked the PIN service. Each request may come again while its proof is valid.
 ///
-/// A question that was counted has no answer on record that could be given again: an evaluation is made anew, and is the same.
-/// So the request is written down in the step that counts it. Whoever has recorded it and sends it later, with whatever
-/// document the session has by then, costs nobody a second attempt.
+/// A counted question has no recorded answer to repeat: the evaluation is made again, with the same result. So the step
+/// that counts the request also records the request. If an attacker replays the request later, with any later document
+/// of the session, the person loses no second attempt.
 struct AskedRequests: Sendable, Equatable {
     private var requests: [AskedRequest] = []
 
     private struct AskedRequest: Sendable, Equatable {
-        /// As in ``RequestName``.
+        /// The request's name, as in ``RequestName``.
         var request: String
         var hash: [UInt8]
-        /// What was asked: the name of the attempt.
+        /// The name of the attempt that the question belongs to.
         var question: [UInt8]
-        /// Whether it came more than once, so that the first is not the only one that may have been answered.
+        /// `true` if the request came more than once, so that an earlier arrival may have been answered.
         var isRepeated = false
         var keptUntil: Timestamp
     }
 
     init() {}
 
-    /// Whether there is none.
+    /// `true` if there are no requests.
     var isEmpty: Bool { self.requests.isEmpty }
 
-    /// Whether a request is one of these: then it was counted. Throws `IdentityProblem` `replayRefused` where another one has
-    /// its name.
+    /// Returns `true` if the request is recorded, and so was counted already. Throws `IdentityProblem` `replayRefused`
+    /// if another request has the same name.
     mutating func takeAgain(_ call: ProvenCall) throws(IdentityProblem) -> Bool {
         self.requests.removeAll { $0.keptUntil <= call.at }
         guard let index = self.requests.firstIndex(where: { $0.request.hasSameBytes(as: call.name.request) }) else {
@@ -38,7 +38,8 @@ struct AskedRequests: Sendable, Equatable {
         return true
     }
 
-    /// Writes a request down. Throws `IdentityProblem` `tooManyRequests` where the question was asked by as many already.
+    /// Records a request. Throws `IdentityProblem` `tooManyRequests` if the question has the maximum number of
+    /// requests.
     mutating func add(_ call: ProvenCall, question: [UInt8]) throws(IdentityProblem) {
         let same = self.requests.filter { $0.question == question }
         guard same.count < Limits.Evaluations.requestsPerQuestion else {
@@ -50,8 +51,10 @@ struct AskedRequests: Sendable, Equatable {
                 request: call.name.request, hash: call.name.hash, question: question, keptUntil: call.keptUntil))
     }
 
-    /// Takes a request out again by which nothing was asked after all; `false`, and nothing changes, where the question may
-    /// have been answered to another one, or to this one when it came before.
+    /// Removes a request that in the end asked nothing.
+    ///
+    /// Returns `false`, and changes nothing, if the question may have been answered to another request, or to an
+    /// earlier arrival of this request.
     mutating func remove(_ call: ProvenCall, question: [UInt8]) -> Bool {
         let same = self.requests.filter { $0.question == question }
         guard same.count == 1, let only = same.first, only.hash == call.name.hash, !only.isRepeated else {
@@ -63,7 +66,7 @@ struct AskedRequests: Sendable, Equatable {
 }
 
 extension AskedRequests {
-    /// As it is kept.
+    /// The stored form.
     var json: JSON {
         .array(
             self.requests.map { asked in
@@ -77,7 +80,7 @@ extension AskedRequests {
             })
     }
 
-    /// Reads what ``json`` writes.
+    /// Reads the form that ``json`` writes.
     init(json values: [JSON]) throws(JSONError) {
         for value in values {
             guard case .object(let object) = value, let hash = Base64URL.decode(try object.requiredString("hash")),

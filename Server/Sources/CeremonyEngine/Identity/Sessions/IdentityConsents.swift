@@ -4,25 +4,25 @@ public import PersonalInformation
 public import Store
 import _Primitives
 
-/// What people have agreed to, for those who look at it.
+/// The consents of people, for viewers.
 public struct IdentityConsents: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityConsentStore
     let keys: ManagerKeys
 
-    /// A consent, with the document that it is about.
+    /// A consent, with its document.
     public struct Consent: Sendable {
-        /// As it is kept.
+        /// The stored record.
         public let record: IdentityConsentRecord
-        /// What was shown and signed.
+        /// The document that was shown and signed.
         public let document: SessionDocument
 
-        /// Which data of the person's go to the service, in their order.
+        /// The person's attributes that go to the service, in the order of the attributes.
         public var attributes: [PersonalAttribute] {
             PersonalAttribute.allCases.filter { self.document.attributes[$0] != nil }
         }
 
-        /// SHA-256 of the document, as the trail has it.
+        /// SHA-256 of the document, as in the trail.
         public var documentHash: [UInt8] { Array(SHA256.hash(data: self.record.document)) }
 
         init(_ record: IdentityConsentRecord) throws {
@@ -33,16 +33,17 @@ public struct IdentityConsents: CeremonyPart {
         }
     }
 
-    /// The newest consents of an account, the newest first.
+    /// Returns the newest consents of an account, the newest first.
     public func consents(accountID: String) async throws -> [Consent] {
         try await self.store.identityConsents(accountID: accountID, limit: self.limits.identityConsentRows)
             .map { try Consent($0) }
     }
 
-    /// An account's consent of a session, with the server's statement on it; `nil` where there is none.
+    /// Returns an account's consent of a session, with the server's statement about the consent; `nil` if there is
+    /// none.
     ///
-    /// The statement is signed when it is asked for, by the key whose turn it is: so a sign-in costs no signature for it,
-    /// and its signature can be verified as long as anybody can ask. Cost: one query, one signature.
+    /// The statement is signed on request, by the key in turn. So a sign-in needs no signature for the statement, and
+    /// the signature can be verified as long as the statement can be requested. Cost: one query, one signature.
     public func consent(session: String, accountID: String) async throws -> (consent: Consent, statement: String)? {
         guard let record = try await self.store.identityConsent(session: session, accountID: accountID) else {
             return nil

@@ -5,7 +5,7 @@ import UAF
 import _Primitives
 
 extension IdentityProgress {
-    /// The document as it is kept.
+    /// The stored form of the document.
     var stored: [UInt8] {
         var object: JSONObject = [
             "purpose": .string(self.session.purpose.rawValue), "state": .object(self.session.state.json),
@@ -54,7 +54,7 @@ extension IdentityProgress {
         return JSON.object(object).serialized
     }
 
-    /// Reads what ``stored`` writes. Throws ``StoreError/Code/corrupt`` for anything else.
+    /// Reads the form that ``stored`` writes. Throws ``StoreError/Code/corrupt`` for anything else.
     init(stored bytes: [UInt8]) throws {
         do throws(any Error) {
             guard case .object(let object) = try JSON(parsing: bytes) else {
@@ -99,7 +99,7 @@ extension IdentityProgress {
             self.document = try object.string("document").flatMap { Base64URL.decode($0) } ?? []
             self.inApp = try object.object("inApp").map { try InAppWish(json: $0) }
             self.invitation = try object.string("invitation").map { id in
-                // One of a session that was begun before there was a digest is merged by none.
+                // A session from before the digest cannot merge an invitation.
                 ProvenInvitation(
                     id: id, tokenDigest: try object.string("invitationToken").flatMap { Base64URL.decode($0) } ?? [])
             }
@@ -196,7 +196,7 @@ extension IdentityState {
         }
     }
 
-    /// The reasons that a machine ends with.
+    /// Reads the reason of a failure with which the state machine ends.
     private static func reason(_ object: JSONObject) throws(JSONError) -> IdentityRefusal {
         let until = try object.integer("until", as: Int64.self)
         switch ExactText(try object.requiredString("reason")) {

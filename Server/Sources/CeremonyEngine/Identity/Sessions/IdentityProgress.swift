@@ -4,51 +4,51 @@ import Store
 import UAF
 import _Primitives
 
-/// How far an identity session is, beside what every ceremony has on record: the document in ``CeremonyRecord/progress``.
+/// The progress of an identity session, beside the common record of every ceremony: the document in
+/// ``CeremonyRecord/progress``.
 struct IdentityProgress: Sendable, Equatable {
-    /// The machine.
+    /// The state machine.
     var session: IdentitySession
-    /// As what the person comes, once that is fixed.
+    /// The role of the person at the service, once the role is fixed.
     var role: SessionDocument.Role?
-    /// What has to sign.
+    /// The factors that must sign.
     var factors: AuthenticatorMatrix?
-    /// What the person has confirmed. Values that were typed stand here until the account has them, or nobody.
+    /// The person's confirmed answers. Typed values stay here until the account has them, or until they are discarded.
     var confirmed: [PersonalAttribute: AttributeAnswer] = [:]
-    /// The keys of the digests of what was typed.
+    /// The keys of the digests of typed values.
     var salts: [PersonalAttribute: SuppliedValueSalt] = [:]
-    /// What is to be signed, or was.
+    /// The document for signing, or the signed document.
     var document: [UInt8] = []
-    /// With a session that signs its own app in.
+    /// The app's own request, in a session that signs the app's person in.
     var inApp: InAppWish?
-    /// With a merge: the invitation whose PIN was proven.
+    /// The invitation whose PIN was proved, in a session for a merge.
     var invitation: ProvenInvitation?
-    /// With a merge: whose invitation it is and to what, as the person is shown it and signs it.
+    /// The text that the person sees and signs in a session for a merge: the invitation's address and its purpose.
     var agreement: String?
-    /// With a factor that takes the place of another: the key of that one.
+    /// The key that a new factor replaces.
     var replaces: KeyID?
-    /// What the PIN service was asked with the present document: the name of the attempt that it is.
+    /// The name of the attempt for the question to the PIN service with the present document.
     var evaluation: [UInt8]?
-    /// With a session that signs its own app in: which request has taken the code.
+    /// The request that has taken the code, in a session that signs the app's person in.
     var taking: Taking?
-    /// Without which values of a person's nothing has come of the session: those that the service had to have when the
-    /// document was made.
+    /// The attributes without which the session fails: the service required them when the document was made.
     var required: Set<PersonalAttribute> = []
-    /// How often it was asked about a new PIN.
+    /// The number of questions to the PIN service about a new PIN.
     var newPinEvaluations = 0
-    /// By which requests it was asked.
+    /// The requests that have asked the PIN service.
     var asked = AskedRequests()
 
-    /// The request that an authorization code is made for.
+    /// The request for which an authorization code is made.
     struct Taking: Sendable, Equatable {
         /// SHA-256 of the request.
         let request: [UInt8]
-        /// When the factors were accepted.
+        /// The time when the factors were accepted.
         let authenticatedAt: Timestamp
     }
 
     init(session: IdentitySession) { self.session = session }
 
-    /// Forgets what nobody is to have who reads the row after the end.
+    /// Erases the data that no reader of the row should have after the end.
     mutating func forget() {
         self.confirmed = [:]
         self.salts = [:]
@@ -60,10 +60,11 @@ struct IdentityProgress: Sendable, Equatable {
 }
 
 extension CeremonyRecord {
-    /// How far the session is. Nothing is written before somebody claims a login: then it waits as long as the code that was
-    /// shown.
+    /// Returns the progress of the session. No progress is stored before a phone claims a login; until then the session
+    /// lasts as long as the displayed code.
     ///
-    /// - Parameter isActive: Whether the activation that it is bound to may do anything: then something else has ended it.
+    /// - Parameter isActive: `true` if the activation bound to the session may act; then another cause has ended the
+    ///   session.
     ///
     /// Throws ``StoreError/Code/corrupt``.
     func identityProgress(token: DispatchTokenRecord?, isActive: Bool = true, limits: Limits) throws
@@ -72,8 +73,8 @@ extension CeremonyRecord {
         let hardEnd = self.createdAt + limits.ceremonyLifetime + limits.claimedLifetime
         if let bytes = self.progress {
             var progress = try IdentityProgress(stored: bytes)
-            // A browser has the code of a login, or had it: the session is over for its phone.
-            // What ended it otherwise was that its activation was disabled.
+            // A browser has, or had, the code of a login: the session is over for its phone. Otherwise a disabled
+            // activation has ended the session.
             if self.phase == .ended, progress.session.state.ending == nil {
                 progress.session = IdentitySession(
                     purpose: progress.session.purpose,
@@ -85,12 +86,12 @@ extension CeremonyRecord {
         let state: IdentityState =
             switch (self.phase, self.outcome) {
             case (.ended, .expired?): .expired
-            // Its page has another one.
+            // The page has a newer session.
             case (.ended, .cancelled?) where self.reference == nil: .superseded
             case (.ended, .cancelled?), (.ended, .denied?): .aborted
             case (.ended, .succeeded?): .done
-            // A bound session that failed without a word did so because its activation was disabled, or because another
-            // browser than its own would have continued it.
+            // A bound session without a recorded reason failed because its activation was disabled, or because another
+            // browser tried to continue the session.
             case (.ended, _): .failed(self.deviceID == nil || isActive ? .sessionAborted : .activationDisabled)
             case (.created, _), (.claimed, _), (.answering, _): .created
             }
@@ -100,7 +101,7 @@ extension CeremonyRecord {
                 hardEnd: hardEnd))
     }
 
-    /// What the account's history has of a session that has come to something; `nil` for one that nobody had claimed.
+    /// Returns the history's entry for a session with a result; `nil` for a session that no phone had claimed.
     func outcome(
         _ outcome: IdentityHistoryRecord.Outcome, _ progress: IdentityProgress, at now: Timestamp, limits: Limits
     ) -> IdentityOutcomeChange? {
@@ -112,12 +113,13 @@ extension CeremonyRecord {
                 outcome: outcome, at: now), limits: limits)
     }
 
-    /// The same of a session that something else ends: the clock, a browser, the end of its activation. `nil` also for one
-    /// that has come to what it was for, of which the history has that.
+    /// Returns the history's entry for a session that ends from outside: by the clock, a browser, or the end of its
+    /// activation. `nil` also for a session that has reached its purpose, because the history already has the session's
+    /// result.
     func outcomeOfEnd(_ outcome: IdentityHistoryRecord.Outcome, at now: Timestamp, limits: Limits)
         -> IdentityOutcomeChange?
     {
-        // A document that somebody has spoilt must not be what keeps the session from ending.
+        // A damaged document must not keep the session from ending.
         guard self.kind == .identity, self.phase != .ended, let bytes = self.progress,
             let progress = try? IdentityProgress(stored: bytes)
         else { return nil }
@@ -128,12 +130,13 @@ extension CeremonyRecord {
         }
     }
 
-    /// What the history has of sessions that end together.
+    /// Returns the history's entries for sessions that end together.
     static func ending(_ outcome: IdentityHistoryRecord.Outcome, at now: Timestamp, limits: Limits) -> SessionEnding {
         { $0.outcomeOfEnd(outcome, at: now, limits: limits) }
     }
 
-    /// As what the person has come to which service; `nil` for what is no session of a service, and before that is fixed.
+    /// Returns the role of the person at a service; `nil` for a ceremony without a service, and before the role is
+    /// fixed.
     ///
     /// Throws ``StoreError/Code/corrupt``.
     func roleAtService() throws -> RoleAtService? {
@@ -141,7 +144,7 @@ extension CeremonyRecord {
         return try IdentityProgress(stored: bytes).role.map { RoleAtService(service: service, role: $0.id) }
     }
 
-    /// Puts on record how far the session is, and what pages, browsers and the clock see of it.
+    /// Records the session's progress, and the state that pages, browsers and the clock see.
     mutating func keep(_ progress: IdentityProgress, at now: Timestamp, limits: Limits) throws {
         var progress = progress
         let session = progress.session
@@ -150,7 +153,7 @@ extension CeremonyRecord {
         let bytes = progress.stored
         guard bytes != self.progress else { return }
         self.progress = bytes
-        // What has ended for pages and browsers has ended.
+        // An end that pages and browsers have seen is final.
         guard self.phase != .ended else { return }
         self.changedAt = now
         self.expiresAt = session.deadline
@@ -168,9 +171,9 @@ extension CeremonyRecord {
 }
 
 extension IdentitySession {
-    /// The session as pages, browsers and the clock see it.
+    /// Returns the session's stage for pages, browsers and the clock.
     ///
-    /// - Parameter isContinued: Whether the browser that began has to continue before a login is one.
+    /// - Parameter isContinued: `true` if the browser that began the login must continue before the login is complete.
     fileprivate func stage(isContinued: Bool) -> CeremonyStage {
         switch self.state {
         case .created: .created

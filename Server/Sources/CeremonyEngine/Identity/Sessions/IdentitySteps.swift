@@ -2,30 +2,30 @@ import Ceremony
 import Store
 import _Primitives
 
-/// Takes steps of sessions: each is judged on the rows as they are, with the answer that goes out.
+/// Takes steps of sessions. Each step is judged on the current rows, together with its answer.
 struct IdentitySteps: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore
     let keys: ManagerKeys
     let hub: CeremonyHub
 
-    /// What a step was judged to come to.
+    /// The judgement of a step.
     enum Judged<Result: Sendable> {
-        /// This is answered, and given again to whoever lost it.
+        /// The step answers with this message. A repeated request gets the same answer.
         case answer(any IdentityMessage)
-        /// Nothing is answered yet.
+        /// The step has no answer yet.
         case goesOn(Result)
     }
 
-    /// What came of a step.
+    /// The result of a step.
     enum Stepped<Result: Sendable>: Sendable {
-        /// This is answered: now, or before.
+        /// The signed answer, given now or before.
         case answered([UInt8])
-        /// Nothing is answered yet.
+        /// The step has no answer yet.
         case goesOn(Result)
     }
 
-    /// Takes a step after which something is answered.
+    /// Takes a step that has an answer.
     func answer(
         _ session: String, _ call: ProvenCall, tokenDigest: [UInt8]? = nil,
         _ judge: @escaping @Sendable (inout IdentityTurn) throws -> any IdentityMessage
@@ -38,7 +38,7 @@ struct IdentitySteps: CeremonyPart {
         }
     }
 
-    /// Takes a step. Throws `IdentityProblem` where nothing has changed.
+    /// Takes a step. Throws `IdentityProblem` if the step has changed nothing.
     func step<Result: Sendable>(
         _ session: String, _ call: ProvenCall, tokenDigest: [UInt8]? = nil,
         _ judge: @escaping @Sendable (inout IdentityTurn) throws -> Judged<Result>

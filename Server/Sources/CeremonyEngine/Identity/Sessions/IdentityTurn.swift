@@ -2,24 +2,24 @@ import Ceremony
 import Store
 import _Primitives
 
-/// One step of a session: everything about it as it is at that moment, and what becomes of it.
+/// One step of a session: the entire state at the moment, and the changes.
 struct IdentityTurn {
     /// The session's row.
     var ceremony: CeremonyRecord
     /// The activation that asks.
     var activation: StoredActivation
-    /// How far the session is.
+    /// The progress of the session.
     var progress: IdentityProgress
-    /// What becomes durable beside the rows.
+    /// The changes beside the rows.
     var change = IdentityChange()
     /// The activation's keys.
     let credentials: [CredentialRecord]
-    /// The token that was shown, where it is one of the session's.
+    /// The token that the phone showed; `nil` if the token does not belong to the session.
     let token: DispatchTokenRecord?
-    /// When.
+    /// The time of the step.
     let now: Timestamp
-    /// How far the session was. It is compared as texts are: no step changes one only into another that Unicode holds for the
-    /// same.
+    /// The progress before the step. The comparison treats texts by Unicode's equivalence: no step changes a text only
+    /// into an equivalent text.
     private let before: IdentityProgress
     private let limits: Limits
     private let isAccountLocked: Bool
@@ -39,22 +39,23 @@ struct IdentityTurn {
         self.isAccountLocked = scene.isAccountLocked
     }
 
-    /// Whether the session is this activation's.
+    /// `true` if the session is bound to this activation.
     var isBound: Bool { self.ceremony.deviceID?.hasSameBytes(as: self.activation.device.id) ?? false }
 
-    /// Whether the activation may do anything.
+    /// `true` if the activation may act.
     var isActive: Bool { self.activation.isActive && !self.isAccountLocked }
 
-    /// What the activation is told where it may do nothing; `nil` where it may.
+    /// The problem that tells an inactive activation why it may do nothing; `nil` for an active activation.
     var inactivity: IdentityProblem? {
         self.isAccountLocked ? IdentityProblem(.activationDisabled) : self.activation.inactivity(at: self.now)
     }
 
-    /// Refuses whoever the session is not bound to, and ends it where its activation may do nothing any more, or rests.
+    /// Refuses an activation that the session is not bound to. Ends the session if its activation is inactive or locked
+    /// out.
     ///
-    /// - Parameter request: The request whose attempt may be reserved. Until it is settled, the last attempt that an activation
-    ///   has looks as if it had disabled it: the same request that comes again goes on where it was, and another one is
-    ///   refused and ends nothing, because the attempt may be right.
+    /// - Parameter request: The request that may have reserved an attempt. An activation looks disabled until its last
+    ///   attempt is settled. A repetition of the same request then continues where it was. Another request is refused
+    ///   and ends nothing, because the attempt may be right.
     mutating func requireBound(reservedBy request: [UInt8]? = nil) throws {
         guard self.isBound else { throw IdentityProblem(.notProven) }
         let reserved = self.activation.lockout.reservation?.request
@@ -67,58 +68,61 @@ struct IdentityTurn {
         try self.end(.withdrawActivation, telling: IdentityProblem(.activationDisabled))
     }
 
-    /// Refuses what comes while a lockout of the activation runs, and ends the session. Not the one whose factors were
-    /// refused: that waits for the end of the rest, and says itself what comes too early. And none while an attempt is
-    /// judged, which may be right.
+    /// Refuses a request during a lockout of the activation, and ends the session.
+    ///
+    /// A session whose factors were refused does not end: it waits for the end of the lockout, and itself refuses
+    /// requests that come too early. No session ends during the judgement of an attempt, because the attempt may be
+    /// right.
     mutating func requireRested() throws {
         if case .lockedTemporarily(let until) = self.progress.session.state, self.now < until { return }
         let reserved = self.activation.lockout.reservation?.request
         guard self.progress.session.state.ending == nil, let rest = self.activation.rest(at: self.now),
-            // What was asked of the PIN service in this session is its own attempt.
+            // The question to the PIN service in this session is the session's own attempt.
             reserved == nil || reserved != self.progress.evaluation
         else { return }
         guard !self.activation.isJudged(at: self.now) else { throw IdentityProblem(rest) }
         try self.end(.rest(rest), telling: IdentityProblem(rest))
     }
 
-    /// Whether what was asked of the PIN service in this session is an attempt that may be right.
+    /// `true` if the question to the PIN service in this session is an attempt that may be right.
     var isJudged: Bool {
         guard let evaluation = self.progress.evaluation else { return false }
         return self.activation.lockout.reservation?.request == evaluation && self.activation.isJudged(at: self.now)
     }
 
-    /// Whether the last attempt that there is was never settled, and nobody can settle it any more: it was none that was right.
+    /// `true` if the last possible attempt was never settled and can no longer be settled. Such an attempt was not
+    /// right.
     private var isForsaken: Bool {
         let lockout = self.activation.lockout
         return lockout.isPermanent && lockout.reservation != nil && !self.activation.isJudged(at: self.now)
     }
 
-    /// Lets the session judge an event. Throws `IdentityProblem` where it did not happen, and ``EndedSession`` where the
-    /// session has ended because of it.
+    /// Lets the session judge an event. Throws `IdentityProblem` if the event did not happen, and ``EndedSession`` if
+    /// the event has ended the session.
     @discardableResult
     mutating func take(_ event: IdentityEvent) throws -> Set<IdentityEffect> {
         switch self.progress.session.handle(event, at: self.now, limits: self.limits) {
         case .proceed(let effects): return effects
         case .refuse(let refusal): throw IdentityProblem(refusal)
         case .end(let refusal, let effects): throw EndedSession(problem: IdentityProblem(refusal), effects: effects)
-        // The store gives answers again before anything is judged.
+        // The store repeats an answer before anything is judged.
         case .answerAgain: throw IdentityProblem(.replayRefused)
         }
     }
 
-    /// Ends the session by an event that is not the phone's doing, and tells the phone.
+    /// Ends the session by an event that the phone did not cause, and tells the phone.
     private mutating func end(_ event: IdentityEvent, telling problem: IdentityProblem) throws {
-        // Of a session whose code was not fetched the history has what it came to.
+        // A session whose code was not fetched already has its result in the history.
         let isNoted = self.progress.session.state == .codeIssued
         let effects: Set<IdentityEffect>
         do { effects = try self.take(event) } catch let ended as EndedSession { effects = ended.effects }
         throw EndedSession(problem: problem, effects: effects, isNoted: isNoted)
     }
 
-    /// Refuses what belongs to the factors where the session does not wait for them.
+    /// Refuses a request for the factors if the session does not wait for factors.
     mutating func requireFactorsWanted() throws {
         guard self.now < self.progress.session.deadline, self.progress.session.state.ending == nil else {
-            // Whatever the factors are: the session says what is the matter.
+            // The session reports the trouble, whatever the factors are.
             try self.take(.finish(.accepted))
             throw IdentityProblem(.sessionExpired)
         }
@@ -131,8 +135,8 @@ struct IdentityTurn {
         }
     }
 
-    /// Counts an attempt before it is verified, or says which lockout runs. What has been asked of the PIN service in this
-    /// session is the same attempt.
+    /// Counts an attempt before the verification, or returns the running lockout. The question to the PIN service in
+    /// this session is the same attempt.
     mutating func reserve(_ request: [UInt8]) -> Lockout.Reserved {
         var lockout = Lockout(self.activation.lockout)
         if let evaluation = self.progress.evaluation { lockout.pass(from: evaluation, to: request) }
@@ -141,7 +145,7 @@ struct IdentityTurn {
         return reserved
     }
 
-    /// Writes down what the reserved attempt turned out to be; `false` where another one is reserved.
+    /// Records the result of the reserved attempt; `false` if another attempt is reserved.
     mutating func settle(_ request: [UInt8], isRight: Bool) -> Bool {
         var lockout = Lockout(self.activation.lockout)
         guard lockout.settle(request: request, isRight: isRight) else { return false }
@@ -149,7 +153,7 @@ struct IdentityTurn {
         return true
     }
 
-    /// Takes an attempt back of which nothing came; `false` where another one is reserved.
+    /// Takes back an attempt without a result; `false` if another attempt is reserved.
     mutating func withdraw(_ request: [UInt8]) -> Bool {
         var lockout = Lockout(self.activation.lockout)
         guard lockout.withdraw(request: request) else { return false }
@@ -157,18 +161,18 @@ struct IdentityTurn {
         return true
     }
 
-    /// Until when the session waits.
+    /// The deadlines of the session.
     var deadlines: SessionDeadlines {
         SessionDeadlines(
             nextRequestUntil: self.progress.session.deadline, lastRequestBefore: self.progress.session.hardEnd)
     }
 
-    /// What the account's history has of a session that has come to something; `nil` for one that nobody had claimed.
+    /// Returns the history's entry for a session with a result; `nil` for a session that no phone had claimed.
     func outcome(_ outcome: IdentityHistoryRecord.Outcome) -> IdentityOutcomeChange? {
         self.ceremony.outcome(outcome, self.progress, at: self.now, limits: self.limits)
     }
 
-    /// What an end leaves in the trail and with the account.
+    /// Notes an end in the trail and in the account's history.
     mutating func note(_ ended: EndedSession) {
         if !ended.isNoted { self.change.ceremony.identityOutcome = self.outcome(.failed) }
         self.change.ceremony.audit.append(
@@ -178,12 +182,12 @@ struct IdentityTurn {
         if ended.effects.contains(.disableActivation) { self.disableActivation() }
     }
 
-    /// Ends what else the activation has: its other sessions, its keys, and where it has signed in.
+    /// Ends the activation's other sessions, keys and sign-ins.
     mutating func disableActivation() {
-        // An attempt that is reserved still says that this is to be done.
+        // A reserved attempt would still announce this end.
         self.activation.lockout.reservation = nil
         self.change.endOfOtherSessions = CeremonyRecord.ending(.failed, at: self.now, limits: self.limits)
-        // What is disabled for the PIN's sake signs nowhere else either.
+        // An activation that is disabled because of its PIN must not sign elsewhere either.
         self.change.withdrawnCredentials = self.credentials.map(\.id)
         self.change.ceremony.audit.append(
             AuditEvent(
@@ -191,7 +195,7 @@ struct IdentityTurn {
                 ceremonyID: self.ceremony.id, detail: self.activation.device.id))
     }
 
-    /// Puts the rows back.
+    /// Writes the rows back.
     func write(to scene: inout IdentityScene) throws {
         scene.ceremony = self.ceremony
         if self.progress != self.before {
@@ -201,15 +205,15 @@ struct IdentityTurn {
     }
 }
 
-/// A session that has ended because of a request: that is written, and the phone is told why.
+/// The end of a session because of a request. The end is written, and the phone is told the reason.
 struct EndedSession: Error {
     let problem: IdentityProblem
     let effects: Set<IdentityEffect>
-    /// Whether the history has what came of it already.
+    /// `true` if the history already has the session's result.
     var isNoted = false
 }
 
-/// A refusal of a request that has changed something all the same.
+/// A refusal of a request that has nevertheless changed something.
 struct KeptRefusal: Error {
     let problem: IdentityProblem
 }

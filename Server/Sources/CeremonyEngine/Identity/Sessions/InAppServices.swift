@@ -1,17 +1,17 @@
 public import Store
 public import _Primitives
 
-/// What an app wants that signs its own person in: the members of an authorization request (RFC 6749, section 4.1.1).
+/// The wish of an app that signs its own person in: the members of an authorization request (RFC 6749, section 4.1.1).
 public struct InAppWish: Sendable, Equatable {
-    /// One of the service's, to the letter.
+    /// A redirect address of the service, to the letter.
     public let redirectURI: String
     /// The scopes, separated by spaces.
     public let scope: String
-    /// What comes back with the code.
+    /// The state that comes back with the code.
     public let state: String?
-    /// What comes back in the ID token.
+    /// The nonce that comes back in the ID token.
     public let nonce: String?
-    /// RFC 7636, by `S256`.
+    /// The code challenge of RFC 7636, by `S256`.
     public let codeChallenge: String
 
     init(redirectURI: String, scope: String, state: String?, nonce: String?, codeChallenge: String) {
@@ -23,13 +23,13 @@ public struct InAppWish: Sendable, Equatable {
     }
 }
 
-/// A service as its app's session names it.
+/// A service, as its app's session names the service.
 public struct InAppService: Sendable, Equatable {
-    /// The name that people are shown.
+    /// The displayed name.
     public let name: String
     /// The web origin, or the app's scheme.
     public let origin: String
-    /// Whether the person has to agree to something in a browser first.
+    /// `true` if the person must first give a consent in a browser.
     public let needsConsent: Bool
 
     /// Describes a service.
@@ -40,41 +40,42 @@ public struct InAppService: Sendable, Equatable {
     }
 }
 
-/// What came of asking for a code.
+/// The result of a request for a code.
 public enum InAppCode: Sendable {
     /// The code.
     case code(SecretBytes)
-    /// There is none before the person has agreed to something: terms, or what a third party's service is to get.
+    /// There is no code before the person consents to terms, or to the data for a third party's service.
     case consentRequired
-    /// There is none any more: the service, the account or the device is gone or locked.
+    /// There is no code any more: the service, the account or the device is gone or locked.
     case refused
 }
 
-/// Somebody who has authenticated for their own app.
+/// A person who has authenticated for their own app.
 public struct InAppLogin: Sendable, Equatable {
     /// The service, by its client's identifier.
     public let client: String
-    /// What its app has asked for.
+    /// The app's request.
     public let wish: InAppWish
-    /// Who has authenticated.
+    /// The account of the person.
     public let accountID: String
-    /// With which device.
+    /// The device with which the person has authenticated.
     public let deviceID: String
-    /// When.
+    /// The time of the authentication.
     public let authenticatedAt: Timestamp
-    /// RFC 8176 names of what was used.
+    /// The RFC 8176 names of the methods.
     public let methods: [String]
-    /// The assurance that was reached.
+    /// The assurance level.
     public let assurance: String
-    /// As what they have come.
+    /// The person's role at the service.
     public let role: RoleAtService?
 }
 
-/// The provider of OpenID Connect, as sessions of apps need it.
+/// The OpenID provider, as sessions of apps need the provider.
 public protocol InAppServices: Sendable {
-    /// The service for an account's person, where it has that address and may ask for that; `nil` for everything else.
+    /// Returns the service for an account's person, if the service has the redirect address and may request the scopes;
+    /// `nil` otherwise.
     func service(_ client: String, wish: InAppWish, accountID: String) async throws -> InAppService?
 
-    /// A code for somebody who has authenticated, or why there is none.
+    /// Returns a code for a person who has authenticated, or the reason for its absence.
     func code(for login: InAppLogin) async throws -> InAppCode
 }

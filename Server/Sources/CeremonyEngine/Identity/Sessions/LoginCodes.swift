@@ -3,15 +3,15 @@ import Foundation
 import Store
 import _Primitives
 
-/// Codes of logins at services of personalised identities, for the pages that show them.
+/// Codes of logins with personalised identities at services, for the pages that show them.
 struct LoginCodes: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any ServiceStore
     let keys: ManagerKeys
 
-    /// Whether people sign in to a client by personalised identities.
+    /// Returns `true` if people sign in to a client with personalised identities.
     ///
-    /// Throws `CeremonyError` `forbidden` where the service takes nobody now, or not from pages of that origin.
+    /// Throws `CeremonyError` `forbidden` if the service accepts no logins now, or no logins from pages of the origin.
     func isService(_ client: String, origin: String?) async throws -> Bool {
         guard let profile = try await self.store.serviceProfile(client) else { return false }
         let host = origin.flatMap { URL(string: $0)?.host() }
@@ -29,7 +29,7 @@ struct LoginCodes: CeremonyPart {
         }
     }
 
-    /// A code for a QR code, another in a link, and what is kept of them.
+    /// Returns a code for a QR code, another code in a link, and the records of both.
     func codes(of session: String, expiresAt: Timestamp) throws -> (
         tokens: [DispatchTokenRecord], qrContent: String, link: String
     ) {

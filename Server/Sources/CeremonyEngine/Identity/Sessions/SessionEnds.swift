@@ -2,7 +2,8 @@ import Ceremony
 import Store
 import _Primitives
 
-/// Where a phone gives a session up, asks for more time, and fetches the code of one that signs its own app in.
+/// The end of sessions: a phone gives up a session, asks for more time, or fetches the code of a session that signs its
+/// own app in.
 public struct SessionEnds: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore
@@ -24,7 +25,7 @@ public struct SessionEnds: CeremonyPart {
     public func prolong(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             try await self.steps.answer(session, proven) { turn in
-                // It ends nothing: until the last attempt that there is was settled, the activation looks disabled.
+                // The refusal ends nothing: the activation looks disabled until its last attempt is settled.
                 if turn.isBound, turn.progress.session.state.ending == nil, let inactivity = turn.inactivity {
                     throw inactivity
                 }
@@ -35,12 +36,12 @@ public struct SessionEnds: CeremonyPart {
         }
     }
 
-    /// `POST …/code`: the authorization code, once.
+    /// `POST …/code`: returns the authorization code, once.
     public func code(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             guard let services = self.services else { throw IdentityProblem(.serverError) }
-            // The code is this request's before it is made: of others that come meanwhile none makes another one, which
-            // would leave a session and a grant behind that nobody has.
+            // The request takes the code before the code is made. So no simultaneous request makes another code, which
+            // would leave a session and a grant without an owner.
             let taken = try await self.steps.step(session, proven) { turn in .goesOn(try self.take(&turn, proven)) }
             let login: InAppLogin
             switch taken {
@@ -58,8 +59,8 @@ public struct SessionEnds: CeremonyPart {
         }
     }
 
-    /// Takes the session's code for a request, and says what it is to be made of. A request that comes again without having
-    /// had its answer, because the server was killed, goes on where it was.
+    /// Takes the session's code for a request, and returns the data for the code. A repeated request whose answer was
+    /// lost, because the server was killed, continues where it was.
     private func take(_ turn: inout IdentityTurn, _ call: ProvenCall) throws -> InAppLogin {
         let moment: Timestamp
         if turn.isBound, let taking = turn.progress.taking, taking.request == call.name.hash {
@@ -81,12 +82,12 @@ public struct SessionEnds: CeremonyPart {
 }
 
 extension IdentityTurn {
-    /// Gives the session up. Throws `IdentityProblem` where it has ended.
+    /// Gives up the session. Throws `IdentityProblem` if the session has ended.
     ///
-    /// - Parameter operator: Who does it in the place of the person; `nil` for the activation, which has to be the one that is
-    ///   bound.
+    /// - Parameter operator: The name of the operator who acts for the person; `nil` for the activation, which must be
+    ///   the bound activation.
     mutating func abort(by operator: String? = nil) throws {
-        // Of a session whose code was not fetched the history has what it came to.
+        // A session whose code was not fetched already has its result in the history.
         let isNoted = self.progress.session.state == .codeIssued
         try self.take(.abort(isEntitled: `operator` != nil || self.isBound))
         if !isNoted { self.change.ceremony.identityOutcome = self.outcome(.aborted) }

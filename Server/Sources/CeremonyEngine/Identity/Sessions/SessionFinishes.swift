@@ -6,30 +6,31 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Where the factors of a session are judged.
+/// The judgement of a session's factors.
 ///
-/// An attempt is counted in a step of its own before it is verified; a second step writes what it was. Everything that is
-/// wrong with the factors is one answer, of one form and size, after the same work.
+/// An attempt is counted in its own step before the verification; a second step writes the result. All faults of the
+/// factors lead to the same answer, of one form and size, after the same work.
 public struct SessionFinishes: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
     let steps: IdentitySteps
     let merges: AccountMerges
 
-    /// An attempt that is counted, with what it is judged by.
+    /// A counted attempt, with the data for its judgement.
     private struct Attempt: Sendable {
         let document: [UInt8]
         let factors: AuthenticatorMatrix
         let credentials: [CredentialRecord]
         let accountID: String
-        /// What the phone is told if it is wrong.
+        /// The lockout that the phone is told of if the attempt is wrong.
         let ifRefused: LockoutInformation
         let invitation: ProvenInvitation?
-        /// Whether the PIN service was asked before.
+        /// `true` if the PIN service was asked before.
         let isPinAsked: Bool
 
-        /// Whether factors are all that the attempt was for. Whoever has asked about a PIN knows what it came to: only that
-        /// very PIN takes the attempt back, and no other factors that would do as well.
+        /// `true` if the factors satisfy the attempt. After a question to the PIN service the factors must include the
+        /// PIN: the phone then knows the result for that PIN, so other sufficient factors must not take the attempt
+        /// back.
         func covers(_ factors: VerifiedFactors) -> Bool {
             !self.isPinAsked || factors.factors.contains { $0.type == .pin }
         }
@@ -38,7 +39,7 @@ public struct SessionFinishes: CeremonyPart {
     /// `POST …/finish`.
     public func finish(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
-            // What cannot be read is an attempt like any other.
+            // An unreadable request is an attempt like any other.
             let request = try? FinishRequest(parsing: proven.body)
             let reasons = self.configuration.identities.insufficiencies(of: request?.security)
             let isReadable = request != nil
@@ -78,11 +79,11 @@ public struct SessionFinishes: CeremonyPart {
 
     // MARK: Judging
 
-    /// What was found of an attempt.
+    /// The finding about an attempt.
     private enum Finding {
         case right(VerifiedFactors)
         case wrong
-        /// They are of an app that is not in the list of facets, whatever they are.
+        /// The factors come from an app outside the list of facets, whatever the factors are.
         case ofAnotherApp
     }
 
@@ -106,8 +107,8 @@ public struct SessionFinishes: CeremonyPart {
                 challenge: challenge, appID: self.configuration.identityAppID, matrix: attempt.factors,
                 account: attempt.accountID, deviceRegistration: call.activation.device.id),
             keys: try attempt.credentials.filter(\.isActive).map { try RegisteredCredential($0) })
-        // After the same work, so that the time tells nothing of the factors. Whoever has asked the PIN service knows what the
-        // PIN came to: that attempt is taken back by nothing but the PIN.
+        // The refusal comes after the same work, so that the time reveals nothing about the factors. A phone that has
+        // asked the PIN service knows the result for the PIN: only the PIN takes back such an attempt.
         if isOfAnotherApp, !attempt.isPinAsked { return .ofAnotherApp }
         switch verdict {
         case .accepted(let factors): return .right(factors)
@@ -127,15 +128,16 @@ public struct SessionFinishes: CeremonyPart {
         do {
             return try await self.accept(session, call, attempt, verified)
         } catch let error as StoreError where error.code == .conflict {
-            // A counter has been moved on since the keys were read.
+            // A counter has advanced since the keys were read.
             return try await self.refuse(session, call, attempt)
         } catch let error as StoreError where [.forbidden, .notFound, .outdated].contains(error.code) {
-            // The factors were right, and something that they were for is gone or locked: nobody's attempt was wrong.
+            // The factors were right, but the account, the service or an answer is gone, locked or outdated. The
+            // attempt was not wrong.
             return try await self.steps.answer(session, call) { turn in
                 _ = turn.settle(call.name.hash, isRight: true)
                 guard turn.isActive else { throw KeptRefusal(problem: IdentityProblem(.activationDisabled)) }
-                // Nothing can be prepared in it any more; and the same factors, sent again and again, would each time take back
-                // what was counted in other sessions.
+                // The session cannot be prepared again. Repeating the same factors would each time take back counted
+                // attempts of other sessions.
                 let effects = (try? turn.take(.expire)) ?? []
                 throw EndedSession(
                     problem: IdentityProblem(error.code == .outdated ? .answersOutdated : .serviceInactive),
@@ -144,8 +146,8 @@ public struct SessionFinishes: CeremonyPart {
         }
     }
 
-    /// Takes an attempt back whose app the operator has not listed: a person must not be locked out by a setting. Nobody
-    /// learns anything of the factors by it.
+    /// Takes back an attempt from an app that the operator has not listed, because a setting must not lock a person
+    /// out. The answer reveals nothing about the factors.
     private func takeBack(_ session: String, _ call: ProvenCall) async throws -> [UInt8] {
         try await self.steps.answer(session, call) { turn in
             guard turn.isBound, turn.withdraw(call.name.hash) else { throw IdentityProblem(.outOfOrder) }
@@ -168,11 +170,11 @@ public struct SessionFinishes: CeremonyPart {
                 turn.note(ended)
                 return FinishResponse.lockout(RefusedAttempt(lockout: LockoutNotice(attempt.ifRefused), next: nil))
             } catch let problem as IdentityProblem {
-                // The session has ended while its factors were judged. They were wrong all the same.
+                // The session ended while its factors were judged. The factors were wrong all the same.
                 if attempt.ifRefused.isPermanent { turn.disableActivation() }
                 throw KeptRefusal(problem: problem)
             }
-            // A lock that outlasts the session leaves nothing to come back to.
+            // After a lockout longer than the session, there is no session to come back to.
             guard let until = attempt.ifRefused.lockedUntil, until < turn.progress.session.deadline else {
                 return FinishResponse.lockout(RefusedAttempt(lockout: LockoutNotice(attempt.ifRefused), next: nil))
             }
@@ -195,11 +197,11 @@ public struct SessionFinishes: CeremonyPart {
         let merge = self.merges.plan(invitation, into: attempt.accountID, at: call.at)
         do {
             let answer = try await self.accept(session, call, attempt, verified, merge: merge)
-            // The page that shows the invitation's code.
+            // Wakes the page that shows the invitation's code.
             self.steps.hub.wake(invitation.id)
             return answer
         } catch is InviteRefusal {
-            // Nothing of that step is left: the factors were right, and there is nothing to merge any more.
+            // The failed step has left nothing behind. The factors were right, and there is nothing left to merge.
             return try await self.accept(session, call, attempt, verified, merge: nil)
         }
     }
@@ -214,7 +216,7 @@ public struct SessionFinishes: CeremonyPart {
                 try turn.requireBound()
                 try turn.take(.finish(.accepted))
             } catch let problem as IdentityProblem {
-                // The attempt was right, whatever has become of the session meanwhile: it counts for nothing.
+                // The attempt was right, whatever became of the session meanwhile. So the attempt does not count.
                 throw KeptRefusal(problem: problem)
             }
             turn.activation.lastUsedAt = turn.now
@@ -232,7 +234,7 @@ public struct SessionFinishes: CeremonyPart {
         }
     }
 
-    /// What only a success writes: counters, values, choices, and what the person has agreed to.
+    /// Writes the results of a success: counters, values, choices, and the person's consent.
     private func write(_ turn: inout IdentityTurn, _ attempt: Attempt, _ verified: VerifiedFactors) throws {
         let assurance = verified.assurance
         turn.ceremony.methods = assurance.methods
@@ -247,7 +249,7 @@ public struct SessionFinishes: CeremonyPart {
         }
         let signed = judged.map { (id: $0.key.id, counter: $0.factor.signature.newSignCounter) }
         turn.change.ceremony.advances = signed.map { CounterAdvance(credentialID: $0.id, counter: $0.counter) }
-        // What is granted has come to something when it is done.
+        // A granted action has its result when the action is done.
         if !turn.progress.session.purpose.isGranted, var outcome = turn.outcome(.finished) {
             var selection: [PersonalAttribute: String] = [:]
             for attribute in PersonalAttribute.allCases {
@@ -276,7 +278,7 @@ public struct SessionFinishes: CeremonyPart {
                         type: factor.type.rawValue, key: key.id,
                         signature: factor.assertion.map { .init(of: key, assertion: $0) })
                 }), limits: self.limits)
-        // What was agreed to, and which keys have signed it; nothing of the factors themselves.
+        // The trail has the document and the keys that signed, and nothing of the factors themselves.
         turn.change.ceremony.audit.append(
             AuditEvent(
                 .identityFinished, at: turn.now, accountID: attempt.accountID, ceremonyID: turn.ceremony.id,
@@ -291,7 +293,7 @@ public struct SessionFinishes: CeremonyPart {
 }
 
 extension IdentityTurn {
-    /// What the phone is told of a session whose factors were accepted.
+    /// Returns the phone's answer for a session whose factors were accepted.
     fileprivate func accepted(location: String?) throws -> AcceptedSession {
         let parties = try SessionDocument.parties(ofKept: self.progress.document)
         let continues: Timestamp? =

@@ -2,48 +2,49 @@ import Ceremony
 import Store
 public import _Primitives
 
-/// An identity session as operators see it: nothing of its code, of what the person has confirmed or typed, and of factors.
+/// An identity session as operators see the session: without the code, the person's confirmed or typed values, and the
+/// factors.
 public struct ListedIdentitySession: Sendable, Equatable {
-    /// Its identifier.
+    /// The identifier of the session.
     public let id: String
-    /// What it is for.
+    /// The purpose of the session.
     public let purpose: String
-    /// How far it is, in the words of the state table: `started`, `prepared`, `done`.
+    /// The state, in the words of the state table: `started`, `prepared`, `done`.
     public let state: String
-    /// Whether nothing more happens in it.
+    /// `true` if the session has ended.
     public let isEnded: Bool
-    /// The activation that takes part.
+    /// The identifier of the activation.
     public let activation: String
-    /// The client that asks; `nil` for what the account does with itself.
+    /// The client that asks; `nil` for an action on the account itself.
     public let service: String?
-    /// As what the person comes, by the role's identifier, once that is fixed.
+    /// The identifier of the person's role, once the role is fixed.
     public let role: String?
-    /// When it began.
+    /// The time of the beginning.
     public let createdAt: Timestamp
-    /// Until when the next step has to come.
+    /// The time until which the next step must come.
     public let nextRequestUntil: Timestamp
-    /// After which nothing prolongs it.
+    /// The latest possible end, which no request can extend.
     public let lastRequestBefore: Timestamp
 }
 
-/// What came of giving a session up for somebody.
+/// The result of aborting a person's session.
 public enum IdentitySessionAbort: Sendable, Equatable {
-    /// It is given up: now, or somebody had done so before.
+    /// The session is aborted, now or before.
     case aborted(ListedIdentitySession)
-    /// It had come to another end before.
+    /// The session had ended otherwise before.
     case ended(ListedIdentitySession)
-    /// The person's PIN is with the PIN service: the attempt is counted, and whoever took the session from it would leave the
-    /// person one that failed.
+    /// The person's PIN is with the PIN service, and the attempt is counted. An abort now would leave the person with a
+    /// failed attempt.
     case judging
 }
 
-/// The sessions of accounts, for operators who look at them, and who give one up in its person's place.
+/// The sessions of accounts, for operators: a view of them, and a way to abort a session in the person's place.
 public struct SessionListings: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore
     let hub: CeremonyHub
 
-    /// The sessions of an account that go on, the newest first: a page of them. Cost: one query.
+    /// Returns the running sessions of an account, the newest first, at most a page. Cost: one query.
     public func running(accountID: String) async throws -> [ListedIdentitySession] {
         try await self.store.openIdentitySessions(
             accountID: accountID, at: self.time.now(), limit: self.limits.pageSize
@@ -51,8 +52,8 @@ public struct SessionListings: CeremonyPart {
         .compactMap { try self.listed($0) }.filter { !$0.isEnded }
     }
 
-    /// A session of an account, whatever became of it, for as long as it is kept after its end; `nil` where the account has none
-    /// of that identifier. Cost: one query.
+    /// Returns a session of an account in any state, as long as the session is kept after its end; `nil` if the account
+    /// has no session of this identifier. Cost: one query.
     public func session(_ id: String, accountID: String) async throws -> ListedIdentitySession? {
         guard let ceremony = try await self.store.ceremony(.id(id)), ceremony.kind == .identity,
             ceremony.accountID?.hasSameBytes(as: accountID) == true
@@ -60,11 +61,11 @@ public struct SessionListings: CeremonyPart {
         return try self.listed(ceremony)
     }
 
-    /// Gives a session up as its phone does: what the person has typed is forgotten, its page is told, and the history has it.
-    /// Whoever does so again changes nothing. `nil` where the account has no session of that identifier.
+    /// Aborts a session as its phone does: the typed values are erased, the session's page is told, and the history
+    /// gets an entry. A repeated abort changes nothing. `nil` if the account has no session of this identifier.
     ///
-    /// Not while what was asked of the PIN service in it is judged: that is over when the phone has finished, or its proof is too
-    /// old.
+    /// A session stays while its question to the PIN service is judged. The judgement ends when the phone finishes, or
+    /// when its proof is too old.
     ///
     /// - Parameter operator: The name for the audit trail.
     ///
@@ -87,7 +88,7 @@ public struct SessionListings: CeremonyPart {
         }
         guard let after = try await self.session(id, accountID: accountID) else { return nil }
         guard case .decided(let isJudged) = step else {
-            // Its activation has gone meanwhile, which has ended it.
+            // The activation has gone meanwhile, and with it the session has ended.
             return after.isEnded ? .ended(after) : nil
         }
         guard !isJudged else { return .judging }
@@ -95,12 +96,12 @@ public struct SessionListings: CeremonyPart {
         return after.state.hasSameBytes(as: IdentityState.aborted.name) ? .aborted(after) : .ended(after)
     }
 
-    /// `nil` for a session that no activation takes part in.
+    /// Returns the session for the list; `nil` for a session without an activation.
     private func listed(_ ceremony: CeremonyRecord) throws -> ListedIdentitySession? {
         guard let activation = ceremony.deviceID else { return nil }
         let progress = try ceremony.identityProgress(token: nil, limits: self.limits)
         let session = progress.session
-        // Its end is written some time after its time is over.
+        // The end is written some time after the session's deadline.
         let isOver = session.state.ending == nil && self.time.now() >= session.deadline
         let state = isOver ? IdentityState.expired : session.state
         return ListedIdentitySession(
@@ -111,7 +112,7 @@ public struct SessionListings: CeremonyPart {
 }
 
 extension IdentityState {
-    /// The state's name in the state table, without what belongs to it.
+    /// The state's name in the state table, without associated values.
     fileprivate var name: String {
         switch self {
         case .created: "created"

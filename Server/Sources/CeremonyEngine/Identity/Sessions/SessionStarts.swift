@@ -4,7 +4,7 @@ import Store
 import UAF
 import _Primitives
 
-/// Where an activation claims a session, and gives the person's answers.
+/// The start of sessions: an activation claims a session, and gives the person's answers.
 public struct SessionStarts: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
@@ -13,7 +13,7 @@ public struct SessionStarts: CeremonyPart {
 
     // MARK: Start
 
-    /// `POST …/start`: binds the activation, and says what the session asks for.
+    /// `POST …/start`: binds the activation, and returns the requirements of the session.
     public func start(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call, about: session) { proven, record in
             let request = try StartRequest(parsing: proven.body)
@@ -28,7 +28,7 @@ public struct SessionStarts: CeremonyPart {
                 session, proven, tokenDigest: ProcessCode.digest(ofClaim: request.claim)
             ) { turn in
                 var conditions = IdentityEvent.StartConditions()
-                // An activation comes with a session of its own.
+                // An activation that begins a session comes with its own session.
                 conditions.isGenuine =
                     turn.token != nil
                     && (turn.ceremony.accountID.map { $0.hasSameBytes(as: turn.activation.device.accountID) } ?? true)
@@ -64,7 +64,7 @@ public struct SessionStarts: CeremonyPart {
         }
     }
 
-    /// What the session asks of an account, before the step that decides on it.
+    /// Returns the terms of the session for an account, before the step that decides.
     private func terms(_ record: IdentityTerms) throws -> (SessionTerms, IdentityPurpose) {
         guard let ceremony = record.ceremony, ceremony.kind == .identity else {
             throw IdentityProblem(.sessionUnknown)
@@ -75,7 +75,7 @@ public struct SessionStarts: CeremonyPart {
 
     // MARK: Prepare
 
-    /// `POST …/prepare`: judges the person's answers, and makes the document that is to be signed.
+    /// `POST …/prepare`: judges the person's answers, and makes the document for signing.
     public func prepare(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call, about: session) { proven, record in
             let request = try PrepareRequest(parsing: proven.body)
@@ -86,7 +86,7 @@ public struct SessionStarts: CeremonyPart {
                 try turn.requireBound()
                 guard reasons.isEmpty else { throw IdentityProblem(.securityInsufficient, reasons: reasons) }
                 guard terms.isActive else { throw IdentityProblem(.serviceInactive) }
-                // Neither is one who was when the session began, and is not any more.
+                // A person who was a member when the session began may have left since.
                 guard terms.isMember else { throw IdentityProblem(.membershipRequired) }
                 guard terms.isInvited else { throw IdentityProblem(.invitationRequired) }
                 guard let (role, factors) = terms.role(request.role) else {
@@ -104,7 +104,7 @@ public struct SessionStarts: CeremonyPart {
         }
     }
 
-    /// Fixes what the person has said, and makes the document.
+    /// Records the person's answers, and makes the document.
     private func prepared(
         _ turn: inout IdentityTurn, _ terms: SessionTerms, as role: SessionDocument.Role,
         by factors: AuthenticatorMatrix, _ confirmed: [PersonalAttribute: AttributeAnswer]
@@ -139,7 +139,7 @@ public struct SessionStarts: CeremonyPart {
 }
 
 extension IdentityTurn {
-    /// What is to be signed now.
+    /// Returns the document and the factors for signing now.
     func preparedSession(by factors: AuthenticatorMatrix, _ configuration: CeremonyConfiguration) -> PreparedSession {
         let asked = factors.asked(of: self.credentials)
         return PreparedSession(

@@ -5,42 +5,42 @@ import Store
 import UAF
 import _Primitives
 
-/// What a session asks of a person: as what they can come, what is to be signed with, and which of their data go where.
+/// The terms of a session for a person: the possible roles, the factors for signing, and the requested data.
 struct SessionTerms: Sendable {
-    /// Who asks.
+    /// The service that asks.
     let service: SessionDocument.Service
-    /// Whether the service takes anybody now.
+    /// `true` if the service accepts sign-ins now.
     let isActive: Bool
-    /// Whether the person is a member where that is asked for.
+    /// `true` if the person is a member, or membership is not required.
     let isMember: Bool
-    /// Whether the person was invited where that is asked for.
+    /// `true` if the person was invited, or an invitation is not required.
     let isInvited: Bool
-    /// As what the person can come, with what that asks for.
+    /// The person's possible roles, each with its required factors.
     let roles: [(role: SessionDocument.Role, factors: AuthenticatorMatrix)]
-    /// What is asked for.
+    /// The requested attributes.
     let requested: RequestedInformation
 
-    /// The role that was chosen, or the only one; `nil` where none was, or another.
+    /// Returns the chosen role, or the only role; `nil` without a choice among several roles, and for an unknown role.
     func role(_ id: String?) -> (role: SessionDocument.Role, factors: AuthenticatorMatrix)? {
         guard let id else { return self.roles.count == 1 ? self.roles[0] : nil }
         return self.roles.first { $0.role.id.hasSameBytes(as: id) }
     }
 
-    /// What the account's owner calls a value that was asked for.
+    /// Returns the account owner's name for a requested value.
     func aliasText(_ id: String, of attribute: PersonalAttribute) -> String? {
         self.requested.attributes.first { $0.attribute == attribute }?.aliases.first { $0.id.hasSameBytes(as: id) }?
             .alias
     }
 }
 
-/// Finds out what sessions ask of people.
+/// Reads the terms of sessions for people.
 struct SessionTermsReader: CeremonyPart {
     let environment: CeremonyEnvironment
 
-    /// The role in which somebody comes to their own account.
+    /// The role of a person at their own account.
     private static let ownRole = "account"
 
-    /// What a session asks of an account, by what is on record about both.
+    /// Returns the terms of a session for an account, from the records of both.
     func terms(of ceremony: CeremonyRecord, by record: IdentityTerms, purpose: IdentityPurpose) throws -> SessionTerms {
         let service = SessionDocument.Service(
             name: self.name(ceremony.detail.service), origin: ceremony.detail.origin ?? self.configuration.issuer)
@@ -57,12 +57,12 @@ struct SessionTermsReader: CeremonyPart {
             requested: self.requested(standing.profile, of: record))
     }
 
-    /// What the account asks of its own person.
+    /// Returns the terms of an account for its own person.
     private func own(_ service: SessionDocument.Service, _ purpose: IdentityPurpose) throws -> SessionTerms {
         let factors = try AuthenticatorMatrix(self.configuration.identities.accountFactors)
         return SessionTerms(
             service: service, isActive: true, isMember: true, isInvited: true,
-            // Whoever changes the PIN knows the present one, whatever else would do.
+            // A change of the PIN needs the present PIN, even if other factors would suffice.
             roles: [
                 (
                     SessionDocument.Role(id: Self.ownRole, name: self.name(self.configuration.serviceName)),
@@ -76,8 +76,9 @@ struct SessionTermsReader: CeremonyPart {
         RequestedInformation(
             profile.requestedAttributes.map { attribute, requirement in
                 let all = record.aliases.filter { $0.attribute == attribute }
-                // What was chosen when the person last came is not asked again. A service that adds an attribute has no
-                // choices any more (`ServiceStore.setServiceProfile`), and the person is asked about all that it wants.
+                // Choices from the person's last visit are not asked for again. A service that adds an attribute has no
+                // choices any more (`ServiceStore.setServiceProfile`), and the person is asked about every requested
+                // attribute.
                 let selected = record.selection[attribute]
                 let chosen = all.filter { alias in selected.map { alias.id.hasSameBytes(as: $0) } ?? false }
                 return RequestedAttribute(
@@ -89,7 +90,7 @@ struct SessionTermsReader: CeremonyPart {
             })
     }
 
-    /// A name as it stands in documents: one line that can be shown, and no longer than they take.
+    /// Returns a name in its form for documents: one displayable line, within the documents' maximum length.
     private func name(_ text: String?) -> String {
         let line = DisplayText.name(text ?? "", length: SessionDocument.maximumNameLength)
         return line.isEmpty
@@ -98,7 +99,8 @@ struct SessionTermsReader: CeremonyPart {
 
     // MARK: What is typed
 
-    /// The validators at a moment. Somewhere on earth it is the next day already.
+    /// Returns the validators for a moment. Dates count in the earliest time zone, because somewhere the next day has
+    /// begun.
     func rules(at now: Timestamp) -> PersonalInformationRules {
         let there = now + Limits.Fixed.earliestTimeZone
         let today = CalendarDay(Date(timeIntervalSince1970: Double(there.milliseconds) / 1000), in: .gmt)
@@ -106,7 +108,7 @@ struct SessionTermsReader: CeremonyPart {
             birthdate: BirthdateValidator(latest: today ?? Self.firstDay, timeZone: .gmt))
     }
 
-    /// What stands in where the clock is outside of the calendar.
+    /// The day that is used if the clock is outside the calendar.
     private static let firstDay: CalendarDay = {
         guard let day = CalendarDay(year: 1970, month: 1, day: 1) else {
             preconditionFailure("the calendar has this day")
@@ -116,7 +118,7 @@ struct SessionTermsReader: CeremonyPart {
 }
 
 extension AuthenticatorMatrix {
-    /// What an activation with these keys is asked for, in the words of messages.
+    /// Returns the factors to ask for from an activation with these keys, in the words of messages.
     func asked(of credentials: [CredentialRecord]) -> (alternatives: [[String]], missing: [String]) {
         let request = self.request(from: credentials.factorTypes)
         return (
@@ -127,7 +129,7 @@ extension AuthenticatorMatrix {
 }
 
 extension IdentityRules {
-    /// In what a device is not as sound as the server wants it, by names; empty where it is.
+    /// Returns the names of a device's security faults; empty for a device that is secure enough for the server.
     func insufficiencies(of report: SecurityReport?) -> [String] {
         guard let report else { return self.requiresSecurityReport ? ["noReport"] : [] }
         return [(report.isRooted && !self.acceptsRooted, "rooted"), (report.isHooked && !self.acceptsHooked, "hooked")]
