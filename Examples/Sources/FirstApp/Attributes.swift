@@ -1,7 +1,7 @@
 import Countersign
 import Foundation
 
-/// Has the person confirm what the service asks to know; in a correction, what is wrong alone.
+/// Asks for each attribute that the service requests; in a correction, only for the wrong attributes.
 func confirm(_ info: AuthenticationPersonalInformation, isCorrection: Bool, on screens: any IdentityScreens)
     async throws
 {
@@ -20,7 +20,7 @@ func confirm(_ info: AuthenticationPersonalInformation, isCorrection: Bool, on s
     try await form.fill(info.phoneNumber, .phoneNumber, screens.text, words)
 }
 
-/// What is done with every attribute, whatever its type.
+/// The form for one attribute of any type.
 struct AttributeForm {
     let screens: any IdentityScreens
     let isCorrection: Bool
@@ -30,11 +30,11 @@ struct AttributeForm {
         _ ask: (_ name: String, _ error: String?) async throws -> Value,
         _ words: (Validator.ResultCode, Validator) -> String
     ) async throws where Validator.Value == Value {
-        // Not asked for, or right already.
+        // The service does not request the attribute, or the answer is right already.
         guard let information, !self.isCorrection || information.error != .none else { return }
         let called = name(of: attribute)
         if !information.isRequired {
-            // Whoever said yes before, and says no now, gives nothing away.
+            // If the person said yes before and says no now, the service gets nothing.
             information.withdrawAnswer()
             guard await self.screens.agrees(to: "The service can do without your \(called). Tell it all the same?")
             else { return }
@@ -53,13 +53,13 @@ struct AttributeForm {
         } else if information.aliases.count > 1 {
             information.setSelection(try await self.screens.choice(of: called, among: information.aliases))
         } else {
-            // The only one: of a required attribute it is chosen already.
+            // The account has a single value. For a required attribute, the value is selected already.
             information.setSelection(information.aliases.first)
         }
     }
 }
 
-/// What is wrong with a value, by the code of its validator. Of `valid` nobody asks.
+/// Returns the fault of a value in words, by the validator's code. No caller passes `valid`.
 func words(_ code: NameValidator.ResultCode, _ validator: NameValidator) -> String {
     switch code {
     case .valid: ""

@@ -1,6 +1,6 @@
 import Countersign
 
-/// Screens for a new password, and the rule that it has to meet.
+/// The screen for a new password, and the rule for the password.
 struct NewPasswordScreen: PasswordEnroller {
     let ask: @Sendable (_ advice: String?) async -> String?
 

@@ -10,7 +10,7 @@ struct PinScreen: PinUserVerifier {
     }
 }
 
-/// Shows what is to be confirmed, and a browser that is new to the account, and asks for a yes or a no.
+/// Shows the content of a confirmation, or a browser that is new to the account, and asks for a yes or a no.
 struct ConfirmationScreen: TransactionConfirmer, RequesterVerifier {
     let ask: @Sendable (_ title: String, _ lines: [String]) async -> Bool
 
@@ -24,7 +24,7 @@ struct ConfirmationScreen: TransactionConfirmer, RequesterVerifier {
             let text = String(decoding: context.transactionConfirmationData, as: UTF8.self)
             isAgreed = await self.ask("\(service): you are about to sign", [text])
         } else {
-            // A picture, which this screen cannot draw: what nobody has seen nobody agrees to.
+            // This screen cannot draw a picture, and refuses the content: nobody agrees to an unseen picture.
             isAgreed = false
         }
         isAgreed ? handler.approve() : handler.cancel()

@@ -1,6 +1,6 @@
 import Countersign
 
-/// Screens for a new PIN. Here the PIN comes from somewhere else; in an app it comes from a text field.
+/// The screen for a new PIN. In this example a closure returns the PIN; in an app, a text field does.
 struct NewPinScreen: PinEnroller {
     let ask: @Sendable (PinEnrollmentError?) async -> String?
 

@@ -1,6 +1,7 @@
 import Countersign
 
-/// Says before anybody enrols whether the server takes this app's answers. Call it at the app's start while you develop.
+/// Prints the server's verdict on this app, and returns `true` if the server accepts the app's answers. Call this
+/// function at the app's start during development, before anybody enrols.
 func checkFacet(with client: MobileAuthenticationClient) async -> Bool {
     let check = await client.checkServer()
     if check.finding == .facetNotListed {

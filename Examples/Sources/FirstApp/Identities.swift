@@ -22,11 +22,11 @@ func openIdentities(
     try await sdk.initialize(IdentityConfiguration(servers: servers), platform: platform, transport: transport)
 }
 
-/// What the app shows and asks.
+/// The app's display and its questions to the person.
 protocol IdentityScreens: Sendable {
     func pin(_ why: String) async throws -> String
     func role(of roles: [RequestedRole]) async throws -> RequestedRole
-    // What an attribute is; `error` says what was wrong with the answer before.
+    // `attribute` is the attribute's name. `error` is the fault of the previous answer, or `nil`.
     func text(of attribute: String, _ error: String?) async throws -> String
     func day(of attribute: String, _ error: String?) async throws -> Date
     func address(of attribute: String, _ error: String?) async throws -> Address
@@ -35,13 +35,13 @@ protocol IdentityScreens: Sendable {
         -> PersonalInformationAlias
     func agrees(to sentence: String) async -> Bool
     func show(_ sentence: String) async
-    // For the app's developer; there is no secret in it.
+    // The log is for the app's developer. The errors contain no secrets.
     func log(_ error: any Error) async
     func openInBrowser(_ address: URL) async
     func wait(for duration: Duration) async throws
 }
 
-/// The person has gone back.
+/// The error that ends a process because the person has gone back or cannot continue.
 struct GivenUp: Error {}
 
 func handle(_ text: String, with sdk: CountersignSDK, on screens: any IdentityScreens) async throws {
@@ -129,7 +129,7 @@ func sentence(
         case .merge: "Take the invitation into your account at"
         }
     var sentence = "\(purpose) \(request.serviceName) (\(request.serviceURL))"
-    // For what is done with the identity itself there is no role to come in.
+    // Only a sign-in has a role. An action on the identity itself has no role.
     if [.userLogin, .serviceLogin].contains(request.purpose) { sentence += " as \(role.name)" }
     let told = userInformation.confirmedAttributes.map { confirmed in
         "your \(name(of: confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
@@ -186,7 +186,7 @@ func finish(
     switch try await sdk.authenticator.finishAuthentication(userInfo: userInformation) {
     case .userLogin(let result):
         await screens.show("You are signed in to \(result.relyingPartyName).")
-        // Begun by a link on this phone, it is done once that browser is back.
+        // A sign-in from a link on this phone is complete only when the browser is back at this address.
         if let address = result.returnAddress { await screens.openInBrowser(address) }
     case .serviceLogin(let result): return try await sdk.authenticator.fetchAuthorizationCode(result)
     case .apiAccessAddFactor(let access):
@@ -208,7 +208,7 @@ func finish(
         await screens.show("Done. The code of the invitation is void: throw it away.")
     case .lockout(let lockout, let userInformation):
         guard !lockout.isPermanent else {
-            // For good: its place is made free, and the person asks for a new activation.
+            // The lockout is permanent. Removing the identity makes room for a new activation.
             try await sdk.personalizer.depersonalizeIdentityManager(idmIdentifier: userInformation.idmIdentifier)
             await screens.show("This phone is locked. Get a new activation.")
             return nil
@@ -266,12 +266,12 @@ func deleteAccount(at idmIdentifier: String, with sdk: CountersignSDK, on screen
     try await authenticate(data, with: sdk, on: screens)
 }
 
-/// What a button does, to its end: whatever stops it is said in words.
+/// Does a button's action, and tells the person about an error in words.
 func press(on screens: any IdentityScreens, _ work: () async throws -> Void) async {
     do {
         try await work()
     } catch is GivenUp, is CancellationError {
-        // Whoever has gone back knows it.
+        // A person who has gone back needs no message.
     } catch let error as CountersignLockoutError {
         let rest = error.information
         let seconds = Int(rest.lockedUntil.timeIntervalSince(rest.serverTime).rounded(.up))
@@ -298,7 +298,7 @@ func press(on screens: any IdentityScreens, _ work: () async throws -> Void) asy
     }
 }
 
-/// What a person does about an error, where its own sentence does not say it.
+/// Returns the person's next step after an error; `nil` if the error's own sentence says enough.
 func remedy(for error: CountersignError) -> String? {
     switch error.errorCode {
     case .connectionError, .timeout, .tooManyRequests: "Try again in a while."
@@ -313,7 +313,7 @@ func remedy(for error: CountersignError) -> String? {
     }
 }
 
-/// For a screen on which the person is still reading: `false` once there is no more time to be had.
+/// Gets more time for a screen on which the person is still reading. Returns `false` if no more time is available.
 func prolong(_ holder: any IdentitySessionHolder, with sdk: CountersignSDK) async throws -> Bool {
     let session = holder.identitySession
     guard session.nextRequestUntil < session.lastRequestBefore else { return false }
@@ -327,7 +327,7 @@ func leave(_ idmIdentifier: String, with sdk: CountersignSDK, on screens: any Id
     await screens.show("This phone is nobody's now.")
 }
 
-/// By server: what a list of the person's identities shows.
+/// Returns the entries for a list of the person's identities, one entry for each server.
 func identities(of sdk: CountersignSDK) throws -> [(server: String, name: String, signsBy: [String])] {
     try sdk.personalizer.personalizedIdentities.map { identity in
         (identity.idmIdentifier, identity.alias, identity.enrolledFactors.map(\.rawValue).sorted())

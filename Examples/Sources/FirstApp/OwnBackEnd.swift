@@ -8,7 +8,7 @@ struct OwnBackEnd: Sendable {
 
     /// A sign-in that the back end has begun.
     struct SignIn: Decodable {
-        /// What names it to the back end: a secret of this app and the back end.
+        /// The name of the sign-in at the back end: a secret of this app and the back end.
         let handle: String
         let clientID: String
         let redirectURI: String
@@ -20,12 +20,12 @@ struct OwnBackEnd: Sendable {
 
     /// A person that is signed in to the back end.
     struct Session: Decodable {
-        /// What the app shows with each request from now on.
+        /// The token that the app sends with each further request.
         let token: String
         let greeting: String
     }
 
-    /// The back end refuses, and says what to do.
+    /// A refusal of the back end, with the next step.
     struct Refusal: Error, Decodable {
         let error: String
     }
@@ -47,7 +47,7 @@ struct OwnBackEnd: Sendable {
                 headers: [("Content-Type", "application/json"), ("Accept", "application/json")],
                 body: Array(try JSONEncoder().encode(body)), timeout: .seconds(20)))
         guard response.status == 200 else {
-            // What is between the app and its back end answers in other words.
+            // A proxy between the app and its back end answers in another format.
             throw (try? JSONDecoder().decode(Refusal.self, from: Data(response.body)))
                 ?? Refusal(error: "The app's own server does not answer as it should. Try again in a while.")
         }
@@ -64,7 +64,7 @@ func signIn(
             idmIdentifier: idmIdentifier, clientID: begun.clientID, redirectURI: begun.redirectURI,
             scope: begun.scope, state: begun.state, nonce: begun.nonce, codeChallenge: begun.codeChallenge))
     guard let code = try await authenticate(data, with: sdk, on: screens) else { return nil }
-    // Another sign-in's code is nothing to this one.
+    // A code of another sign-in does not count.
     guard code.state == begun.state, code.issuer == idmIdentifier else { return nil }
     return try await backEnd.finish(begun, with: code)
 }

@@ -30,7 +30,7 @@ func openStorage(folder: String, mayAsk: Bool) async throws -> any SignInStorage
     }
 }
 
-/// What the app shows while somebody signs in.
+/// The app's display and its question to the person during a sign-in.
 protocol SignInScreen: Sendable {
     func wantsFingerNextTime() async -> Bool
     func show(_ sentence: String) async
@@ -48,7 +48,7 @@ func open(_ signIn: SignIn, on screen: any SignInScreen) async throws {
             try await signIn.withBrowser { await screen.wantsFingerNextTime() }
         }
     } catch let error as SignInError where error.code == .cancelled {
-        // What is kept stays: the app shows what it showed before.
+        // The kept session or password stays, and the app shows the same screen as before.
     } catch let error as SignInError {
         await screen.show([error.errorDescription, error.recoverySuggestion].compactMap(\.self).joined(separator: " "))
         if error.code == .wrongCredentials { await screen.showFields() }

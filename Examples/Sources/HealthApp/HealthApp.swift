@@ -1,28 +1,28 @@
 import Countersign
 import Foundation
 
-/// What the app shows, and asks its person.
+/// The app's display and its question to the person.
 protocol HealthScreen: Sendable {
     func show(_ place: HealthApp.Place) async
     func say(_ sentence: String) async
     func wantsFingerNextTime() async -> Bool
 }
 
-/// The health app: what happens when it opens, and behind each of its buttons.
+/// The health app: the actions at the app's start and behind its buttons.
 struct HealthApp: Sendable {
-    /// Which of its screens is to be seen.
+    /// A screen of the app.
     enum Place: Equatable, Sendable {
-        /// The button to sign in; with `fields`, a name and a password beside it.
+        /// The button to sign in; if `fields` is `true`, with fields for a name and a password.
         case signIn(fields: Bool)
-        /// What is the person's.
+        /// The screen of a signed-in person.
         case home
     }
 
     let signIn: SignIn
     let screen: any HealthScreen
-    /// The site whose pages the app shows; `nil` for none.
+    /// The site whose pages the app shows; `nil` for an app without pages.
     let site: URL?
-    /// The fields for a name and a password, of an app that has them.
+    /// The fields for a name and a password, for an app with such fields.
     let fields: PasswordForm
 
     init(signIn: SignIn, screen: any HealthScreen, site: URL?) {
@@ -96,13 +96,13 @@ extension HealthApp {
 }
 
 extension HealthApp {
-    /// Does what a button is for, and shows what has come of it.
+    /// Does a button's action, reports an error, and then shows the right screen.
     private func trying(_ action: () async throws -> Void) async {
         var fields = false
         do {
             try await action()
         } catch let error as SignInError where error.code == .cancelled {
-            // What is kept stays: nothing is said to somebody who gave up.
+            // The person gave up. The kept session or password stays, and the app says nothing.
         } catch let error as SignInError {
             fields = error.code == .wrongCredentials
             await self.screen.say(

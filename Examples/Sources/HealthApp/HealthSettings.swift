@@ -2,19 +2,19 @@ import Countersign
 import CountersignLinux
 import Foundation
 
-/// Where the health app's server and pages are.
+/// The addresses of the health app's server and pages, and the app's own settings.
 struct HealthSettings: Sendable {
-    /// The server that people sign in at.
+    /// The address of the server at which people sign in.
     var service: URL
-    /// What the app is called there.
+    /// The app's name at the server.
     var app: String
-    /// The site whose pages the app shows; `nil` for an app without any, which may ask for a password itself.
+    /// The site whose pages the app shows; `nil` for an app without pages, which may ask for a password itself.
     var site: URL?
-    /// What the site is called there.
+    /// The site's name at the server.
     var siteName = "health-web"
-    /// Where the browser comes back to the app; the port counts at the sign-in service, which knows this address alone.
+    /// The address at which the browser returns to the app. The sign-in service accepts only this address and port.
     var redirectURI = "http://127.0.0.1:8445/signed-in"
-    /// The folder of what the app keeps.
+    /// The folder of the app's data.
     var folder: String
     /// The browser whose windows are the app's web views.
     var chromium = "chromium"

@@ -75,7 +75,7 @@ extension TownHallApp {
     }
 }
 
-/// Returns the sentence that the person agrees to: everything that is signed, in one sentence.
+/// Returns the question for the person: one sentence with everything that the person signs.
 func sentence(
     of request: AuthenticateRequest, as role: RequestedRole, _ information: AuthenticationUserInformation
 ) -> String {

@@ -6,7 +6,7 @@ import Testing
 @testable import FirstApp
 
 @Suite("The app confirms a payment") struct AppConfirmationTests {
-    /// What the person is shown, and what they answer.
+    /// A person who gives one answer. Records the shown lines.
     actor Person {
         private(set) var lines: [String] = []
         private let answer: Bool

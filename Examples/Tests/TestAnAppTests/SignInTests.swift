@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirstApp
 
-/// A screen that says yes, and remembers what it has shown.
+/// A screen that answers yes, and records the shown sentences.
 actor TestScreen: SignInScreen {
     private(set) var sentences: [String] = []
     func wantsFingerNextTime() async -> Bool { true }
@@ -31,7 +31,7 @@ actor TestScreen: SignInScreen {
         try await openRecords(with: first, on: self.screen)
         #expect(await self.screen.sentences.isEmpty, "the page is signed in")
         #expect(self.device.webViews.views.map(\.displayTitle) == ["Your records"])
-        // The next day the app is started again. No test waits: the clock is told.
+        // The app starts again the next day. The test moves the clock in place of waiting.
         self.device.clock.advance(by: .seconds(86_400))
         self.device.sensor.feel(.match)
         let next = try await self.device.start(self.configuration)
