@@ -67,7 +67,10 @@ public final class EncryptedFileStorage: SecureStorage {
     /// - Parameters:
     ///   - keptKey: The place of the key. The initializer reads the key on this thread, and creates the key if
     ///     necessary.
-    ///   - isShared: `true` if several processes have the folder open, none of them for itself.
+    ///   - isShared: `true` if several processes may have the folder open at once; their writes wait for each other.
+    ///     `false` if this process has the folder for itself.
+    ///
+    /// Throws ``StorageError`` `inUse` if another process has the folder open in the other way, or for itself.
     init(
         directory: String, keptKey: KeptKey, isShared: Bool, random: RandomSource = .system,
         interruption: @escaping @Sendable (Step) throws -> Void = { _ in }

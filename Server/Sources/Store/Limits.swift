@@ -188,10 +188,10 @@ public struct Limits: Sendable, Equatable {
     /// The pauses of an activation after more failed attempts in a row, in seconds: after the second, the third and so
     /// on. The last pause counts for all later attempts.
     public var lockoutSeconds = [15, 60, 300, 1_800, 7_200, 43_200, 86_400]
-    /// The number of failed attempts in a row that disables an activation.
+    /// The number of failed attempts in a row that disables an activation for good.
     public var lockoutFailuresInARow = 10
-    /// The number of failed attempts within ``lockoutWindow`` that disables an activation. Right attempts in between do
-    /// not change the count.
+    /// The number of failed attempts within ``lockoutWindow`` that disables an activation for good. Right attempts in
+    /// between do not change the count.
     public var lockoutFailuresInWindow = 100
     /// The time for which a failed attempt counts.
     public var lockoutWindow: Duration = .seconds(30 * 24 * 60 * 60)

@@ -95,8 +95,9 @@ struct AttemptLedger {
         try self.write(self.entry(failures: max(0, failures - spent)), name)
     }
 
-    /// Returns an entry for a finished waiting time. The entry has no moment, so a later restart does not begin the
-    /// waiting time again.
+    /// Returns the entry with its waiting time marked as finished. The entry no longer names a start of the device, so
+    /// a later restart of the device, or a clock that goes backwards, does not begin the waiting time again. The number
+    /// of failures stays.
     private func over(_ entry: Entry) -> Entry {
         Entry(failures: entry.failures, wall: entry.wall, uptime: -1, boot: "")
     }

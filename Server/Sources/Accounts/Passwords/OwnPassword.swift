@@ -7,7 +7,7 @@ public import _Primitives
 /// Each change asks again for the password, and for a code if there is a second factor. A session does not suffice: the
 /// user of an open browser may not be its owner. Wrong passwords and codes count as at a sign-in.
 public struct OwnPassword: Sendable {
-    /// The password and the second factor of a person.
+    /// The facts about a person's password and second factor that a page shows. No secret is among them.
     public struct Summary: Sendable, Equatable {
         /// The user name.
         public let username: String
@@ -64,8 +64,9 @@ public struct OwnPassword: Sendable {
     /// Creates the changes of these accounts' passwords.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// Returns the password and the second factor of a person; `nil` if there is no such account, or the account is
-    /// locked.
+    /// Returns the facts about a person's password and second factor that a page shows: which of them exist, the unused
+    /// recovery codes, and the last change. The password and the secrets are not included. A one-time password does not
+    /// count as the person's own password. Returns `nil` if there is no such account, or the account is locked.
     ///
     /// Cost: one query.
     public func summary(accountID: String) async throws -> Summary? {

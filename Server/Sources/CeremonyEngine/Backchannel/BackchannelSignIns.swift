@@ -117,8 +117,12 @@ public struct BackchannelSignIns: CeremonyPart {
         return questions
     }
 
-    /// Returns the state of a client's question. The first call after an answer leaves a notice on the person's
-    /// devices.
+    /// Returns the state of a client's question; `over` also for a question that does not exist or belongs to another
+    /// client.
+    ///
+    /// The first call after the person's approval counts as the sign-in: the call writes the audit entry, and leaves a
+    /// notice of the sign-in on the person's devices. Later calls return the same answer and leave nothing. A denial
+    /// leaves nothing.
     public func state(reference: String, client: String) async throws -> BackchannelState {
         let now = self.time.now()
         guard let record = try await self.store.ceremony(.reference(reference)), record.browserDigest == nil,

@@ -18,8 +18,11 @@ struct DeregistrationContext: Sendable {
     let person: String
     let keys: Keys
 
-    /// Reads a context with the person in the member `person`. Throws `invalidRequest` for anything unknown, because
-    /// the keys to delete must not be a guess.
+    /// Reads the `context` of a deregistration request. Throws `invalidRequest` for a missing or unknown member, an
+    /// unknown mode, or too many keys, because the keys to delete must not be a guess.
+    ///
+    /// - Parameter person: The name of the member that names the person: `username` from the person's own device,
+    ///   `subject` from a relying party.
     init(_ object: JSONObject, person: String, limits: Limits) throws(CeremonyError) {
         do {
             let mode = try object.requiredString("mode")

@@ -7,10 +7,11 @@ import Pages
 import Store
 import _Primitives
 
-/// The routes by which a browser goes to another provider and back.
+/// The routes by which a browser goes to another provider, comes back, and connects the person found there with an
+/// account here.
 ///
-/// Like the phone's page, the routes answer only the browser that started the request, and only for a service that
-/// takes the provider.
+/// For a sign-in, the routes answer only the browser that started the request, and only if the service takes the
+/// provider. A browser that comes back from confirming a change of an account is passed on to ``confirmed``.
 struct UpstreamRoutes: Sendable {
     let signIns: UpstreamSignIns
     /// Takes a browser that comes back from the confirmation of a change; `nil` for a browser that signs in.

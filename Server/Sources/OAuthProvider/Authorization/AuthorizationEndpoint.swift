@@ -178,8 +178,11 @@ extension OpenIDProvider {
     static let anotherPerson = OAuthError(
         .loginRequired, "Another person has to sign in than the one who has.", detail: "somebody else is signed in")
 
-    /// Returns the subject of a hint: only this subject may be signed in for the request (OpenID Connect Core 1.0,
-    /// section 3.1.2.1). An ID token of another client names no person whom this client may know.
+    /// Returns the subject of an `id_token_hint`: only this subject may be signed in for the request (OpenID Connect
+    /// Core 1.0, section 3.1.2.1). Returns `nil` without a hint.
+    ///
+    /// Throws `login_required` for an ID token of another client, which names no person whom this client may know, and
+    /// `invalid_request` for a hint that is not of this server or is too old.
     private func expectedSubject(_ idTokenHint: String?, client: ClientRecord) async throws -> String? {
         guard let hint = try await self.hint(idTokenHint) else { return nil }
         guard hint.client.hasSameBytes(as: client.id) else { throw Self.anotherPerson }

@@ -64,11 +64,13 @@ extension OpenIDProvider {
         return client
     }
 
-    /// Stores a stranger's client when its person is about to consent, in the state that the person saw. Every other
-    /// client is stored already.
+    /// Stores a client that has only a metadata document, at the moment of its person's consent, in the state that the
+    /// person saw. Updates a stored client whose document has changed. Every other client is stored already, and
+    /// nothing happens.
     ///
-    /// Throws `OAuthError` `temporarily_unavailable` if the store has too many. Cost: a query; if something is new, a
-    /// store step.
+    /// Throws `OAuthError` `temporarily_unavailable` if the store has too many strangers' clients, and none of them is
+    /// unused. Cost: nothing for other clients; else a query; if something is new, a store step, and the creation of a
+    /// signing key if the client's algorithm has none.
     func keep(_ client: ClientRecord) async throws {
         guard client.registration == .document else { return }
         let now = self.time.now()

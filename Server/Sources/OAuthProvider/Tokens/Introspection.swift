@@ -11,8 +11,9 @@ extension OpenIDProvider {
     /// rights.
     ///
     /// A client sees its own tokens, and the tokens for the resources that it owns; every other token looks like an
-    /// unknown token. A client that proves nothing learns nothing (section 2.1). The owner of the resource receives the
-    /// person's name (`username`) for a token with the scope `profile`, and `email` for a token with `email`.
+    /// unknown token. A public client, or a client that does not authenticate, gets `invalid_client` (section 2.1). The
+    /// owner of the resource receives the person's name (`username`) for a token with the scope `profile`, and `email`
+    /// for a token with `email`.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
@@ -22,7 +23,8 @@ extension OpenIDProvider {
     ///
     /// Cost: three queries, two hashes; one query more if the client does not own the token's resource; one ES256
     /// verification if this process has neither made nor recently verified the token; for a signed answer one
-    /// signature; for a person's token for a resource of the client's two queries more.
+    /// signature; for a person's token for a resource of the client's two queries more; for an exchanged token one query
+    /// more for each exchange; for an opaque token one decryption in place of the verification.
     public func introspect(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {

@@ -389,9 +389,12 @@ extension Database {
         return true
     }
 
-    /// Deletes an account with its dependent rows; `false` if the account does not exist. The invitation that the
-    /// account accepted is personal data, and is deleted too. The invitation that the account was made for stays only
-    /// if `keepsInvite` is `true`.
+    /// Deletes an account with its dependent rows; `false` if the account does not exist. An invitation that the
+    /// account has accepted is personal data, and is always deleted too. The invitation for which the account was made
+    /// provisionally is deleted as well.
+    ///
+    /// - Parameter keepsInvite: `true` to keep the invitation of a provisional account: the account goes when the
+    ///   invitation expires, is revoked, or is accepted by another account, and the invitation stays as a record.
     func deleteAccount(_ id: String, at now: Timestamp, keepsInvite: Bool = false) throws -> Bool {
         // The answers are deleted through the devices and offers, which go with the account.
         try self.deleteAnswers(ofAccount: id)

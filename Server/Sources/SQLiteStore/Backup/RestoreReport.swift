@@ -95,8 +95,9 @@ public struct RestoreReport: Sendable, Equatable {
         case nothingThere
         /// The database could not be read, or does not continue the backup: its content is lost unnamed.
         case notComparable(reason: String)
-        /// The databases were compared, and every difference is in ``RestoreReport/changes``. `counters` keys kept
-        /// their later counters, and `auditEntries` entries of the audit trail that are not in the backup were kept.
+        /// The databases were compared. ``RestoreReport/changes`` has every difference of the kinds in
+        /// ``Change/Kind``. `counters` is the number of keys that kept the later signature counter of the replaced
+        /// database. `auditEntries` is the number of entries that came from the replaced database's audit trail.
         case compared(counters: Int, auditEntries: Int)
     }
 

@@ -28,8 +28,8 @@ public struct GrantRecord: Sendable, Equatable {
     /// The thumbprint of the key for the grant's refresh tokens (RFC 9449, section 5); `nil` for refresh tokens bound
     /// to the client alone.
     public let keyThumbprint: String?
-    /// The details that the person has agreed to (`authorization_details`, RFC 9396), as JSON; `nil` for none. Sealed
-    /// at rest.
+    /// The details that the person has agreed to (`authorization_details`, RFC 9396), as JSON; `nil` for none. The
+    /// database has the text sealed.
     public let details: String?
     /// The end of every token that the grant can give.
     public let expiresAt: Timestamp

@@ -2,8 +2,8 @@ import Crypto
 public import UAF
 import _Primitives
 
-/// The stored data about the certificates that attested a key. With this data, a later revocation stops keys that were
-/// registered before (§8.2 step 14).
+/// The stored data about the certificates that attested a key: serial numbers and digests of keys, the root included.
+/// With this data, a later revocation stops keys that were registered before (uaf-sections §8.2 step 14).
 ///
 /// The data contains no secret, and does not identify the device: a batch of devices shares its certificates.
 public struct AttestationEvidence: Hashable, Sendable {

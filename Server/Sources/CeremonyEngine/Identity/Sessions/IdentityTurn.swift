@@ -135,8 +135,11 @@ struct IdentityTurn {
         }
     }
 
-    /// Counts an attempt before the verification, or returns the running lockout. The question to the PIN service in
-    /// this session is the same attempt.
+    /// Counts an attempt as failed before the verification, and returns the lockout that applies if the attempt is
+    /// wrong. During a lockout nothing is counted, and the running lockout is returned.
+    ///
+    /// A repetition of the same request counts once. A PIN that the PIN service has already been asked about in this
+    /// session is the same attempt, and is not counted again.
     mutating func reserve(_ request: [UInt8]) -> Lockout.Reserved {
         var lockout = Lockout(self.activation.lockout)
         if let evaluation = self.progress.evaluation { lockout.pass(from: evaluation, to: request) }
