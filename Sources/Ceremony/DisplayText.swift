@@ -84,7 +84,7 @@ public enum DisplayText {
             guard label.unicodeScalars.count <= Self.hostLimits.label else { return nil }
             let isASCII = label.utf8.allSatisfy { $0 < 0x80 }
             // A name is shown as people write it, in lower case. Nothing is compared.
-            let shown = isASCII ? String(label) : "xn--" + Punycode.encode(label.lowercased())
+            let shown = isASCII ? String(label) : "xn--" + Punycode.encode(label.lowercased())  // check: unicode-words
             guard shown.utf8.count <= Self.hostLimits.label else { return nil }
             labels.append(shown)
         }

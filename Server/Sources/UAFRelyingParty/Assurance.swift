@@ -74,7 +74,7 @@ public struct AuthenticationAssurance: Hashable, Sendable {
             (signatures.contains { !$0.isKeyInHardware }, "swk"), (isVerified, "mfa"),
         ]
         // The names of methods are our own words, and no name is repeated.
-        var seen: Set<String> = []
+        var seen: Set<String> = []  // check: unicode-words
         self.methods = (signatures.flatMap(\.methods) + keys.filter(\.0).map(\.1)).filter { seen.insert($0).inserted }
         self.level =
             if isVerified {

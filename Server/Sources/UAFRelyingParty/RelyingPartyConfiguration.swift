@@ -13,7 +13,7 @@ public struct RelyingPartyConfiguration: Sendable {
     public var channelBinding: ChannelBindingRule
     /// Extensions in messages and in assertions that the server understands or knows to be harmless.
     /// The operator's own words, compared by their bytes.
-    public var knownExtensions: Set<String>
+    public var knownExtensions: Set<String>  // check: unicode-words
     /// `true` if an assertion may use an attestation other than the type that its criterion prefers.
     public var acceptsLessPreferredAttestation: Bool
     /// `true` if authenticators may be older than the version that their metadata trusts.
@@ -28,7 +28,7 @@ public struct RelyingPartyConfiguration: Sendable {
         metadata: MetadataCatalog, versions: Set<Version> = [.uaf11], trustedFacets: Set<FacetID>,
         channelBinding: ChannelBindingRule = .ignore,
         // The operator's own words.
-        knownExtensions: Set<String> = [AssertionExtension.userVerificationMethodsID],
+        knownExtensions: Set<String> = [AssertionExtension.userVerificationMethodsID],  // check: unicode-words
         acceptsLessPreferredAttestation: Bool = false, acceptsOutdatedAuthenticators: Bool = false,
         lenientReadings: LenientReadings = LenientReadings()
     ) {
@@ -65,12 +65,12 @@ public enum ChannelBindingRule: Hashable, Sendable {
     /// The certificates that the server presents, or the proxy that ends TLS before the server.
     public struct AcceptedChannel: Hashable, Sendable {
         /// The accepted values of `serverEndPoint`. The operator's own words, compared by their bytes.
-        public var serverEndPoints: Set<String>
+        public var serverEndPoints: Set<String>  // check: unicode-words
         /// The accepted values of `tlsServerCertificate`. The operator's own words, compared by their bytes.
-        public var tlsServerCertificates: Set<String>
+        public var tlsServerCertificates: Set<String>  // check: unicode-words
 
         /// Accepts the given values. They are the operator's own words.
-        public init(serverEndPoints: Set<String>, tlsServerCertificates: Set<String>) {
+        public init(serverEndPoints: Set<String>, tlsServerCertificates: Set<String>) {  // check: unicode-words
             self.serverEndPoints = serverEndPoints
             self.tlsServerCertificates = tlsServerCertificates
         }

@@ -131,9 +131,10 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         }
         guard let first else { return false }
         // A likeness is looked for as people write: texts with other bytes can be alike too.
+        // check: unicode-words
         let letters = String(first).precomposedStringWithCompatibilityMapping.lowercased().unicodeScalars
             .filter(\.properties.isAlphabetic)
-        return letters.elementsEqual(Self.title.lowercased().unicodeScalars)
+        return letters.elementsEqual(Self.title.lowercased().unicodeScalars)  // check: unicode-words
     }
 
     /// Reads the lines of a text, from the first to the last.

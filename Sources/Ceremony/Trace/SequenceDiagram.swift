@@ -40,7 +40,7 @@ public struct SequenceDiagram: Sendable {
     /// `labels`, the caller's own words, replaces names, e.g. `relyingParty` by `Demo Bank`.
     ///
     /// Throws ``TraceError/Code/unknownParticipant`` for a label of an unknown participant.
-    public func mermaid(labels: [String: String] = [:]) throws(TraceError) -> String {
+    public func mermaid(labels: [String: String] = [:]) throws(TraceError) -> String {  // check: unicode-words
         for name in labels.keys where TraceParticipant(rawValue: name) == nil {
             throw TraceError(.unknownParticipant, "\(name); there are: \(Self.participantNames)")
         }

@@ -49,7 +49,7 @@ public struct ClientConfiguration: Hashable, Sendable {
     ///
     /// The client refuses a payload that names another host, and sends nothing. The texts are the app's own words; the
     /// client compares a host from a payload with them byte by byte.
-    public var redeemHosts: Set<String>
+    public var redeemHosts: Set<String>  // check: unicode-words
     /// The maximum time of one exchange with the server.
     public var networkTimeout: Duration
     /// The time that the person has for each answer.

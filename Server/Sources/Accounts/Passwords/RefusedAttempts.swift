@@ -11,7 +11,7 @@ import _Primitives
 final class RefusedAttempts: Sendable {
     private struct Refused {
         /// The number of refusals, by our own words for the reason.
-        var counts: [String: Int] = [:]
+        var counts: [String: Int] = [:]  // check: unicode-words
         var last: Timestamp
         var writtenAt: Timestamp?
     }

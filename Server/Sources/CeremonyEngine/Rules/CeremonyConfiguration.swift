@@ -31,7 +31,7 @@ public struct CeremonyConfiguration: Sendable {
     /// The response extensions that are understood or known to be harmless, by their identifiers.
     ///
     /// The operator's own words.
-    public var knownExtensions: Set<String>
+    public var knownExtensions: Set<String>  // check: unicode-words
     /// The protocol versions of responses. Requests have UAF 1.1.
     public var versions: Set<Version> = [.uaf11]
     /// `true` if a registration may have another attestation than the policy prefers.
@@ -63,6 +63,7 @@ public struct CeremonyConfiguration: Sendable {
         metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(),
         channelBinding: ChannelBindingRule = .ignore, limits: Limits = Limits(),
         // The operator's own words.
+        // check: unicode-words
         lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"]
     ) {
         self.issuer = issuer

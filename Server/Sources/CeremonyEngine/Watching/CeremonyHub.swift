@@ -33,7 +33,7 @@ final class CeremonyHub: Sendable {
     private struct State {
         var next: UInt64 = 0
         // Identifiers are our own words: a watcher has the record of the ceremony.
-        var ceremonies: [String: [Watcher]] = [:]
+        var ceremonies: [String: [Watcher]] = [:]  // check: unicode-words
         var isTicking = false
     }
 

@@ -13,6 +13,7 @@ struct AdminDocument {
             var item: JSONObject = [:]
             if case .object(let present)? = paths[operation.path] { item = present }
             // Methods are our own words.
+            // check: unicode-words
             item[operation.method.rawValue.lowercased()] = .object(self.document(of: operation))
             paths[operation.path] = .object(item)
         }

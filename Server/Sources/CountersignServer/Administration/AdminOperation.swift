@@ -12,7 +12,7 @@ struct AdminOperation: Sendable {
     /// The input of a handler: the path's parameters and the body. All members of the body are known.
     struct Call: Sendable {
         /// The parameters by their names in the path, which are our own words.
-        let parameters: [String: String]
+        let parameters: [String: String]  // check: unicode-words
         let query: String?
         let body: JSONObject
         /// The caller, for the audit trail.
@@ -43,6 +43,7 @@ struct AdminOperation: Sendable {
     /// The names in braces.
     var parameterNames: [String] {
         // Paths are our own words.
+        // check: unicode-words
         self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
     }
 }

@@ -41,7 +41,7 @@ struct AdminRoutes: Sendable {
     {
         let actor = operation.isOpen ? "anybody" : try await self.authorizedActor(of: request)
         // The parameters by their names in the path, which are our own words.
-        var parameters: [String: String] = [:]
+        var parameters: [String: String] = [:]  // check: unicode-words
         for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
         var body: JSONObject = [:]
         // The body may be absent if no member is required.

@@ -36,7 +36,7 @@ public struct ServerAssembly: Sendable {
         /// The extensions of responses that the server understands or that are known to be harmless.
         ///
         /// The operator's own words.
-        public var knownExtensions: Set<String>
+        public var knownExtensions: Set<String>  // check: unicode-words
         /// The protocol versions that responses may have. Requests are of UAF 1.1.
         public var versions: Set<Version> = [.uaf11]
         /// `true` if a registration may have an attestation that the policy does not prefer.
@@ -87,6 +87,7 @@ public struct ServerAssembly: Sendable {
             issuer: String, serviceName: String = "Countersign", facets: [FacetID],
             rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
             // The operator's own words.
+            // check: unicode-words
             lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"],
             trustedProxies: [AddressBlock] = [], limits: Limits = Limits()
         ) {

@@ -15,7 +15,7 @@ public final class EventChannels: Sendable {
     private struct State {
         var next: UInt64 = 0
         /// The channels by source, in our own words: the network of an address. The oldest channel comes first.
-        var channels: [String: [(number: UInt64, watch: CeremonyWatch)]] = [:]
+        var channels: [String: [(number: UInt64, watch: CeremonyWatch)]] = [:]  // check: unicode-words
         /// The latest channel of each connection, until the connection ends.
         var connections: [ObjectIdentifier: Watched] = [:]
         var open = 0

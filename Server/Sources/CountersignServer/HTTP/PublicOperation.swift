@@ -82,6 +82,7 @@ struct PublicOperation: Sendable {
             document["security"] = .array(["client", "device", "token"].map { .object([$0: .array([])]) })
         }
         // Paths are our own words.
+        // check: unicode-words
         let names = self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
         let parameters =
             names.map { DescribedField.required(String($0), "What is named.").parameter(in: "path") }
@@ -166,7 +167,7 @@ struct PublicDocument {
             var item: JSONObject = [:]
             if case .object(let present)? = paths[operation.path] { item = present }
             // Methods are our own words.
-            item[operation.method.rawValue.lowercased()] = .object(operation.document)
+            item[operation.method.rawValue.lowercased()] = .object(operation.document)  // check: unicode-words
             paths[operation.path] = .object(item)
         }
         let error = DescribedField.schema([

@@ -15,13 +15,13 @@ public final class PrometheusMetrics: MetricsFactory {
     private struct Family {
         let kind: Series.Kind
         /// The series by their written labels, which are our own words.
-        var series: [String: Series] = [:]
+        var series: [String: Series] = [:]  // check: unicode-words
     }
 
     private struct State {
         /// The families by the names of metrics, which are our own words.
-        var families: [String: Family] = [:]
-        var help: [String: String] = [:]
+        var families: [String: Family] = [:]  // check: unicode-words
+        var help: [String: String] = [:]  // check: unicode-words
         var collectors: [@Sendable () -> Void] = []
     }
 
@@ -31,7 +31,7 @@ public final class PrometheusMetrics: MetricsFactory {
     public init() {}
 
     /// Adds descriptions of names, a sentence for each name. The names are our own words.
-    public func describe(_ help: [String: String]) {
+    public func describe(_ help: [String: String]) {  // check: unicode-words
         self.state.withLock { $0.help.merge(help) { $1 } }
     }
 

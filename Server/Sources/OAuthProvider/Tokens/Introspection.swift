@@ -23,8 +23,8 @@ extension OpenIDProvider {
     ///
     /// Cost: three queries, two hashes; one query more if the client does not own the token's resource; one ES256
     /// verification if this process has neither made nor recently verified the token; for a signed answer one
-    /// signature; for a person's token for a resource of the client's two queries more; for an exchanged token one query
-    /// more for each exchange; for an opaque token one decryption in place of the verification.
+    /// signature; for a person's token for a resource of the client's two queries more; for an exchanged token one
+    /// query more for each exchange; for an opaque token one decryption in place of the verification.
     public func introspect(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {

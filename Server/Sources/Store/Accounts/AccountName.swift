@@ -16,7 +16,7 @@ public struct AccountName: Hashable, Sendable, CustomStringConvertible, Expressi
     /// the letter in lower case would be a different person.
     public var hasOtherCapitals: Bool {
         // Lower case as people write it serves this check alone: no name is looked up or kept in lower case.
-        !self.key.lowercased().hasSameBytes(as: self.key)
+        !self.key.lowercased().hasSameBytes(as: self.key)  // check: unicode-words
     }
 
     /// Takes a name as a person has written it. `nil` for a text that cannot be a name: an empty text, or more

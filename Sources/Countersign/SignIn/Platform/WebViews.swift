@@ -115,7 +115,7 @@ public struct WebViewSites: Hashable, Sendable {
     public var application: String
     /// The hosts at which a view is signed in, all with `https`. The texts are the app's own words; a host from an
     /// address is compared with them byte by byte.
-    public var hosts: Set<String>
+    public var hosts: Set<String>  // check: unicode-words
     /// The prefix of the names of the site's cookies.
     public var cookiePrefix: String
     /// The name in a page's local storage that tells the page of a session.
