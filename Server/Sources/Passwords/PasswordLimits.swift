@@ -73,7 +73,8 @@ public struct PasswordLimits: Sendable, Equatable {
         static let bytesPerTypedCharacter = 16
         /// The maximum number of bytes of a stored hash's text. A longer text is refused unread.
         static let storedTextBytes = 512
-        /// The number of digits of a number in a stored hash. The largest number of 32 bits has ten.
+        /// The possible numbers of digits of a number in a stored hash, such as a cost. The largest number of 32 bits
+        /// has ten digits.
         static let storedNumberDigits = 1...10
         /// The number of bytes of the salt of a new hash, and below of its tag.
         static let saltBytes = 16

@@ -202,7 +202,8 @@ public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, unsupported, invalidInput, unavailable, notProven }
         private let base: Base
-        /// The object is not the parameters of a scheme.
+        /// The JSON object does not have the form of a scheme's parameters, or the bytes are not a PIN service's public
+        /// key or not a blinded PIN.
         public static let malformed = Self(base: .malformed)
         /// The scheme is unknown here, or its parameters are too cheap or too expensive.
         public static let unsupported = Self(base: .unsupported)

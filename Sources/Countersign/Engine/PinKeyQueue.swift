@@ -83,12 +83,12 @@ package final class PinKeyQueue: @unchecked Sendable {
         }
     }
 
-    /// Does the waiting work with a number, and releases it. Returns the function that reports the result; `nil` if the
-    /// work no longer waits.
+    /// Removes the waiting work of this number from the queue, and does the work. Returns the function that reports the
+    /// result to the caller; `nil` if the work no longer waits.
     private func done(_ number: Int) -> (() -> Void)? { self.remove(number)?.finish() }
 
-    /// Releases the waiting work with a number. Returns the function that reports the refusal; `nil` if the work no
-    /// longer waits.
+    /// Removes the waiting work of this number from the queue, without doing the work. Returns the function that
+    /// reports the refusal to the caller; `nil` if the work no longer waits.
     private func refusal(_ number: Int) -> ((any Error) -> Void)? { self.remove(number)?.refuse }
 
     /// Adds work to the waiting work, or returns the reason for a refusal.

@@ -208,7 +208,7 @@ public actor VirtualServer: Transport {
         }
     }
 
-    /// A policy that accepts each verifying authenticator of this product alone.
+    /// A policy for which one authenticator is enough: any model of this product that verifies the person.
     public static var anything: Policy {
         Policy(
             accepted: AuthenticatorModel.allCases.filter { !$0.info.isSilent }.map { [MatchCriteria(aaid: [$0.aaid])] })

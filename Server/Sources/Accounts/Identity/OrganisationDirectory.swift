@@ -213,8 +213,8 @@ extension IdentityDirectory {
         return try await self.store.invite(id)
     }
 
-    /// Returns the role that an invitation offers; `nil` for an invitation to an organisation alone, and if there is no
-    /// such invitation, or no longer.
+    /// Returns the service and the role that an invitation offers, in any state of the invitation. `nil` for an
+    /// invitation to an organisation alone, and for an unknown or deleted invitation.
     public func placeOfInvite(_ id: String) async throws -> InviteRecord.Place? {
         try await self.store.invite(id)?.place
     }

@@ -68,7 +68,8 @@ public struct InventedAccounts: CeremonyPart {
     }
 
     /// Sets the distribution of invented accounts from now on; `nil` restores the standard distribution. Throws
-    /// `invalidRequest` for an unknown model.
+    /// `invalidRequest` for a model without metadata, and for the model for ceremonies of personalised identities
+    /// alone.
     ///
     /// A caller that asked for a name before and asks again can see a changed answer.
     public func setKeyDistribution(_ distribution: KeyDistribution?, by operator: String) async throws {

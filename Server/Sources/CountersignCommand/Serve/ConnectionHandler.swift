@@ -129,7 +129,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Begins the drain. The connection has the rest of the stop's time, and no more than its own time.
+    /// Begins the drain, at whose end the connection is cut. The drain lasts for the connection's own drain time, but
+    /// not beyond the rest of the stop's time, without the part reserved for the steps after the connections.
     private func beginDrain(_ context: ChannelHandlerContext) {
         self.drainTimer?.cancel()
         let drain = TimeAmount(self.stop?.drain(atMost: self.drain) ?? self.drain)

@@ -177,7 +177,8 @@ extension PublicOperations {
         return pages.flatMap(\.self)
     }()
 
-    /// The pages on which people see their own identities, and the pages behind invitations.
+    /// The pages on which people see and change their personalised identity and its devices, and the pages by which
+    /// people get and accept invitations.
     static let identityPages: [PublicOperation] = {
         let nobody = (status: 403, meaning: "Nobody is signed in.")
         let activation = DescribedField.required("activation", "The activation.")

@@ -176,7 +176,11 @@ extension OpenIDProvider {
         }
     }
 
-    /// Checks the name by which a client's certificate is recognised (RFC 8705, section 2).
+    /// Checks the settings about a client's certificate (RFC 8705, section 2). Throws `invalid_request`.
+    ///
+    /// A client with self-signed certificates needs keys, and a client with an issued certificate needs the
+    /// certificate's name. The name has to be short and without control characters. Tokens that are pushed to a client
+    /// are bound neither to a certificate nor to a DPoP key.
     private func checkCertificate(of settings: ClientSettings) throws {
         let method = settings.authenticationMethod
         if method.hasSameBytes(as: CertificateClient.selfSigned), settings.keySet == nil, settings.keySetAddress == nil

@@ -5,9 +5,10 @@ import _Primitives
 /// Issues tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
 ///
 /// A code is taken before it is judged. So a code is also spent by a wrong verifier, a wrong address or another client.
-/// If the right client shows a code twice, the tokens of the code are revoked. A code is not spent if the server lacks
-/// the key for the signature, or the client lacks a key for the encryption. A code without a challenge takes no
-/// verifier, and a code with a challenge takes nothing else (RFC 9700, section 2.1.1).
+/// If a taken code is shown again with values that are all right for the code, the grant of the code ends with all its
+/// tokens. A code is not spent if the request is incomplete, if the server lacks the key for the signature, or if the
+/// client lacks a key for the encryption. A code with a challenge needs the matching verifier, and a code without a
+/// challenge is refused with a verifier (RFC 9700, section 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
     static let type = OpenIDProvider.codeGrant
 

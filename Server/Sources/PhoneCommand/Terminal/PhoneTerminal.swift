@@ -80,12 +80,15 @@ struct PhoneTerminal: Sendable {
         }
     }
 
-    /// Prints a text in a frame: the text that the person is about to sign, in exactly the signed form.
+    /// Prints a text in a frame, for example the text that the person is about to sign. Characters that are unsafe to
+    /// display are replaced or removed, a line beyond ``PhoneLimits/lineCharacters`` ends in an ellipsis, and lines are
+    /// wrapped at the terminal's width.
     func box(title: String, text: String) {
         for line in BoxText.box(title: Self.safe(title), text: Self.safe(text), width: self.width) { self.print(line) }
     }
 
-    /// Prints names and values in a frame: the fields of a payment, in exactly the signed form.
+    /// Prints names and values in a frame, for example the fields of the payment that the person is about to sign. The
+    /// texts are made safe and wrapped as in ``box(title:text:)``.
     func table(title: String, rows: [(name: String, value: String)]) {
         let rows = rows.map { (name: Self.safe($0.name), value: Self.safe($0.value)) }
         for line in BoxText.table(title: Self.safe(title), rows: rows, width: self.width) { self.print(line) }

@@ -15,8 +15,8 @@ public protocol AccountStore: Sendable {
     /// `limit`.
     func accounts(after: String?, limit: Int) async throws -> [AccountRecord]
 
-    /// Locks or unlocks an account. Returns `false` if the account does not exist. Locking ends the account's sessions,
-    /// and all grants given in them, in the same step.
+    /// Locks or unlocks an account. Returns `false` if the account does not exist. In the same step, locking ends the
+    /// account's sessions, all grants from its authentications, its unfinished sign-ins and its mailed links.
     ///
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool

@@ -175,7 +175,7 @@ public struct PasswordSignInRecord: Sendable, Equatable {
     public var request: String
     /// The account whose password was right.
     public var accountID: String
-    /// The second factor shown beside the password, if any.
+    /// The kind of the code that the person has shown beside the password; `nil` if no code was shown.
     public var secondFactor: SecondFactor?
     /// `true` if a code is still missing.
     public var needsSecondFactor: Bool
