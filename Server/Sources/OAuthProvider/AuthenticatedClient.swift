@@ -1,4 +1,5 @@
-/// A client that has proved its identity.
+/// A client that the server has recognised by its credential. A public client (an app without a secret) has proved
+/// nothing.
 public struct AuthenticatedClient: Sendable, Equatable {
     public let id: String
     /// The client's name, as people see it.

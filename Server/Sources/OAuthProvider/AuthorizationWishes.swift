@@ -17,7 +17,7 @@ enum ResponseMode: String, CaseIterable {
 struct AuthorizationWishes {
     /// A word of `prompt`.
     enum Prompt: String, CaseIterable {
-        /// The server may ask the person nothing. Stands alone.
+        /// The server must not ask the person anything. Stands alone.
         case none
         /// The person has to authenticate anew.
         case login
@@ -87,7 +87,7 @@ struct AuthorizationWishes {
         try self.init(kept, service: SignInServiceWishes(kept))
     }
 
-    /// `true` if the server may ask the person nothing.
+    /// `true` if the server must not ask the person anything.
     var isSilent: Bool { self.prompts.contains(.none) }
 
     /// `true` if no browser session is enough, and the person has to sign in. A wish for new consent alone does not
@@ -189,7 +189,8 @@ public struct AssuranceWord: Sendable, Equatable {
 /// level in the answer, and the clients that request levels are the very clients that do not look. The server ignores
 /// words of `acr_values` that match no level here: libraries send words of other servers.
 struct RequestedLevels {
-    /// Words of which the authentication has to meet at least one, known here or not; `nil` if no `acr` is essential.
+    /// Words of which the authentication has to meet at least one, known here or not; `nil` if no `acr` is essential,
+    /// or the essential `acr` names no words.
     private let essential: [String]?
     /// Words of `acr_values`. The authentication has to meet at least one of the words that are known here.
     private let words: [String]
@@ -212,7 +213,7 @@ struct RequestedLevels {
         self.preferred = values + words
     }
 
-    /// The error for a request whose levels no sign-in can meet.
+    /// The error for a request whose levels the sign-in does not meet, or no sign-in can meet.
     static let unmet = OAuthError(
         .unmetAuthenticationRequirements, "The person cannot be authenticated as surely as the request asks.")
 

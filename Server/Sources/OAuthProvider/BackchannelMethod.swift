@@ -6,11 +6,13 @@ public import _Primitives
 public struct AskedPerson: Sendable, Equatable {
     /// The identifier by which the answer is found.
     public let request: String
-    /// The person's account, if the client has named a person whom the client may know.
+    /// The person's account; `nil` if the client's hint names no person here, or none whom the client may know.
     public let account: String?
-    /// The client's hint, letter by letter. Budgets count by the hint, even if the hint names no person.
+    /// The kind of the client's hint and the name or subject in it, the same text for each spelling of a name. Budgets
+    /// count by the hint, even if the hint names no person.
     public let hint: String
-    /// The message for the person (`binding_message`).
+    /// The text that the person reads and signs: the client's `binding_message`, or the text of its
+    /// `authorization_details`; `nil` for neither.
     public let message: String?
     /// The asking client.
     public let client: AuthenticatedClient
@@ -20,10 +22,9 @@ public struct AskedPerson: Sendable, Equatable {
 
 /// The result of an attempt to ask a person.
 public enum AskingResult: Sendable, Equatable {
-    /// The person is asked. If the client named no person, no person is asked, and the result does not tell the
-    /// difference.
+    /// The person is asked. If the client's hint names no person here, nothing is asked, and the result is the same.
     case asked
-    /// The message cannot be shown. No person is asked.
+    /// The message cannot be shown, for this reason. No person is asked.
     case unfitMessage(String)
     /// The client has asked too many people, or asked this person too often.
     case tooMany(Shortage)
@@ -43,10 +44,11 @@ public protocol BackchannelMethod: Sendable {
     /// The method's name in records and metrics: a word that never changes.
     var name: String { get }
 
-    /// Returns the account of a user name.
+    /// Returns the account of a user name; `nil` if no account has the name.
     func account(username: String) async throws -> String?
 
-    /// Asks a person. The method must take as long, and write as much, if no person was named.
+    /// Asks a person. The method must take as long, and write as much, if there is no account
+    /// (``AskedPerson/account``).
     func ask(_ asked: AskedPerson) async throws -> AskingResult
 
     /// Returns the person's answer. A repeated call returns the same answer: the caller makes sure that at most one

@@ -8,6 +8,6 @@ extension OpenIDProvider {
     /// Throws `StoreError` `corrupt` if this node knows no such key.
     public func identitySigningKey(at now: Timestamp) throws -> SigningKey { try self.keys.key(.es256, at: now) }
 
-    /// Returns the public keys whose signatures are valid at a moment, and the public keys that will sign.
+    /// Returns the public ES256 keys whose signatures are valid at a moment, and the public ES256 keys that will sign.
     public func identityPublicKeys(at now: Timestamp) -> JWKSet { self.keys.publicKeys(at: now).fitting(.es256) }
 }

@@ -48,18 +48,20 @@ public struct OpenIDProvider: Sendable {
         public var takesClientDocuments = false
         /// The listener where clients show certificates; `nil` if no listener asks for certificates.
         public var mutualTLS: MutualTLS?
-        /// The terms that people have to agree to before the provider issues anything for them; `nil` for no terms.
+        /// The terms that people have to agree to before the provider issues anything for them; `nil` for no terms. The
+        /// operator can exempt clients of the app sign-in service.
         public var terms: Terms?
         /// A simulated register of people. Clients of the app sign-in service receive its results; `nil` for no
         /// register.
         public var simulatedPeople: SimulatedPeople?
-        /// Fetches from the addresses of clients' keys; `nil` if the provider fetches nothing.
+        /// Calls addresses of clients and of other providers; `nil` if the provider calls nobody.
         public var calls: (any OutgoingCalls)?
         /// The types of details that people can be asked about (RFC 9396). Each client's own setting says which types
         /// the client may use.
         public var detailTypes: [DetailType] = []
-        /// Reports requests that do not fit a client's registration. Reports at most once a minute for each client, as
-        /// anybody can send requests in a client's name.
+        /// Reports requests that do not fit a client's registration: at most once a minute for each client, as anybody
+        /// can send requests in a client's name. Also reports each warning about a client that an operator has just
+        /// added or changed (``ClientWarning``).
         public var note: @Sendable (ClientMisfit) -> Void
 
         /// Creates the configuration of a provider with this issuer.
@@ -117,12 +119,12 @@ public struct OpenIDProvider: Sendable {
     var limits: Limits { self.configuration.limits }
 
     /// Opens the provider. At the first start of a store, `open` creates the signing key and the secret of the pairwise
-    /// subjects. At later starts, `open` creates missing keys that clients' ID tokens need.
+    /// subjects. At later starts, `open` creates missing keys that sign clients' ID tokens and userinfo answers.
     ///
     /// - Parameters:
     ///   - methods: The ways for people to prove their identity.
     ///   - backchannel: The way to ask people who sit at no browser; `nil` for none.
-    ///   - people: The source of the names of accounts.
+    ///   - people: The directory of the people behind the accounts.
     /// - Throws: ``StoreError``.
     public static func open(
         _ configuration: Configuration, store: any OpenIDStore, methods: [any SignInMethod],
@@ -175,8 +177,9 @@ public struct OpenIDProvider: Sendable {
         return try await self.store.sessionCount(at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime)
     }
 
-    /// Deletes requests, grants, sessions and authentications that have ended. Returns the number of deleted records;
-    /// call again until the number is zero.
+    /// Deletes ended requests of every kind, grants, sessions, authentications, and the names of revoked tokens and
+    /// shown proofs that are no longer needed. Returns the number of deleted records; call again until the number is
+    /// zero.
     ///
     /// Cost: one store step.
     public func sweep() async throws -> Int {
@@ -205,26 +208,28 @@ extension AuditEvent.Kind {
     static let clientAdded = Self(rawValue: "client-added")
     /// A client was deleted; the detail is its identifier.
     static let clientDeleted = Self(rawValue: "client-deleted")
-    /// A browser with a session was admitted to a service without a phone. The detail names the service, the person's
-    /// earlier authentication, and the browser's address.
+    /// A browser with a session was admitted to a service without a phone. The detail names the service and the methods
+    /// of the person's earlier authentication; the address is the browser's.
     static let signedInBySession = Self(rawValue: "signed-in-by-session")
-    /// A client showed a code a second time, and the code's tokens were revoked; the actor is the client.
+    /// A client showed an authorization code, a device code or an `auth_req_id` again after its use, and the tokens for
+    /// it were revoked; the actor is the client.
     static let codeReplayed = Self(rawValue: "code-replayed")
     /// A client showed a refresh token that had already been replaced, and the token's family ended; the actor is the
     /// client.
     static let refreshTokenReused = Self(rawValue: "refresh-token-reused")
-    /// A client gave up a grant of its own; the actor is the client.
+    /// A grant ended: its client gave the grant up, never received its pushed tokens, or its refresh token was shown at
+    /// the wrong face. The actor is the client, if it is known; the detail is the grant.
     static let grantRevoked = Self(rawValue: "grant-revoked")
-    /// A browser was signed out.
+    /// A browser was signed out; the actor is the client that asked, if any.
     static let signedOut = Self(rawValue: "signed-out")
-    /// The first signing key of an algorithm was added; the detail is the algorithm's name.
+    /// The first signing key of an algorithm was added; the detail is the key's name.
     static let signingKeyAdded = Self(rawValue: "signing-key-added")
     /// New signing keys were added; the detail is their names.
     static let signingKeyRotated = Self(rawValue: "signing-key-rotated")
 }
 
-/// A request in a client's name that does not fit the client's registration. The report is for the operator, who can
-/// change the registration or ask the client's developer to change the request.
+/// A request in a client's name that does not fit the client's registration, or a dangerous setting of a client. The
+/// report is for the operator, who can change the registration or ask the client's developer to change the request.
 public struct ClientMisfit: Sendable, Equatable {
     /// The client's identifier.
     public let client: String
@@ -348,7 +353,7 @@ extension PersonDirectory {
 public struct ProviderAnswer: Sendable {
     /// The HTTP status.
     public let status: Int
-    /// The header fields, `Content-Type` and `Cache-Control` among them.
+    /// The header fields, among them `Cache-Control` and, with a body, `Content-Type`.
     public internal(set) var headers: [(name: String, value: String)]
     /// The body; `nil` for no body.
     public let body: JSONObject?

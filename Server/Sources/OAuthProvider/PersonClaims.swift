@@ -34,8 +34,8 @@ enum PersonClaims {
     /// Returns the claims that a client receives about a person: the claims of the client's scopes, and the claims that
     /// the client has named.
     ///
-    /// Leaves out a named claim whose value is none of the requested values. Leaves out claims without a value, even if
-    /// a claim is essential.
+    /// Leaves out a named claim whose value is none of the requested values, unless a scope has the claim. Leaves out
+    /// claims without a value, even if a claim is essential.
     static func told(of person: Person, scope: Scope?, named: [ClaimsRequest.Claim]) -> JSONObject {
         let byScope = Self.scopes.filter { scope?.contains($0.scope) ?? false }.flatMap(\.claims)
         var told: JSONObject = [:]
@@ -55,10 +55,10 @@ extension ClaimsRequest {
         (self.idToken + self.userinfo).contains { PersonClaims.names.containsBytes(of: $0.name) }
     }
 
-    /// Returns the only subject whose ID token may be sent (OpenID Connect Core 1.0, sections 3.1.2.2 and 5.5.1): one
-    /// at most.
+    /// Returns the only subject whose ID token may be sent (OpenID Connect Core 1.0, sections 3.1.2.2 and 5.5.1); `nil`
+    /// for any subject.
     ///
-    /// Throws `OAuthError` `invalid_request` if the value is not a single text.
+    /// Throws `OAuthError` `invalid_request` if the value is not a single text, or if two values differ.
     func expectedSubject() throws(OAuthError) -> String? {
         var subject: String?
         for claim in self.idToken + self.userinfo where claim.name.hasSameBytes(as: "sub") && !claim.values.isEmpty {
@@ -89,9 +89,10 @@ extension OpenIDProvider {
         return isTaken ? person : nil
     }
 
-    /// Returns the claims about the person that the client has named for the ID token of a grant.
+    /// Returns the claims about the person that the client has named for the ID token of a grant, with their values. A
+    /// service that asks people itself gets only claims that the person has confirmed for the service.
     ///
-    /// Cost: nothing if the client named none; else two queries.
+    /// Cost: nothing if the client named none; else two queries, or four at a service that asks people itself.
     func namedClaims(for standing: StandingGrant) async throws -> JSONObject {
         guard let text = standing.grant.claims else { return [:] }
         let asked = try ClaimsRequest(text).idToken

@@ -72,15 +72,15 @@ public protocol SignInMethod: Sendable {
     /// `true` if the method can show the person a text that the person signs (``AuthenticationOutcome/signedText``).
     var signsTexts: Bool { get }
 
-    /// The words by which clients choose this method, for an error message to a client that sent another word.
+    /// The words by which clients choose this method, for an error message about another word.
     var ways: String { get }
 
     /// `true` if a client's word for a way to sign in belongs to this method: the method's name, unless the method has
     /// ways of its own.
     func isWay(_ word: String) -> Bool
 
-    /// Takes the outcome that was recorded for an authorization request, if the same browser started the request and
-    /// the person authenticated by this method.
+    /// Returns the outcome that was recorded for an authorization request, if the same browser started the request and
+    /// the person authenticated by this method; `nil` otherwise.
     ///
     /// The same browser gets the same outcome again, so that a completion that failed half way can be repeated. The
     /// caller makes sure that at most one session comes of the outcome.
@@ -93,7 +93,7 @@ public protocol SignInMethod: Sendable {
     func wantedConnection(request: String) async throws -> WantedConnection?
 
     /// Makes the connection, or forgets the wish, as the person has decided in a session that has just begun. Returns
-    /// the reason if a wanted connection was not made.
+    /// the reason if a wanted connection was not made; `nil` if the connection was made, or the person declined.
     func decide(
         _ connection: WantedConnection, request: String, account: String, isGranted: Bool
     ) async throws -> LinkRefusal?

@@ -6,7 +6,8 @@ import _Primitives
 enum SignInServiceFailure: String, CaseIterable {
     /// The person declined, at the other provider or here.
     case declined = "001"
-    /// The other provider failed, or authenticated the person less surely than was needed.
+    /// The other provider failed, the person was authenticated less surely than was needed, or no account here is
+    /// connected with the person.
     case ofProvider = "007"
     /// The person declined at `logingov`.
     case declinedAtLogingov = "009"
@@ -14,7 +15,7 @@ enum SignInServiceFailure: String, CaseIterable {
     case manyMHVs = "101"
     case manyEDIPIs = "102"
     case manyCORPs = "106"
-    /// The person is locked, in that register or here.
+    /// The person is locked, in that register or here, or the device of the authentication was removed meanwhile.
     case locked = "107"
     /// The person from `mhv` was authenticated less surely than was needed.
     case unverifiedMHV = "108"
@@ -39,7 +40,8 @@ enum SignInServiceFailure: String, CaseIterable {
 }
 
 extension SignInServiceWishes {
-    /// Returns the failure that stands for an error in the answer to a client.
+    /// Returns the failure that stands for an error in the answer to a client. Every error other than a refused or too
+    /// weak authentication is ``SignInServiceFailure/invalid``.
     func failure(of error: OAuthError) -> SignInServiceFailure {
         switch error.code {
         case .accessDenied: self.type.hasSameBytes(as: "logingov") ? .declinedAtLogingov : .declined

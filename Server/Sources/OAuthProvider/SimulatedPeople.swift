@@ -115,7 +115,8 @@ public struct SimulatedPeople: Sendable {
 
     // MARK: Asking
 
-    /// Returns the reason why an account of this server may not sign in; `nil` for no reason.
+    /// Returns the reason why, by the register, an account of this server may not sign in; `nil` for no reason, and for
+    /// an account that is not in the register.
     func failure(ofAccount username: String?) -> SignInServiceFailure? {
         username.flatMap { self.entries[.account(ExactText($0))]?.conflict }
     }

@@ -5,13 +5,16 @@ public import Store
 public enum AuthorizationAnswer: Sendable, Equatable {
     /// Show the sign-in page for this request of this client.
     case signIn(request: String, client: String)
-    /// Ask the person of the browser's session if this client may have the requested access.
+    /// Show the page that asks the person of the browser's session: about a connection, about the operator's terms, or
+    /// about this client's access (``OpenIDProvider/consentQuestion(request:browser:session:)``).
     case consent(request: String, client: String)
     /// Take the browser to the client.
     case client(ClientAnswer)
-    /// Show a page that asks the person to come back: the source has begun too many sign-ins.
+    /// Show a page that asks the person to come back: the source has begun too many sign-ins, or too many new clients'
+    /// documents would have to be fetched.
     case tooMany(Shortage)
-    /// Show an error page. The browser must not be sent anywhere, as the redirect address is not to be trusted.
+    /// Show an error page. The browser must not be sent anywhere: the redirect address is not to be trusted, or the
+    /// request has ended.
     case page(OAuthError)
 }
 

@@ -13,8 +13,9 @@ extension OpenIDProvider {
     ///   - address: The browser's network address, for the audit trail.
     ///   - explain: Receives the reason of a refusal, for the operator's log.
     ///
-    /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint`
-    /// one verification.
+    /// Cost: one query (client), one store step, three hashes. With a session three more queries, a fourth for a code
+    /// without a page, and one each for a third party's client and for the operator's terms. A pushed request and each
+    /// resource cost one query more; a signed request one query and one signature; `id_token_hint` one verification.
     public func authorize(
         _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String, address: String?,
         explain: (ProviderRefusal) -> Void = { _ in }

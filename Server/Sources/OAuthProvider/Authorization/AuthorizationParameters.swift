@@ -91,7 +91,7 @@ struct AuthorizationReply {
     let redirectURI: RedirectURI
     let state: String?
     let issuer: String
-    /// The mode that the client wants. The query carries the answer if the client's mode is not valid.
+    /// A posted form if the client wants one and the address takes forms; in every other case the query.
     let mode: ResponseMode
     /// The wishes of a request of the app sign-in service, with the name by which support staff find the request.
     var service: (wishes: SignInServiceWishes, request: String)?

@@ -70,8 +70,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Returns the text that the person reads and signs: the client's message, or the requested details. A phone shows
-    /// one text.
+    /// Returns the text that the person reads and signs: the client's message, or the text of the requested details;
+    /// `nil` for neither. A phone shows one text, so a request with both is refused.
     private func message(_ form: Parameters, of client: ClientRecord) throws -> String? {
         let details = form["authorization_details"]
         guard details == nil || form["binding_message"] == nil else {
@@ -107,7 +107,8 @@ extension OpenIDProvider {
     private static let tokenCharacters = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/".utf8)
 
-    /// Returns the lifetime of a request: the client's wish, within bounds.
+    /// Returns the lifetime of a request: the client's wish, up to the longest lifetime; without a wish, the usual
+    /// lifetime.
     private func backchannelLifetime(_ text: String?) throws -> Duration {
         let limits = self.limits.oauth
         guard let text else { return limits.backchannelRequestLifetime }
@@ -118,8 +119,11 @@ extension OpenIDProvider {
         return min(.seconds(seconds), limits.longestBackchannelRequest)
     }
 
-    /// Returns the account and the text of the one hint that a request has (section 7.1). A hint to a person whom the
-    /// client may not know is treated like any other hint.
+    /// Returns the account and the text of the one hint that a request has (section 7.1). The account is `nil` if the
+    /// hint names no person here; the request then goes on in the same way.
+    ///
+    /// Throws `OAuthError` `invalid_request` for no hint or several, for another client's ID token, and for any
+    /// `login_hint_token`.
     private func hinted(_ form: Parameters, client: ClientRecord, _ method: any BackchannelMethod) async throws -> (
         account: String?, hint: String
     ) {

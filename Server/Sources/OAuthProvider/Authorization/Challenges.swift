@@ -7,8 +7,8 @@ import _Primitives
 ///
 /// The waiting request is an authorization request like any other, and ends in the same records. The request has no
 /// browser. In place of the browser stands `auth_session`, with a new value at each step. The value is worth nothing
-/// without the client, and without the key of the first step. The operator decides for each client if the client may
-/// use this endpoint: a person who types a password into an app trusts the app with the password.
+/// without the client and, if the first step proved a key, without that key. The operator decides for each client if
+/// the client may use this endpoint: a person who types a password into an app trusts the app with the password.
 public struct Challenges: Sendable {
     private let provider: OpenIDProvider
     private let method: any DirectSignIn
@@ -103,7 +103,8 @@ public struct Challenges: Sendable {
         return try await self.step(shown, of: request, session: "\(id).\(secret)", client: client, place: place)
     }
 
-    /// Takes the next step of a running sign-in. A mistake in the form, the client or the key spends nothing.
+    /// Takes the next step of a running sign-in. After a mistake in the form, the client or the key, the app can repeat
+    /// the step with the same `auth_session`.
     private func goOn(
         _ text: String, _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?,
         place: AppPlace

@@ -9,8 +9,8 @@ public enum CompletionAnswer: Sendable, Equatable {
     case signedIn(ClientAnswer, session: SessionSecret, method: String)
     /// Ask the person if the waiting device is to be signed in (``DeviceAuthorizations``): nothing has changed yet.
     case confirmDevice
-    /// Set the cookie of a new session, if any. Then ask the person if this client may have the requested access, or if
-    /// the person agrees to the operator's terms.
+    /// Set the cookie of a new session, if any. Then ask the person: about a connection, about the operator's terms, or
+    /// about this client's access. The request waits on.
     case consent(client: String, session: SessionSecret?, method: String)
     /// Take the browser to the client, with an error.
     case refused(ClientAnswer)
@@ -31,12 +31,14 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let loginHint: String?
     /// `true` if the client expects a person without an account.
     public let isNewcomer: Bool
-    /// The ways for people to sign in to the client, in the client's order.
+    /// The ways for the person to sign in to the client for this request, in the client's order. With details, only
+    /// ways that sign texts remain; a request of the app sign-in service has one way.
     public let methods: [String]
     /// The text that the person agrees to in addition to the sign-in. The page shows the text, and the phone shows and
     /// signs the text.
     public let agreement: String?
-    /// `true` if the client is an app that keeps no secret: the code goes to the person's device, and not to a service.
+    /// `true` if the client is an app (one that keeps no secret, or an app of the app sign-in service): the code goes
+    /// to the person's device, and not to a service.
     public let isApp: Bool
     /// The hash that binds the code, if the request has one (RFC 7636): 32 bytes.
     public let codeChallenge: [UInt8]?
@@ -45,8 +47,8 @@ public struct PendingAuthorization: Sendable, Equatable {
 }
 
 extension OpenIDProvider {
-    /// Returns the request to the browser that started the request; `nil` for other browsers, and after the request's
-    /// end.
+    /// Returns the request to the browser that started the request; `nil` for other browsers, after the request's end,
+    /// and if the client is gone or switched off.
     ///
     /// Cost: two queries, one hash.
     public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
@@ -83,7 +85,8 @@ extension OpenIDProvider {
     ///   - session: The session of the browser's cookie, if any.
     ///   - explain: Receives the reason if no person is signed in, for the operator's log.
     ///
-    /// Cost: three queries, one store step beside the outcome's own, four hashes, one HMAC.
+    /// Cost: eight queries, three of them for the client, and one each for a session of the browser, an expected
+    /// person, a consent and the operator's terms; one store step beside the outcome's own, four hashes, one HMAC.
     public func complete(
         request id: String, browser: BrowserSecret, session old: SessionSecret?,
         explain: (ProviderRefusal) -> Void = { _ in }
@@ -234,7 +237,8 @@ extension OpenIDProvider {
         return session
     }
 
-    /// Ends a request because its person refused. The client receives `access_denied`.
+    /// Ends a request because its person refused. The client receives `access_denied`. The answer is an error page if
+    /// the request has ended, or belongs to another browser.
     ///
     /// Cost: one query, one store step.
     public func refuse(request id: String, browser: BrowserSecret) async throws -> AuthorizationAnswer {
@@ -261,8 +265,9 @@ extension OpenIDProvider {
             hasBrowser: cookie != nil)
     }
 
-    /// Returns the outcome with which the person has authenticated for the request, and the method's name. Only methods
-    /// that the client accepts count.
+    /// Returns the outcome with which the person has authenticated for the request, and the way's name (the method's
+    /// name for a method with a single way); `nil` if the person has not authenticated yet. Only methods that the
+    /// client accepts count.
     func outcome(of request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> (
         AuthenticationOutcome, String
     )? {
@@ -279,7 +284,7 @@ extension OpenIDProvider {
         return nil
     }
 
-    /// Returns the request if it waits and belongs to the browser.
+    /// Returns the request; `nil` if the request has ended, or belongs to another browser.
     func openRequest(_ id: String, _ browser: BrowserSecret) async throws -> AuthorizationRequestRecord? {
         guard let request = try await self.store.request(id), self.time.now() < request.expiresAt,
             constantTimeEqual(request.browserDigest, browser.digest)

@@ -155,9 +155,9 @@ public struct ConsentQuestion: Sendable, Equatable {
     public let clientOrigin: String
     /// `true` if the operator does not know the client's owner (``ClientRecord/isStranger``).
     public var isStranger = false
-    /// The name with which the person signs in to the account.
+    /// The name by which the person recognises the account (``Person/shownName``).
     public let username: String
-    /// The items for the client.
+    /// The items for the client; empty in a question about terms or about a connection.
     public let items: [ConsentItem]
     /// The client's own scopes, by their names at the client.
     public let scopes: [String]
@@ -190,10 +190,12 @@ extension OpenIDProvider {
         return try await self.store.consent(account: account, client: terms.client, content: terms.content)
     }
 
-    /// Returns the consent on which a grant without a page rests, if the client is a third party's. The person must
-    /// have consented to exactly the same terms for this client. Returns `nil` if the client needs no consent.
+    /// Returns the identifier of the consent on which a grant without a page rests, if the client is a third party's.
+    /// The person must have consented to exactly the same terms for this client. Returns `nil` if the client needs no
+    /// consent.
     ///
-    /// Throws `OAuthError` `invalid_scope` if the person has not consented. Cost: one query for a third party's client.
+    /// Throws `OAuthError` `invalid_scope` if the person has not consented, and for every stranger's client. Cost: one
+    /// query for a third party's client.
     func consent(to scope: Scope, for client: ClientRecord, account: String) async throws -> String? {
         guard let terms = try ConsentTerms(of: client, scope: scope, resources: [], AuthorizationWishes([:])) else {
             return nil
@@ -243,7 +245,7 @@ extension OpenIDProvider {
     /// Returns the question for the person of this session about the request; `nil` for every other browser and
     /// session, and if the request needs no question.
     ///
-    /// Cost: four queries, two hashes.
+    /// Cost: five queries, one more if the operator has terms, two hashes.
     public func consentQuestion(request id: String, browser: BrowserSecret, session: SessionSecret?) async throws
         -> ConsentQuestion?
     {
@@ -271,7 +273,11 @@ extension OpenIDProvider {
     }
 
     /// Ends a request with its person's decision. The client gets its code and the consent is remembered, or the client
-    /// receives `access_denied`. Of any number of calls exactly one ends the request.
+    /// receives an error: `access_denied` after a no. Of any number of calls exactly one ends the request.
+    ///
+    /// A page asks one question at a time. The request waits on, and the answer is
+    /// ``AuthorizationAnswer/consent(request:client:)``, if another question is left, or if the page has shown another
+    /// question than the present one.
     ///
     /// - Parameters:
     ///   - isGranted: `true` if the person agrees. Only for a form that stood on a page of this session.
@@ -282,7 +288,8 @@ extension OpenIDProvider {
     ///   - explain: Receives the reason if the client gets nothing, for the operator's log.
     ///   - notConnected: Receives the reason if a wanted connection was not made. The person is signed in all the same.
     ///
-    /// Cost: four queries, one store step.
+    /// Cost: seven queries, two of them for the client, and one if the operator has terms; one store step, and one more
+    /// each for a connection and for an agreement to terms.
     public func decide(
         request id: String, browser: BrowserSecret, session: SessionSecret?, isGranted: Bool,
         connection: String? = nil, terms version: String? = nil, address: String?,

@@ -30,7 +30,8 @@ public struct DeviceConfirmation: Sendable, Equatable {
 public enum DeviceDecision: Sendable, Equatable {
     /// The device gets its tokens at its next question.
     case confirmed(clientName: String, method: String)
-    /// The account cannot sign in. The device learns that the person refused.
+    /// The account cannot sign in to this client, or its person has to agree to the terms first. The device learns that
+    /// the person refused.
     case denied(OAuthError)
     /// The request has ended, and no decision is left.
     case ended(OAuthError)
@@ -49,7 +50,7 @@ extension AuditEvent.Kind {
 /// code.
 public struct DeviceAuthorizations: Sendable {
     private let provider: OpenIDProvider
-    /// The budget of waiting devices of each client.
+    /// The budget of new device codes of each client and, for a client that proves nothing, of each source.
     private let devices: Budget
     /// The budget of wrong codes that the browsers of a source may try. All sources together have no budget: an
     /// attacker who used it up would keep everybody from signing devices in.
@@ -128,8 +129,8 @@ public struct DeviceAuthorizations: Sendable {
 
     /// Has a person authenticate for the device whose code the person has typed.
     ///
-    /// An attempt is counted before the lookup of the code, and given back if the code exists. Past the budget no code
-    /// is looked up.
+    /// An attempt is counted before the lookup of the code, and given back if the code leads to a sign-in. Past the
+    /// budget no code is looked up.
     ///
     /// Cost: two queries, one store step, one HMAC.
     public func enter(_ text: String, browser: BrowserSecret, source: String) async throws -> DeviceCodeAnswer {
@@ -152,7 +153,7 @@ public struct DeviceAuthorizations: Sendable {
     }
 
     /// Returns the question to the person of a request; `nil` if the request is no device's, has ended, belongs to
-    /// another browser, or has no authenticated person.
+    /// another browser, or has no authenticated person who may sign in, and if the client is switched off.
     ///
     /// Cost: five queries, two hashes.
     public func confirmation(request id: String, browser: BrowserSecret) async throws -> DeviceConfirmation? {
@@ -174,7 +175,8 @@ public struct DeviceAuthorizations: Sendable {
     ///
     /// - Parameter explain: Receives the reason if the device is not signed in, for the operator's log.
     ///
-    /// Cost: five queries, one store step beside the outcome's own, one HMAC, three hashes.
+    /// Cost: six queries, one more if the operator has terms, one store step beside the outcome's own, one HMAC, three
+    /// hashes.
     public func confirm(
         request id: String, browser: BrowserSecret, explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> DeviceDecision {

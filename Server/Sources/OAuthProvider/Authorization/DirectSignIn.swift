@@ -23,7 +23,7 @@ public struct AppPlace: Sendable {
 public enum ShownProof: Sendable, Equatable {
     /// A name and a password.
     case password(username: String, password: String)
-    /// A code beside a password.
+    /// A one-time code (`otp`), in a step of its own after the password.
     case code(String)
     /// The wish to ask a phone.
     case phone

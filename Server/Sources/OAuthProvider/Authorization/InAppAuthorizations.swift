@@ -85,7 +85,8 @@ public struct InAppAuthorizations: Sendable {
 
     /// Returns a code for a person who has authenticated, in a session that belongs to no browser.
     ///
-    /// Cost: three queries, two store steps.
+    /// Cost: four queries, two of them for the client, and one each for the operator's terms and a third party's
+    /// client; two store steps.
     public func code(for request: Request, outcome: AuthenticationOutcome, method: String) async throws -> Answer {
         let provider = self.provider
         guard let (client, checked) = try await self.checked(request), let challenge = checked.challenge else {

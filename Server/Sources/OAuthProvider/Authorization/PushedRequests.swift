@@ -123,8 +123,8 @@ extension OpenIDProvider {
 
     /// Returns the request of a browser: the browser's own parameters, or the pushed request that the parameters name.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` if the named request does not exist, or belongs to another client or
-    /// browser. Also throws as ``client(_:for:)``.
+    /// Throws `OAuthError` `invalid_request_uri` if the named request does not exist, has expired, or belongs to
+    /// another client or browser. Also throws as ``client(_:for:)``.
     func asked(by parameters: Parameters, browser: BrowserSecret, from source: String) async throws
         -> AskedAuthorization
     {
@@ -152,9 +152,10 @@ extension OpenIDProvider {
     }
 
     /// Adds a request that waits for its person, and returns its identifier. A pushed request belongs to this browser
-    /// from then on.
+    /// from then on: the same browser gets the identifier of the first waiting request each time.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` if another browser was faster.
+    /// Throws `OAuthError` `invalid_request_uri` if another browser was faster, or the pushed request was answered
+    /// meanwhile.
     func begin(_ request: AuthorizationRequestRecord, _ asked: AskedAuthorization) async throws -> String {
         guard let pushed = asked.pushed else {
             try await self.store.addRequest(request)
@@ -166,9 +167,10 @@ extension OpenIDProvider {
         return waiting
     }
 
-    /// Ends a pushed request whose browser is answered at once: a later use of the same name finds no request.
+    /// Ends a pushed request whose browser is answered at once: a later use of the same name finds no request. Does
+    /// nothing if the request was not pushed.
     ///
-    /// Throws `OAuthError` `invalid_request_uri` if the request was answered meanwhile.
+    /// Throws `OAuthError` `invalid_request_uri` if the request was answered meanwhile, or is another browser's.
     func end(_ asked: AskedAuthorization, browser: BrowserSecret) async throws {
         guard let pushed = asked.pushed else { return }
         guard try await self.store.endPushedRequest(digest: pushed, browserDigest: browser.digest) else {

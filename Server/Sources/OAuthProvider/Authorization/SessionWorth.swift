@@ -133,10 +133,10 @@ extension OpenIDProvider {
         return (request, wishes, worth)
     }
 
-    /// `true` if a waiting request would not wait if it came now: the person has meanwhile signed in in another tab of
-    /// the browser, and the session counts for the request. Changes nothing.
+    /// `true` if a waiting request needs no sign-in page any more: the person has meanwhile signed in in another tab of
+    /// the browser, and the session counts for the request. A question to the person may be left. Changes nothing.
     ///
-    /// Cost: without a session none; else up to six queries, two hashes.
+    /// Cost: without a session none; else up to eight queries, two hashes.
     public func isAnswered(request id: String, browser: BrowserSecret, by session: SessionSecret?) async throws -> Bool
     {
         guard let session else { return false }
@@ -146,8 +146,9 @@ extension OpenIDProvider {
     /// Judges a waiting request once more, as a new request with the browser's present session. Several tabs of a
     /// browser may wait while the person signs in in one tab.
     ///
-    /// Returns `nil` if the session counts for nothing, and the request waits on. Of any number of calls one gets a
-    /// code.
+    /// Returns `nil` if the session counts for nothing, and the request waits on; also if another call has ended the
+    /// request. Of any number of calls at most one gets a code. If a question is left, or the session ends meanwhile, a
+    /// new request with a new identifier takes the place of the old one.
     ///
     /// - Parameters:
     ///   - source: The browser's source. A sign-in by session is counted as a sign-in that begins.

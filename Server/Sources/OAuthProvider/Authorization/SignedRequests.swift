@@ -8,8 +8,9 @@ extension OpenIDProvider {
     /// and parameters beside them count for nothing (section 6.3). `nil` if the request has no such object, or the
     /// client has no keys for a signature.
     ///
-    /// Throws `OAuthError` `invalid_request_object`, and `temporarily_unavailable` if the client's keys cannot be
-    /// fetched. Cost: one signature; if the keys are at an address of the client's, a call, at most once a minute.
+    /// Throws `OAuthError` `invalid_request_object`, `invalid_request` for a request that also has `request_uri`, and
+    /// `temporarily_unavailable` if the client's keys cannot be fetched. Cost: one signature; if the keys are at an
+    /// address of the client's, a call, at most one in each ``Limits/OAuth/keySetPause``.
     func signedParameters(_ parameters: Parameters, of client: ClientRecord) async throws -> Parameters? {
         guard let compact = parameters["request"] else { return nil }
         guard client.settings.keySet != nil || client.settings.keySetAddress != nil else { return nil }

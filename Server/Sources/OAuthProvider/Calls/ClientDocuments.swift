@@ -5,8 +5,9 @@ import _Primitives
 /// The metadata documents of clients whose identifiers are addresses (draft-ietf-oauth-client-id-metadata-document).
 ///
 /// Anybody can name an address. So a document is fetched within two budgets: the budget of the network that names the
-/// address, and the budget of the address's host. A client that has had a person's consent before is fetched without
-/// the budgets: no stranger can use up the budgets and keep the client's people out.
+/// address, and the budget of the address's host. For a running sign-in only the budget of the host counts. A client
+/// that has had a person's consent before is fetched without the budgets: no stranger can use up the budgets and keep
+/// the client's people out.
 struct ClientDocuments: Sendable {
     /// The reason why an address is called.
     enum Asker {
@@ -14,7 +15,7 @@ struct ClientDocuments: Sendable {
         case network(String)
         /// A sign-in that has begun.
         case signIn
-        /// A client that has authenticated people before.
+        /// A client that is in the store, since a person has consented to its access before.
         case usedClient
     }
 
@@ -51,8 +52,8 @@ struct ClientDocuments: Sendable {
 
     /// Returns the document at an address.
     ///
-    /// Throws ``OutgoingCallError`` if the address has no document, and `Shortage`. Cost: nothing if the document is
-    /// kept; else a call.
+    /// Throws ``OutgoingCallError`` if the address has no document, and `Shortage` if a budget is used up. Cost:
+    /// nothing if the document is kept; else a call.
     func document(at address: ClientIDAddress, for asker: Asker, now: Timestamp) async throws -> ClientIDDocument {
         let isBegun = if case .signIn = asker { true } else { false }
         return try await self.documents.document(

@@ -52,7 +52,8 @@ public struct OutgoingAnswer: Sendable, Equatable {
     public let status: Int
     /// The body.
     public let body: [UInt8]
-    /// The media type of the body (`Content-Type`), without parameters and in small letters; `nil` if the answer names none.
+    /// The media type of the body (`Content-Type`), without parameters and in small letters; `nil` if the answer names
+    /// none.
     public let mediaType: String?
     /// The time for which the answer may be kept (`Cache-Control`, `max-age`); `nil` if the answer does not say.
     public let mayBeKept: Duration?

@@ -67,7 +67,8 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
         self.read = read
     }
 
-    /// Returns the document of a holder.
+    /// Returns the document of a holder. The document can lack the wanted content, if the last call to the address was
+    /// just now or failed.
     ///
     /// - Parameters:
     ///   - isStaleEnough: `true` if a kept document counts, without a new call, for as long as a document counts whose

@@ -22,7 +22,8 @@ struct RemoteKeySets: Sendable {
         }
     }
 
-    /// Returns the keys of a holder.
+    /// Returns the keys of a holder. The wanted key can be absent, if the last call to the address was just now or
+    /// failed.
     ///
     /// - Parameter name: The wanted key (`kid`); `nil` for any.
     ///

@@ -28,9 +28,11 @@ struct CertificateClient: ClientCredential {
         self.certificate = certificate
     }
 
-    /// Returns the reason why the certificate does not prove the client; `nil` for a valid proof.
+    /// Returns the reason why the certificate does not prove the client; `nil` for a valid proof, and for an app that
+    /// proves nothing.
     ///
-    /// Cost: for an authority's certificate one or more signatures.
+    /// Cost: for an authority's certificate one or more signatures; for a registered key as
+    /// ``OpenIDProvider/keys(of:naming:)``.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else { return "another way to authenticate" }
         switch ExactText(client.settings.authenticationMethod) {

@@ -39,7 +39,8 @@ extension OpenIDProvider {
     ///
     /// - Parameter header: The value of `Authorization`, of the scheme `Basic`.
     ///
-    /// Throws `OAuthError` `invalid_client`. Cost: one query, one hash.
+    /// Throws `OAuthError` `invalid_client`, and `unauthorized_client` for a client of the app sign-in service. Cost:
+    /// one query, one hash.
     public func authenticate(header: String?) async throws -> AuthenticatedClient {
         let credential = try Self.credential(of: ClientRequest(header: header, parameters: [:]))
         let client = try await self.authenticate(credential)
@@ -50,7 +51,8 @@ extension OpenIDProvider {
     }
 
     /// Returns the client that a credential proves. Only the client's registered way counts (RFC 7591, section 2): a
-    /// thief of one of its secrets cannot choose where to show the secret. Throws `OAuthError` `invalid_client`.
+    /// thief of one of its secrets cannot choose where to show the secret. Throws `OAuthError` `invalid_client`; also
+    /// as the credential (``ClientCredential/failure(for:at:)``) and as ``client(_:for:)``.
     ///
     /// - Parameter source: The client's source, for a request that can be the client's first: a document of the
     ///   client's is fetched within the budget of the source's network. Every other request comes from a client that

@@ -29,9 +29,10 @@ protocol ClientCredential: Sendable {
     /// The identifier of the client that the credential claims.
     var clientID: String { get }
 
-    /// Returns the reason why the credential does not prove the client; `nil` for a valid proof. Takes a credential
-    /// that counts only once.
+    /// Returns the reason why the credential does not prove the client; `nil` for a valid proof. Uses up a credential
+    /// that counts only once, if the proof is valid.
     ///
-    /// - Parameter client: The client of ``clientID``, if the client is registered for one of ``methods``.
+    /// - Parameter client: The client of ``clientID``; `nil` if the client is unknown, or registered for none of
+    ///   ``methods``.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String?
 }

@@ -33,7 +33,7 @@ extension OpenIDProvider {
     static let refreshGrant = "refresh_token"
 
     /// Checks a client's kind against the server's abilities, and against the client's other settings. Throws
-    /// `OAuthError` `invalid_request` with a sentence for the administrator.
+    /// `OAuthError` `invalid_request` with a sentence for the administrator; `invalid_client_metadata` for its keys.
     ///
     /// - Parameters:
     ///   - before: The client before the change, if the client is changed. Its earlier keys may stay even without a
@@ -226,7 +226,7 @@ extension OpenIDProvider {
     }
 
     /// Returns the keys of a client, and the key set's text as it is kept: only the known members, and nothing else
-    /// that came with the keys. Throws `OAuthError` with a sentence for the administrator.
+    /// that came with the keys. Throws `OAuthError` `invalid_client_metadata` with a sentence for the administrator.
     func keySet(_ text: String) throws -> (keys: JWKSet, text: String) {
         let most = self.limits.oauth.keySetBytes
         guard text.utf8.count <= most else {

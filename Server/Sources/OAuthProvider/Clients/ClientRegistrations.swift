@@ -6,7 +6,7 @@ public import _Primitives
 ///
 /// A client registers with an initial access token, which an operator made, or without a token if the operator has
 /// opened registration. Such a client is a third party's: it has the grant types of a service that signs people in, and
-/// no more. ``Strangers`` also applies to a client that came without a token.
+/// no more until an operator gives others. ``Strangers`` also applies to a client that came without a token.
 public struct ClientRegistrations: Sendable {
     private let provider: OpenIDProvider
     private let store: any RegistrationStore
@@ -33,7 +33,8 @@ public struct ClientRegistrations: Sendable {
 
     // MARK: For an operator
 
-    /// Creates a new initial access token. The secret is shown only this once.
+    /// Creates a new initial access token. The secret is shown only this once. Without a lifetime the token has the
+    /// usual lifetime; without a number of uses the token is for one client.
     ///
     /// Throws `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` if the
     /// store has too many tokens.
@@ -84,7 +85,7 @@ public struct ClientRegistrations: Sendable {
     ///   - source: The source of the request. Each network has a budget of open registrations.
     ///
     /// Cost: one query, one hash, one store step; a key generation if no other client's ID tokens are signed with the
-    /// algorithm.
+    /// algorithm; a call if the client has a `sector_identifier_uri`, and a signature for a software statement.
     public func register(header: String?, body: JSONObject, source: String) async throws -> ProviderAnswer {
         try await self.answer(client: nil) {
             if header == nil, self.provider.configuration.isRegistrationOpen {
@@ -148,7 +149,9 @@ public struct ClientRegistrations: Sendable {
         }
     }
 
-    /// Replaces the registration of a client (RFC 7592, section 2.2). Missing members return to their defaults.
+    /// Replaces the registration of a client (RFC 7592, section 2.2). Missing members return to their defaults, except
+    /// for requirements of more security (bound tokens, pushed or signed requests): only an operator removes these. The
+    /// operator's own settings stay. A client that had no secret, and now needs one, gets a secret.
     ///
     /// Cost: one query, one hash, one store step.
     public func replace(_ id: String, header: String?, body: JSONObject) async throws -> ProviderAnswer {
@@ -231,7 +234,8 @@ public struct ClientRegistrations: Sendable {
         Sealing.digest(ofSecret: try BearerToken(header: header).text)
     }
 
-    /// Returns the client of a registration access token. Throws `OAuthError` `invalid_token`.
+    /// Returns the client of a registration access token. Throws `OAuthError` `invalid_token`, also for a switched-off
+    /// client.
     private func registered(_ id: String, _ header: String?) async throws -> ClientRecord {
         let digest = try Self.digest(ofToken: header)
         let client = try await self.provider.store.client(id)

@@ -15,8 +15,8 @@ struct ClientSecret: ClientCredential {
 
     var clientID: String { self.credentials.clientID }
 
-    /// Compares in constant time. An unknown client takes as long as a known client with a wrong secret. Cost: one
-    /// hash.
+    /// Compares in constant time. The former secret counts until its end. An unknown client takes as long as a known
+    /// client with a wrong secret. Cost: one hash.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) -> String? {
         let digest = self.credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
         let none = [UInt8](repeating: 0, count: 32)

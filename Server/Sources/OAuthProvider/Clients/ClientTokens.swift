@@ -129,7 +129,7 @@ public enum UserinfoAlgorithmChange: Sendable, Hashable {
 }
 
 extension TokenSettings {
-    /// The settings as texts of bytes.
+    /// The settings as texts, for a comparison byte by byte.
     var exact: [[ExactText]] {
         [
             self.scopes, self.resources, self.audiences, [self.format.rawValue], self.subjects, [self.actor ?? ""],

@@ -37,7 +37,9 @@ public struct ClientChange: Sendable, Equatable {
     public var assertionAudience: ClientSettings.AssertionAudience?
     /// The grant types of the client; the complete list.
     public var grantTypes: [String]?
-    /// The method by which the client proves its identity. The client's earlier proofs end.
+    /// The method by which the client proves its identity. A client's secret ends if the new method needs none. A
+    /// client without a secret, whose new method needs one, gets it by
+    /// ``OpenIDProvider/rotateSecret(ofClient:overlap:by:)``.
     public var authenticationMethod: String?
     /// The public keys of the client's signatures, a JWK set as JSON; an empty text for none.
     public var keySet: String?
@@ -97,7 +99,8 @@ public struct ClientChange: Sendable, Equatable {
     /// The new address of the service for people; `nil` for none.
     var home: String? { self.clientURI?.isEmpty == false ? self.clientURI : nil }
 
-    /// Returns the settings after the change.
+    /// Returns the settings after the change, except for the settings of the app sign-in service, which stay
+    /// (``changed(_:)``).
     public func applied(to settings: ClientSettings) -> ClientSettings {
         var applied = ClientSettings(
             idTokenAlgorithm: self.idTokenAlgorithm ?? settings.idTokenAlgorithm,
@@ -130,8 +133,8 @@ public struct ClientChange: Sendable, Equatable {
 }
 
 extension ClientChange {
-    /// Returns the settings after the change. Throws `OAuthError` `invalid_request` with a sentence for the
-    /// administrator.
+    /// Returns the settings after the change, with the settings of the app sign-in service. Throws `OAuthError`
+    /// `invalid_request` with a sentence for the administrator.
     public func changed(_ settings: ClientSettings) throws -> ClientSettings {
         var changed = self.applied(to: settings)
         guard let document = self.signInService else { return changed }
@@ -260,8 +263,8 @@ extension OpenIDProvider {
         return made
     }
 
-    /// Returns a client that passes all checks, not stored yet. Throws as
-    /// ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
+    /// Returns a client that passes all checks, not stored yet. Creates the signing keys of its algorithms if they are
+    /// missing. Throws as ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
     func newClient(
         id: String? = nil, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
         settings: ClientSettings, registration: ClientRegistration? = nil, by operator: String?
@@ -346,13 +349,13 @@ extension OpenIDProvider {
     /// Returns all clients, the oldest first.
     public func clients() async throws -> [ClientRecord] { try await self.store.clients() }
 
-    /// Returns the registered facts about the service that an address names. The address can come from anybody, so a
-    /// page shows nothing of the address itself.
+    /// Returns the name and address of the client of an identifier; `nil` for an unknown client. The identifier can
+    /// come from anybody in the address of a page, so the page shows only these registered facts.
     public func service(_ id: String) async throws -> KnownService? {
         try await self.store.client(id).map { KnownService(name: $0.name, home: $0.clientURI) }
     }
 
-    /// Returns the client of an identifier.
+    /// Returns the client of an identifier, switched off or not; `nil` if the client is unknown.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
     /// Returns the client of an identifier; `nil` if the client is unknown or switched off.
@@ -383,7 +386,8 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - settings: The changes.
     ///   - operator: The operator, for the audit trail.
-    /// - Throws: `OAuthError` `invalid_request`, with a sentence for the administrator, as ``registerClient`` does.
+    /// - Throws: `OAuthError` `invalid_request`, with a sentence for the administrator, as ``registerClient`` does, and
+    ///   for any change but `isDisabled` of a client with a metadata document.
     public func changeClient(_ id: String, _ settings: ClientChange, by operator: String? = nil) async throws
         -> ClientRecord?
     {
@@ -442,8 +446,8 @@ extension OpenIDProvider {
 
     /// Gives a client a new secret. Returns the client and the secret; `nil` if the client is unknown.
     ///
-    /// The previous secret works for `overlap` longer, so that the service can take over the new secret in its own
-    /// time. A still older secret ends at once.
+    /// The previous secret works for `overlap` longer (`nil` for the usual time), so that the service can take over the
+    /// new secret in its own time. A still older secret ends at once.
     ///
     /// - Throws: `OAuthError` `invalid_request` for an overlap of more than ``Limits/clientSecretOverlap``, or less
     ///   than nothing, and for a client that shares no secret with the server.
@@ -488,7 +492,8 @@ extension OpenIDProvider {
         return try await self.store.deleteClient(id, audit: event)
     }
 
-    /// Returns a client's origin, as people see it.
+    /// Returns a client's origin, as people see it: of its first redirect address. Throws `OAuthError` `invalid_client`
+    /// if the client has none.
     static func origin(of client: ClientRecord) throws -> String {
         guard let address = client.redirectURIs.first else {
             throw OAuthError(

@@ -3,14 +3,14 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// Returns the client that a request names: a registered client, or a client with a metadata document at its own
-    /// address.
+    /// Returns the client that a request names, switched off or not: a registered client, or a client with a metadata
+    /// document at its own address. Returns `nil` for an unknown client.
     ///
     /// - Parameter asker: The reason for fetching a document; `nil` to fetch a document only for a client that is
     ///   already in use.
     ///
-    /// Throws `OAuthError` `invalid_client_metadata` if the document cannot be had, or makes no client; `Shortage`.
-    /// Cost: a query; for a document not yet kept, a call.
+    /// Throws `OAuthError` `invalid_client_metadata` if the document cannot be had, or makes no client; `Shortage` if a
+    /// budget of new documents is used up. Cost: a query; for a document not yet kept, a call.
     func client(_ id: String, for asker: ClientDocuments.Asker?) async throws -> ClientRecord? {
         let kept = try await self.store.client(id)
         // An operator may have chosen any identifier for a client of the app sign-in service.
@@ -35,9 +35,10 @@ extension OpenIDProvider {
         return client
     }
 
-    /// Returns the client of a running sign-in; `nil` if the client is unknown or switched off.
+    /// Returns the client of a running sign-in; `nil` if the client is unknown or switched off, or its document cannot
+    /// be had, which ends the sign-in.
     ///
-    /// Cost: as ``client(_:for:)``. A document that cannot be had ends the sign-in.
+    /// Cost: as ``client(_:for:)``.
     func client(of request: AuthorizationRequestRecord) async throws -> ClientRecord? {
         do { return Self.served(try await self.client(request.client, for: .signIn)) } catch is OAuthError {
             return nil

@@ -63,8 +63,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Checks the time of a proof against the clock rules of fapi2. Such a client's clock may be ahead by at most a
-    /// minute, in all of its signatures (FAPI 2.0 Security Profile, section 5.3.2.1).
+    /// Checks the time of a proof against the clock rules of fapi2, if the client's profile is fapi2. Such a client's
+    /// clock may be ahead by at most a minute, in all of its signatures (FAPI 2.0 Security Profile, section 5.3.2.1).
     ///
     /// Throws `OAuthError` `invalid_dpop_proof`.
     func checkClock(of proof: DPoPProof, by client: ClientRecord) throws {

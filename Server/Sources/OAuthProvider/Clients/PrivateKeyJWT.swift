@@ -21,7 +21,7 @@ struct PrivateKeyJWT: ClientCredential {
     var clientID: String { self.assertion.clientID }
 
     /// Throws `OAuthError` `invalid_client` if the statement is not valid. Cost: one signature, one store step; for a
-    /// repeated statement, a query in place of the step.
+    /// repeated statement, a query in place of the step; the client's keys as ``OpenIDProvider/keys(of:naming:)``.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else { return "another way to authenticate" }
         let keys: JWKSet
@@ -64,12 +64,12 @@ extension OpenIDProvider {
         }
     }
 
-    /// Returns the public keys of a client, from its settings or from its own address.
+    /// Returns the public keys of a client, from its settings or from its own address. The wanted key can be absent.
     ///
     /// - Parameter name: The wanted key (`kid`); `nil` for any.
     ///
-    /// Throws ``OutgoingCallError`` if no keys can be had, and tells the operator the remedy. Cost: a call, at most
-    /// once a minute, if the keys are at an address of the client's.
+    /// Throws ``OutgoingCallError`` if no keys can be had, and tells the operator the remedy. Cost: if the keys are at
+    /// an address of the client's, a call, at most one in each ``Limits/OAuth/keySetPause``.
     func keys(of client: ClientRecord, naming name: String?) async throws -> JWKSet {
         guard let address = client.settings.keySetAddress else {
             guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else {

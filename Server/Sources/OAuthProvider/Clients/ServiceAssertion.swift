@@ -21,7 +21,7 @@ struct ServiceAssertion: ClientCredential {
     /// how.
     ///
     /// Throws `OAuthError` `invalid_grant` for every error. Cost: one signature, one store step; for a repeated
-    /// statement, a query in place of the step.
+    /// statement, a query in place of the step; the client's keys as ``OpenIDProvider/keys(of:naming:)``.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else {
             throw UnverifiedServiceAssertion.refused("no client that authenticates by \(Self.methods[0])")

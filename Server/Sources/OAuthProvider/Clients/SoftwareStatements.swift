@@ -14,7 +14,7 @@ public struct SoftwareStatementIssuers: Sendable {
 
     /// Returns a statement's claims about a client, which replace the client's own. Throws `OAuthError`
     /// `invalid_software_statement` if the issuer is not listed, the signature is not the issuer's, or the statement
-    /// has ended.
+    /// has ended or not yet begun.
     ///
     /// Cost: one signature.
     func claims(of statement: String, within window: ValidityWindow) throws -> JSONObject {

@@ -17,7 +17,8 @@ public struct DeliveryFailure: Sendable, Equatable {
     public let isGivenUp: Bool
 }
 
-/// The result of a delivery, for metrics.
+/// The result of a delivery, for metrics. A message that is no longer needed counts as delivered. A failed delivery is
+/// tried again, and a delivery that was given up is not.
 public enum DeliveryResult: String, Sendable, CaseIterable {
     case delivered, failed
     case givenUp = "given-up"

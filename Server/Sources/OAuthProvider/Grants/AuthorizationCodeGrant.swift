@@ -6,17 +6,18 @@ import _Primitives
 ///
 /// A code is taken before it is judged. So a code is also spent by a wrong verifier, a wrong address or another client.
 /// If a taken code is shown again with values that are all right for the code, the grant of the code ends with all its
-/// tokens. A code is not spent if the request is incomplete, if the server lacks the key for the signature, or if the
-/// client lacks a key for the encryption. A code with a challenge needs the matching verifier, and a code without a
-/// challenge is refused with a verifier (RFC 9700, section 2.1.1).
+/// tokens. A code is not spent if the request is incomplete or names a resource that is not for the client, if the
+/// server lacks the key for the signature, or if the client lacks a key for the encryption. A code with a challenge
+/// needs the matching verifier, and a code without a challenge is refused with a verifier (RFC 9700, section 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
     static let type = OpenIDProvider.codeGrant
 
     /// Returns the tokens for the code of a request.
     ///
-    /// Cost: one store step, one query if a resource is requested or was granted, one if the client has named claims
-    /// for its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
-    /// store step, one HMAC and one hash more; with a device secret one store step, and one query if the app shows one.
+    /// Cost: one store step, two queries, one more if a resource is requested or was granted, two if the client has
+    /// named claims for its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a
+    /// refresh token one store step, one HMAC and one hash more; with a device secret one store step, and one query if
+    /// the app shows one.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         // An incomplete request is refused before it can spend a code.

@@ -40,7 +40,11 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         }
     }
 
-    /// Returns the grant of the person's answer. Throws `OAuthError` if the answer is not yes.
+    /// Stores and returns the grant of the person's yes, in a session that belongs to no browser.
+    ///
+    /// Throws `OAuthError`: `authorization_pending`; `access_denied`, also if the person may not sign in to the client
+    /// or has to agree to the terms first; `expired_token`; `invalid_grant` if the request was answered meanwhile, or
+    /// the account was locked.
     static func grant(
         _ asked: BackchannelRequestRecord, of client: ClientRecord, by method: any BackchannelMethod,
         from provider: OpenIDProvider, at now: Timestamp

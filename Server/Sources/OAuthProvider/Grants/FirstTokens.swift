@@ -15,9 +15,12 @@ extension OpenIDProvider {
     ///   - deviceSecret: The secret with which the apps of a device sign in by each other, if the ID token is to
     ///     contain its hash.
     ///
-    /// Cost: one query if a resource is requested or was granted, one if the client has named claims for its ID token,
-    /// an ES256 signature and one of the client's algorithm, two hashes, one HMAC; with a refresh token one store step,
-    /// one HMAC and one hash more.
+    /// Throws `OAuthError` `invalid_grant` if the grant was revoked meanwhile, and as
+    /// ``accessToken(for:scope:audience:details:boundTo:at:)``.
+    ///
+    /// Cost: two queries, one more if a resource is requested or was granted, two if the client has named claims for
+    /// its ID token, an ES256 signature and one of the client's algorithm, two hashes, one HMAC; with a refresh token
+    /// one store step, one HMAC and one hash more.
     func firstTokens(
         of standing: StandingGrant, for request: TokenRequest, audience asked: TokenAudience?,
         details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, protection: IDTokenProtection,

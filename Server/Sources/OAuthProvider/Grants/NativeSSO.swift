@@ -185,9 +185,9 @@ struct NativeSSO {
 }
 
 extension OpenIDProvider {
-    /// Returns the device secret for an app whose sign-in requested one; `nil` if the app can have none. The app keeps
-    /// the secret that it shows, if the secret belongs to the same session and group. Otherwise a new secret replaces
-    /// the app's secret of this session.
+    /// Returns the device secret for an app whose sign-in requested one; `nil` if the sign-in requested none, or the
+    /// app can have none. The app keeps the secret that it shows, if the secret belongs to the same session and group.
+    /// Otherwise a new secret replaces the app's secret of this session.
     ///
     /// A sign-in with a key does not take over a secret that was given without a key: a thief of the secret would need
     /// no key.

@@ -4,19 +4,20 @@ import _Primitives
 
 /// Issues new tokens for a refresh token (RFC 6749, section 6; RFC 9700, section 4.14).
 ///
-/// Each use gives the next refresh token. Until the next token is used, the previous token gives the same next token
-/// again: neither a lost answer nor two requests at once cost a sign-in. A client that proves nothing (`none`) has ten
-/// minutes for the repetition. The token before both is refused without consequences for a minute, as a request may be
-/// late. Any older token ends everything that the grant has given, as the token must be in the wrong hands (decision
-/// 28).
+/// Each use gives the next refresh token; a client of fapi2 keeps its token. Until the next token is used, the previous
+/// token gives the same next token again: neither a lost answer nor two requests at once cost a sign-in. A client that
+/// proves nothing (`none`) has ten minutes for the repetition, unless the operator has set another time. The token
+/// before both is refused without consequences for a minute, as a request may be late. Any older token ends everything
+/// that the grant has given, as the token must be in the wrong hands (decision 28).
 struct RefreshTokenGrant: TokenGrant {
     static let type = OpenIDProvider.refreshGrant
 
     /// Returns the new tokens for the refresh token of a request.
     ///
-    /// Cost: one store step, one query if a resource is requested or was granted, one ES256 signature, two HMACs, three
-    /// hashes; for a person who has signed in by an identity one query more. With an ID token one signature of the
-    /// client's algorithm, one hash and one HMAC more, and two queries if the client has named claims for the ID token.
+    /// Cost: one store step, one query, one more if a resource is requested or was granted, three if the operator has
+    /// terms, up to two for a person who came in a role; one ES256 signature, two HMACs, three hashes. With an ID token
+    /// one signature of the client's algorithm, one hash and one HMAC more, and two queries if the client has named
+    /// claims for the ID token.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let text = try request.parameters.required("refresh_token")

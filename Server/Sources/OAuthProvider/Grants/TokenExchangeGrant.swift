@@ -55,7 +55,9 @@ struct TokenExchangeGrant: TokenGrant {
     /// Returns the shown token, with its grant.
     ///
     /// Throws `OAuthError` `invalid_request` (section 2.2.2) with the same message for all cases: a client with a token
-    /// that is not for the client learns nothing about the token.
+    /// that is not for the client learns nothing about the token. Only the client that may exchange the token learns of
+    /// a missing proof of its key (`invalid_dpop_proof`), and of terms that the person has still to agree to
+    /// (`invalid_grant`).
     private static func subject(_ text: String, of request: TokenRequest, at provider: OpenIDProvider) async throws
         -> (OwnAccessToken, StandingGrant)
     {

@@ -47,8 +47,8 @@ final class SigningKeys: Sendable {
     private let keyProofNonceKey: SymmetricKey
     private let retention: Duration
 
-    /// Reads the store's keys. `epoch` is the store's: own tokens from another epoch no longer count as this
-    /// provider's.
+    /// Reads the store's keys. `epoch` is the store's: own tokens, refresh tokens, opaque tokens and nonces from
+    /// another epoch no longer count as this provider's.
     ///
     /// Throws ``StoreError/Code/corrupt`` if the store's keys are not keys.
     init(_ keys: ProviderKeys, epoch: String, retention: Duration) throws {
@@ -68,7 +68,8 @@ final class SigningKeys: Sendable {
         self.retention = retention
     }
 
-    /// Takes over the keys after a rotation.
+    /// Replaces the known keys by the store's present keys. Throws ``StoreError/Code/corrupt`` if these are not keys,
+    /// and changes nothing then.
     func replace(by keys: ProviderKeys) throws {
         let state = try Self.state(of: keys)
         self.state.withLock { $0 = state }
@@ -144,7 +145,8 @@ final class SigningKeys: Sendable {
         }
     }
 
-    /// Returns the public keys of a face that are or will be used at `moment`, the newest first.
+    /// Returns the public keys of a face whose signatures are valid at `moment` (a retired key's for a while), and the
+    /// keys that will sign; the newest first.
     func publicKeys(of face: SigningKeyRecord.Face = .openID, at moment: Timestamp) -> JWKSet {
         JWKSet(
             self.state.withLock { known in

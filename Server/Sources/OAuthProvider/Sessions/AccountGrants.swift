@@ -27,8 +27,9 @@ public struct AccountGrants: Sendable {
     /// counts like a grant that never existed.
     ///
     /// Every token of an ended grant, and everything derived from the grant, is worth nothing at once, on every node.
-    /// No app can sign in with an ended device secret. Signed-in browsers stay signed in, and sign their person in to
-    /// the service again at the service's request.
+    /// No app can sign in with an ended device secret; the grants that apps already have by the secret stay if only the
+    /// secret is ended. Signed-in browsers stay signed in, and sign their person in to the service again at the
+    /// service's request.
     ///
     /// - Parameter operator: The operator, for the audit trail; `nil` for the person's own phone.
     ///

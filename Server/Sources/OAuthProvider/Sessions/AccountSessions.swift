@@ -2,9 +2,10 @@ import OAuth
 import Store
 public import _Primitives
 
-/// A signed-in browser, as its person's own phone shows the browser.
+/// A session of a person, as the person's own phone shows the session: a signed-in browser, or an app or device that
+/// was signed in without a browser.
 public struct AccountSession: Sendable, Equatable {
-    /// A service that the browser was signed in to.
+    /// A service that the session signed in to.
     public struct Service: Sendable, Equatable {
         /// The client's name.
         public let name: String
@@ -14,7 +15,7 @@ public struct AccountSession: Sendable, Equatable {
 
     /// The identifier with which the session is ended. It gives no access.
     public let id: String
-    /// The services, the last signed-in service first.
+    /// The services that the session signed in to, the last one first.
     public let services: [Service]
     /// The browser and its system in words, as at the sign-in.
     public let browser: String?
@@ -29,13 +30,13 @@ public struct AccountSession: Sendable, Equatable {
 }
 
 extension AuditEvent.Kind {
-    /// The person ended a browser's session from a phone, or the named operator did; the detail is the session, or
-    /// `all`.
+    /// The person ended a session from a phone, or the named operator did; the detail is the session, or `all`.
     static let sessionRevoked = Self(rawValue: "session-revoked")
 }
 
 extension OpenIDProvider {
-    /// Returns the signed-in browsers of an account, the last used first, at most ``Limits/activityRows``.
+    /// Returns the running sessions of an account, those without a browser included, the last used first, at most
+    /// ``Limits/activityRows``.
     ///
     /// Cost: one query, and one for each session.
     public func sessions(ofAccount account: String) async throws -> [AccountSession] {
@@ -57,8 +58,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Ends a session at the wish of its person or an operator. Clients' tokens from the session stop working at once,
-    /// on every node.
+    /// Ends a session at the wish of its person or an operator. Clients' tokens from the session, of lasting grants
+    /// too, stop working at once, on every node.
     ///
     /// Returns `false` if the account has no such session. Another account's session counts like a session that never
     /// existed.
@@ -73,8 +74,8 @@ extension OpenIDProvider {
                 .sessionRevoked, at: self.time.now(), accountID: account, actor: `operator`, detail: id))
     }
 
-    /// Ends all sessions of an account and everything that outlasts a session: lasting grants, device secrets and consents.
-    /// Returns the number of sessions that ended.
+    /// Ends all sessions of an account and everything that outlasts a session: lasting grants, device secrets and
+    /// consents. The account also forgets its known browsers and networks. Returns the number of sessions that ended.
     ///
     /// Cost: one store step.
     public func endSessions(ofAccount account: String, by operator: String? = nil) async throws -> Int {

@@ -55,9 +55,10 @@ extension OpenIDProvider {
     /// Signs a browser out, at the request of a client or the person (OpenID Connect RP-Initiated Logout 1.0, section
     /// 2).
     ///
-    /// The session ends without a question only if the client shows, with an ID token, that the person of this session
-    /// is its own user: any page could send a browser here. An ID token that names nobody here (``SignOutHint``) counts
-    /// as absent. The person is then asked, and the browser is led only to an address of the `client_id`.
+    /// Clients' lasting grants (`offline_access`) stay. The session ends without a question only if the client shows,
+    /// with an ID token, that the person of this session is its own user: any page could send a browser here. An ID
+    /// token that names nobody here (``SignOutHint``) counts as absent. The person is then asked, and the browser is
+    /// led only to an address of the `client_id`.
     ///
     /// - Parameters:
     ///   - text: The query or form as received.

@@ -228,7 +228,8 @@ struct SignInServiceError: Error {
 }
 
 extension SignInService {
-    /// Answers the request. A refusal has the form `{"errors": TEXT}`.
+    /// Answers the request. A refusal has the form `{"errors": TEXT}`; a refusal about a key proof also has `error`,
+    /// with the code.
     ///
     /// - Parameters:
     ///   - status: The status of refusals from the other face's code.

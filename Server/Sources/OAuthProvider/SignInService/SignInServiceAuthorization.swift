@@ -4,7 +4,7 @@ import _Primitives
 
 /// The next step for a browser that came to begin a sign-in.
 public enum SignInServiceStart: Sendable {
-    /// The person signs in at that provider, or on the page for the request.
+    /// The person signs in at that provider or, if the provider is `nil`, on the page for the request.
     case signIn(request: String, client: String, provider: String?)
     /// The source has begun too many sign-ins.
     case tooMany(Shortage)
@@ -113,7 +113,8 @@ extension SignInService {
         )
     }
 
-    /// `true` if the sign-in method can authenticate a person to that level.
+    /// `true` if a client may request that level, in the client's word, with the sign-in method. Only a provider with
+    /// level requests limits the words.
     static func takes(_ level: String, _ method: String, among upstream: [UpstreamProvider]) -> Bool {
         upstream.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: method) }?.takes(level) ?? true
     }
@@ -152,7 +153,8 @@ extension SignInService {
     }
 
     /// Opens an app from a web site's session, without another sign-in (`GET /v0/sign_in/authorize_sso`): the app's
-    /// claimed https address gets a code. The app's session ends when the web site's would, and is not renewed.
+    /// claimed https address gets a code. The app's session ends when the web site's would, and is not renewed. A
+    /// browser without a session, or with a session that is not enough for the app, is sent to the sign-in page.
     ///
     /// Cost: one verification, three queries, one store step.
     public func authorizeSSO(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {

@@ -29,7 +29,7 @@ extension SignInService {
     /// client, each with the address that begins the sign-in. Errors in the rest of the request are also found here,
     /// before a person chooses.
     ///
-    /// Throws `OAuthError` `invalid_request`, for the page. Cost: one query.
+    /// Throws `OAuthError` `invalid_request`, for the page. Cost: two queries.
     public func choices(_ parameters: Parameters) async throws -> SignInServiceChoices {
         guard let id = parameters["application"], let (client, settings) = try await self.client(id),
             parameters["oauth"]?.hasSameBytes(as: "true") ?? false

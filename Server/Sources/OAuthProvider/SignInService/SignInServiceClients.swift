@@ -4,8 +4,8 @@ import _Primitives
 
 extension OpenIDProvider {
     /// Checks a client's settings for the app sign-in service against its other settings. Throws `OAuthError`
-    /// `invalid_request` with a sentence for the administrator. An address that any app can take is reported in the
-    /// operator's log.
+    /// `invalid_request` with a sentence for the administrator. An address that any app can take is permitted if the
+    /// operator has chosen so; ``ClientWarning`` warns of the address.
     func checkSignInService(of client: ClientRecord) throws {
         let settings = client.settings
         guard let service = settings.signInService else { return }

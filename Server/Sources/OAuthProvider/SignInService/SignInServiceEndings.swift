@@ -16,8 +16,9 @@ extension SignInService {
 
     /// Renews a session (`POST /v0/sign_in/refresh`): the next refresh token, the next access token.
     ///
-    /// The checks before the use of the token change nothing. A client with the wrong anti-CSRF token, or a person who
-    /// has to agree to something, stays signed in. A past token ends the session.
+    /// The checks before the use of the token change nothing, except that a refresh token of the other face ends its
+    /// own grant. A client with the wrong anti-CSRF token, or a person who has to agree to something, stays signed in.
+    /// A past token ends the session.
     ///
     /// Cost: two queries, one store step, one signature.
     public func refresh(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -54,7 +55,8 @@ extension SignInService {
         }
     }
 
-    /// Returns the session of the request's refresh token: a parameter, else a cookie.
+    /// Returns the session of the request's refresh token: a parameter, else a cookie. Throws ``SignInServiceError``. A
+    /// token at the wrong face ends its grant.
     private func shown(_ request: SignInServiceRequest, _ named: inout String?) async throws -> ShownRefreshToken {
         guard let text = request.parameters["refresh_token"] ?? request.cookies[.refreshToken] else {
             throw SignInServiceError.malformed("The refresh_token is missing.")
@@ -105,8 +107,8 @@ extension SignInService {
     // MARK: Ending
 
     /// Ends a session (`POST /v0/sign_in/revoke`) and the sessions derived from it. With its device's secret all
-    /// sessions of the device end, even if a web view shows the secret. Ended sessions are worth nothing from then on,
-    /// on every node.
+    /// sessions of the device end, even if a web view shows the secret. Another device's secret is ignored. Ended
+    /// sessions are worth nothing from then on, on every node.
     ///
     /// Cost: two queries, two store steps.
     public func revoke(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -142,7 +144,7 @@ extension SignInService {
     }
 
     /// Ends everything that the session's person has (`revoke_all_sessions`): the sessions of this service, and the
-    /// sessions of browsers, with all of their grants to services.
+    /// sessions of browsers, with all grants, device secrets and consents.
     ///
     /// Cost: one verification, two queries, two store steps.
     public func revokeAll(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
@@ -209,7 +211,8 @@ extension SignInService {
     /// can write a link.
     ///
     /// The page is a page of this server itself, or of an address of the client's on the same site, as the browser
-    /// says. Otherwise the page must know the anti-CSRF token.
+    /// says. Otherwise the page must know the anti-CSRF token. If the operator permits cookies from the client's back
+    /// end, a request that says nothing about a page is accepted, too.
     private func checkCause(
         of request: SignInServiceRequest, _ session: SignInServiceSession, status: Int
     ) throws {
@@ -243,8 +246,9 @@ extension SignInService {
         return self.origins(of: client).containsBytes(of: origin)
     }
 
-    /// Prevents a foreign page from giving a browser the cookies of another person's session: the browser would be
-    /// signed in as the author of the page. Programs that are no browsers send nothing about pages.
+    /// Throws ``SignInServiceError`` if a foreign page would give a browser the cookies of another person's session:
+    /// the browser would be signed in as the author of the page. Programs that are no browsers send nothing about
+    /// pages.
     func checkPage(
         of request: SignInServiceRequest, _ client: ClientRecord, _ settings: SignInServiceSettings, status: Int
     ) throws {
@@ -317,7 +321,7 @@ extension SignInService {
     }()
 
     /// `true` if an authentication of that level is enough for the highest level that the client may request: for every
-    /// word of the client that needs a level.
+    /// word of the client that needs a level. `false` if no word needs a level.
     private func isVerified(_ level: String, _ settings: SignInServiceSettings) -> Bool {
         let needed = settings.levels.compactMap(\.needed)
         let table = self.provider.configuration.levels

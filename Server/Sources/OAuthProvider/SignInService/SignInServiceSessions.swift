@@ -162,7 +162,8 @@ extension SignInService {
 
     /// Returns the session that a request shows: by its header, else by its cookie.
     ///
-    /// A token that is bound to a key comes with a proof of the key, by the scheme `DPoP`.
+    /// A token that is bound to a key comes with a proof of the key, by the scheme `DPoP`. A cookie counts only for a
+    /// client that is answered by cookies. Throws ``SignInServiceError`` or, for a wrong header or proof, `OAuthError`.
     ///
     /// - Parameter takesExpiredCookie: `true` to accept an expired cookie of a running session.
     func session(
@@ -209,7 +210,7 @@ extension SignInService {
     }
 
     /// Returns the key proof of a request to the token endpoint and similar addresses; `nil` if the request has none.
-    /// The proof counts once.
+    /// The caller takes the proof (``OpenIDProvider/take(_:)``), which then counts once.
     func binding(of request: SignInServiceRequest) throws -> DPoPProof? {
         guard !request.proofs.isEmpty else { return nil }
         return try self.provider.keyProof(
@@ -240,7 +241,8 @@ extension SignInService {
         }
     }
 
-    /// Refuses parameters in the address of a client without the operator's permission.
+    /// Refuses parameters in the address of a request, unless the operator has permitted them for the client. Throws
+    /// ``SignInServiceError``.
     func checkPlace(of request: SignInServiceRequest, _ settings: SignInServiceSettings) throws {
         guard !request.isInAddress || settings.takesQuery else {
             throw SignInServiceError.malformed(

@@ -28,9 +28,9 @@ extension SignInService {
 
     /// Exchanges a code for tokens.
     ///
-    /// Any error spends the code. If the right client shows the code twice, with everything that the code needs, the
-    /// tokens of the code end. An error after which the client repeats the request (a nonce for its proof) is found
-    /// before the code is spent.
+    /// An error spends the code, unless the error is found before the code is looked up: a missing code, or a wrong key
+    /// proof. So a client that needs a nonce for its proof can repeat the request. If the right client shows the code
+    /// twice, with everything that the code needs, the tokens of the code end.
     ///
     /// Cost: two queries, three store steps, one signature; for a client that signs with a key of its own one query,
     /// one signature and one store step more.
@@ -160,7 +160,7 @@ extension SignInService {
             displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id))
     }
 
-    /// Returns a new secret of the device, if the sign-in has requested a secret.
+    /// Returns a new secret of the device; `nil` if the sign-in has requested none, or the app opens no sessions.
     private func deviceSecret(for grant: GrantRecord, _ settings: SignInServiceSettings) async throws -> String? {
         guard grant.origin == nil, settings.opensSessions, try Scope(grant.scope).contains(Scope.deviceSSO) else {
             return nil

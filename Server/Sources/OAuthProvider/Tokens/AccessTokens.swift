@@ -184,7 +184,7 @@ extension OpenIDProvider {
     }
 
     /// Returns the client of an identifier, without a second reading within this request; `nil` if the client is
-    /// switched off.
+    /// unknown or switched off.
     func client(_ id: String, asking client: ClientRecord?) async throws -> ClientRecord? {
         if let client, client.id.hasSameBytes(as: id) { return client.settings.isDisabled ? nil : client }
         return try await self.servedClient(id)

@@ -15,7 +15,8 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - isRotated: `true` if the next token replaces this token.
-    ///   - isBound: `true` if the client has authenticated, which binds its tokens to the client.
+    ///   - isBound: `true` if the client has authenticated, which binds its tokens to the client. Otherwise a used
+    ///     token gives the same next token only for a limited time (``TokenSettings/usedRefreshTokenLifetime``).
     ///   - end: The end of the next token, if it is not used.
     ///   - client: The client.
     ///   - judge: Throws an error if the request is wrong. Then nothing changes.

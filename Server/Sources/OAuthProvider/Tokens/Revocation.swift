@@ -9,7 +9,8 @@ extension OpenIDProvider {
     /// A device secret ends alone, and the tokens of the secret stay. A refresh token ends its grant: every access
     /// token of the grant, the grant's device secret, and the tokens of other apps by the secret. An access token ends
     /// alone. Ended tokens are worth nothing from then on at the endpoints of this server, on every node. An unknown,
-    /// ended or foreign token gets the same answer, and stays unchanged (section 2.2).
+    /// ended or foreign token gets the same answer, and stays unchanged (section 2.2). An ID token is refused
+    /// (`unsupported_token_type`).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.

@@ -26,9 +26,9 @@ extension OpenIDProvider {
     /// Cost: one query.
     public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
 
-    /// Creates a new signing key of every algorithm that signs clients' ID tokens. The new keys are in the key set at
-    /// once. They sign after all clients have had the time to read them (``Limits/OAuth/keyAnnouncement``), and then
-    /// the present keys retire.
+    /// Creates a new signing key of every algorithm that has a signing key, for each face. The new keys are in the key
+    /// set at once. They sign after all clients have had the time to read them (``Limits/OAuth/keyAnnouncement``), and
+    /// then the present keys retire.
     ///
     /// - Parameters:
     ///   - areSeen: `true` if others may have seen the keys in use. The new keys then sign at once, and every former

@@ -54,9 +54,9 @@ public struct DeviceTokenHolder: Sendable, Equatable {
 }
 
 extension OpenIDProvider {
-    /// Returns a grant of a session and its code, not stored yet, and the secret for the client.
+    /// Returns a grant of a session and its code, not stored yet, and the code's text for the client.
     ///
-    /// Cost: one HMAC, one hash.
+    /// Cost: one query (client), one HMAC, one hash.
     func issue(
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
         challenge: [UInt8]?, keyThumbprint: String?, wishes: AuthorizationWishes, consent: String?,
@@ -91,8 +91,10 @@ extension OpenIDProvider {
     ///   - protection: The ID token's signing algorithm and encryption key.
     ///   - binding: The key or certificate that the access token is bound to.
     ///
-    /// Cost: one ES256 signature, one signature of the client's algorithm, one hash, one HMAC; one encryption if the
-    /// client has its ID tokens encrypted.
+    /// Throws as ``accessToken(for:scope:audience:details:boundTo:at:)``.
+    ///
+    /// Cost: two queries, one ES256 signature, one signature of the client's algorithm, one hash, one HMAC; one
+    /// encryption if the client has its ID tokens encrypted.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
@@ -136,7 +138,8 @@ extension OpenIDProvider {
         return try protection.protected(signed, random: self.random)
     }
 
-    /// Checks that an ID token can be signed. Another node may have just created an unknown key for its first client.
+    /// Checks that a text can be signed with the algorithm, by the keys of a face. Another node may have just created
+    /// an unknown key for its first client.
     ///
     /// Throws ``StoreError/Code/corrupt`` if no such key exists: a fault of this server, which no client can correct.
     /// Cost: nothing if the key is known; else a query.
@@ -231,7 +234,8 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// Returns the claims of a token that a key of this provider signed. An unknown key may be another node's new key.
+    /// Returns the claims of a token that a key of this provider signed. An unknown key may be another node's new key:
+    /// the keys are then read again, at most once a second. Throws `JOSEError`.
     ///
     /// - Parameter retention: The time after its end for which a key verifies; `nil` for the time of the key in the key
     ///   set.
@@ -247,9 +251,9 @@ extension OpenIDProvider {
         }
     }
 
-    /// Returns the subject of an account at a client: always the same, and different from the account's subject at any
-    /// other client (OpenID Connect Core 1.0, section 8.1). A client without `sector_identifier_uri` is a sector by
-    /// itself.
+    /// Returns the subject of an account at a client that is a sector by itself: always the same, and different from
+    /// the account's subject at any other client (OpenID Connect Core 1.0, section 8.1). For a client with a
+    /// `sector_identifier_uri` use ``subject(ofAccount:of:)``.
     ///
     /// Cost: one HMAC.
     public func subject(ofAccount account: String, client: String) -> String {
@@ -314,7 +318,8 @@ extension OpenIDProvider {
     /// The scopes with a meaning at this provider.
     static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]
 
-    /// Returns the scopes that a client is granted if it requests these.
+    /// Returns the scopes that a client is granted if it requests these. Scopes that the client may not have are left
+    /// out. Throws `OAuthError` `invalid_scope` if the request lacks `openid`.
     static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
         // A client that may not renew tokens is not refused for requesting the scope, which is left out: OpenID Connect
         // Core 1.0, section 11.

@@ -13,8 +13,8 @@ extension OpenIDProvider {
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: The connection of the request.
     ///
-    /// Cost: one ES256 verification, three queries, at a service of identities one more; for a token that is bound to a
-    /// key one signature, two HMACs and one store step more.
+    /// Cost: one ES256 verification, four queries, up to two more for a person who came in a role; a signature for a
+    /// signed answer; for a token that is bound to a key one signature, two HMACs and one store step more.
     public func userinfo(
         header: String?, body: String? = nil, method: String = "GET", proofs: [String] = [],
         over connection: ClientConnection = .usual

@@ -23,7 +23,8 @@ struct UpstreamCalls: Sendable {
     ///
     /// - Parameters:
     ///   - isStaleEnough: `true` to accept the provider's document of the last day without a call.
-    ///   - isEnough: Returns `true` if the document has the wanted content; else the provider is asked once more.
+    ///   - isEnough: Returns `true` if the document has the wanted content; else the provider is asked once more. The
+    ///     document can still lack the content.
     func metadata(
         of upstream: UpstreamProvider, isStaleEnough: Bool = false,
         isEnough: (UpstreamMetadata) -> Bool = { _ in true }
@@ -78,8 +79,8 @@ struct UpstreamCalls: Sendable {
         }
     }
 
-    /// Returns the person with the provider's further claims, if the ID token does not have them. Throws
-    /// ``UpstreamRefusal``.
+    /// Returns the person with the provider's further claims, if the ID token does not have them. Returns the person
+    /// unchanged if the provider has no userinfo or gave no access token. Throws ``UpstreamRefusal``.
     ///
     /// - Parameter isComplete: `true` if the ID token has the wanted claims.
     func completed(

@@ -7,7 +7,7 @@ public import _Primitives
 public struct UpstreamConfirmations: Sendable {
     /// The beginning of a trip.
     public enum Departure: Sendable {
-        /// The browser goes to the address, on the trip.
+        /// The caller keeps the trip, and sends the browser to the address.
         case away(UpstreamTrip, location: String)
         /// The provider is unknown, or does not say when a person was authenticated.
         case unknown
@@ -52,7 +52,7 @@ public struct UpstreamConfirmations: Sendable {
     }
 
     /// Begins a trip to a provider that authenticates the person afresh (`max_age=0`; OpenID Connect Core 1.0, section
-    /// 3.1.2.1), for the change of a reference.
+    /// 3.1.2.1), for the change that the reference names.
     ///
     /// Throws ``UpstreamRefusal``.
     ///
@@ -92,10 +92,11 @@ public struct UpstreamConfirmations: Sendable {
         return (String(parts[1]), Sealing.digest(ofSecret: state))
     }
 
-    /// Returns the connection of the person whom a provider has authenticated since a trip began.
+    /// Returns the account's connection with the person whom a provider has authenticated since a trip began; `nil` if
+    /// the account has no connection with the person, or the provider is gone.
     ///
-    /// Throws ``UpstreamRefusal`` if the provider authenticated nobody, does not say when, or the person was
-    /// authenticated before.
+    /// Throws ``UpstreamRefusal`` if the provider failed or authenticated nobody, does not say when, or authenticated
+    /// the person before the trip.
     ///
     /// Cost: two queries, and the calls of the exchange.
     public func person(_ parameters: Parameters, of trip: UpstreamTrip, accountID: String) async throws -> UpstreamLink?

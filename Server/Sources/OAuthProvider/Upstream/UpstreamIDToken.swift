@@ -9,13 +9,14 @@ struct UpstreamPerson: Sendable, Equatable {
     let subject: String
     /// The time of the person's authentication, if the provider states the time.
     let authenticatedAt: Timestamp?
-    /// The provider's word for the level of the authentication (`acr`).
+    /// The provider's word for the level of the authentication (`acr`, or the claim that the operator has named).
     let acr: String?
     /// The methods of the authentication, in words of RFC 8176. Other words are left out.
     let amr: [String]
     /// `true` if the provider says that it can authenticate the person more surely.
     var canBeRaised = false
-    /// The person's social security number, if the provider knows it.
+    /// The person's social security number, if the provider knows it; an empty text if the provider states different
+    /// numbers.
     private(set) var ssn: String?
     /// The person's name, if the provider shows a name.
     var name: String?
@@ -39,6 +40,7 @@ struct UpstreamPerson: Sendable, Equatable {
         }
     }
 
+    /// Two people are equal if their subjects are equal: other facts do not count.
     static func == (left: Self, right: Self) -> Bool { left.subject.hasSameBytes(as: right.subject) }
 
     /// The words of RFC 8176, section 2.
@@ -58,7 +60,8 @@ struct UpstreamPerson: Sendable, Equatable {
 }
 
 extension UpstreamProvider.LevelHint {
-    /// `true` if the claims contain the hint.
+    /// `true` if the claim of the hint has the hint's value. Without a value, any value but `false` and the empty text
+    /// counts.
     func isMet(by claims: JSONObject) -> Bool {
         let value: String
         switch claims[self.claim] {
@@ -78,7 +81,7 @@ extension UpstreamPerson {
     ///
     /// - Parameters:
     ///   - keys: The provider's.
-    ///   - trip: The trip that asked for the token: the token repeats its nonce.
+    ///   - trip: The trip that asked for the token: the token has to repeat the trip's nonce.
     ///   - accessToken: The access token that came with the ID token.
     ///   - skew: The permitted difference of the provider's clock.
     ///

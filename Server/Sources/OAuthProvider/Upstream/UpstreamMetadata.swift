@@ -66,7 +66,8 @@ struct UpstreamMetadata: Sendable {
 extension UpstreamMetadata {
     /// Returns the code of a provider's answer to a browser (RFC 6749, section 4.1.2; RFC 9207, section 2.4).
     ///
-    /// Throws ``UpstreamRefusal``.
+    /// Throws ``UpstreamRefusal``: `declined` for `access_denied`, `failed` for every other error and for an answer of
+    /// another issuer.
     func code(of parameters: Parameters, from upstream: UpstreamProvider) throws(UpstreamRefusal) -> String {
         if let named = parameters["iss"] {
             guard named.hasSameBytes(as: upstream.issuer) else {
@@ -118,7 +119,8 @@ public struct UpstreamRefusal: Error, Sendable, Equatable {
 }
 
 extension UpstreamRefusal {
-    /// Returns an error's code from another provider, if the text looks like a code.
+    /// Returns an error's code from another provider, for the log. For a text that does not look like a code, returns a
+    /// sentence in place of the text.
     static func shown(_ code: String?) -> String {
         guard let code, (1...Limits.Fixed.upstreamErrorLetters).contains(code.utf8.count),
             code.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "_") })

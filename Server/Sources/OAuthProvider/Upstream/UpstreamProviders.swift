@@ -91,7 +91,7 @@ public struct UpstreamProviders: Sendable {
     }
 
     /// Changes a provider's settings. Returns `nil` for an unknown name. Throws `OAuthError` as
-    /// ``add(name:kind:issuer:_:by:)`` does.
+    /// ``add(name:kind:issuer:_:by:)`` does, and for another subject claim, which never changes.
     public func change(
         _ name: String, _ change: UpstreamChange, by operator: String
     ) async throws -> UpstreamProvider? {

@@ -19,7 +19,8 @@ public struct UpstreamSignIns: Sendable {
         /// The sign-in failed, and a client of the app sign-in service receives an error. The code and the sentence are
         /// for the operator's log.
         case told(ClientAnswer, code: String, reason: String)
-        /// The person is not known here, and can connect an existing account.
+        /// The person is not known here. The request waits on, for a sign-in to an existing account
+        /// (``Answer/canConnect``).
         case unknownPerson
         /// The sign-in failed, and can begin anew.
         case refused(UpstreamRefusal)
@@ -39,7 +40,7 @@ public struct UpstreamSignIns: Sendable {
         public let title: String
         /// The next step.
         public let step: Step
-        /// `true` if the person can connect an existing account: the account has another way to sign in, and a later
+        /// `true` if the person can connect an existing account: the service has another way to sign in, and a later
         /// page asks the person. A waiting device has no such page.
         public let canConnect: Bool
     }
@@ -93,8 +94,8 @@ public struct UpstreamSignIns: Sendable {
         }
     }
 
-    /// Sends a browser to another provider. Returns `nil` if this browser has no such request, or its service does not
-    /// accept the provider.
+    /// Sends a browser to another provider. Returns `nil` if this browser has no such request, its service does not
+    /// accept the provider, or the request has just ended.
     ///
     /// Cost: four queries, one store step; a call if the provider's discovery document is not there.
     public func begin(
@@ -119,10 +120,11 @@ public struct UpstreamSignIns: Sendable {
 
     /// Completes the trip of a browser that comes back from another provider, when its turn has come. Returns `nil` if
     /// no trip of the browser waits: the state is unknown, used or too old, or belongs to another browser or provider.
+    /// Also returns `nil` if the request has ended.
     ///
     /// The trip is taken only when its turn has come: after a wait in vain, the person can come back by the same trip.
     ///
-    /// Cost: six queries, two store steps, and the calls of the exchange.
+    /// Cost: eight queries, two store steps, and the calls of the exchange.
     public func arrive(
         _ name: String, query: String, browser: BrowserSecret, place: Place
     ) async throws -> Answer? {
@@ -346,7 +348,9 @@ public struct UpstreamSignIns: Sendable {
         return register.failure(of: person.subject, at: upstream.name, ssn: person.ssn)
     }
 
-    /// Returns the levels to request on a second trip; empty for no second trip.
+    /// Returns the levels to request on a second trip, in the provider's words; empty for no second trip. A person who
+    /// is not authenticated surely enough makes a second trip if words are left that satisfy the request and were not
+    /// requested before.
     ///
     /// A person who is authenticated surely enough makes a second trip if the provider can authenticate the person more
     /// surely, and a client of the app sign-in service has requested a level with such a second trip.
@@ -375,8 +379,8 @@ public struct UpstreamSignIns: Sendable {
         wishes.levels.areMet(by: acr, in: self.provider.configuration.levels)
     }
 
-    /// Checks the age of the authentication. If the service has limited the age, the other provider has to state the
-    /// time.
+    /// Checks the age of the authentication. If the service has limited the age, or requested a new sign-in, the other
+    /// provider has to state the time. Throws ``UpstreamRefusal``.
     private func checkAge(of person: UpstreamPerson, _ trip: UpstreamTrip, _ wishes: AuthorizationWishes) throws {
         guard let age = wishes.upstreamAge else { return }
         let skew = self.provider.limits.oauth.clientClockSkew
@@ -425,7 +429,8 @@ extension UpstreamProvider {
         self.levelRequests.first { $0.asked.hasSameBytes(as: word) }
     }
 
-    /// `true` if a client of the app sign-in service may request the word from the provider.
+    /// `true` if a client of the app sign-in service may request the word from the provider: any word, if the operator
+    /// has set no level requests.
     func takes(_ word: String) -> Bool { self.levelRequests.isEmpty || self.levelRequest(for: word) != nil }
 }
 
@@ -466,8 +471,8 @@ public struct UpstreamSignInMethod: SignInMethod {
             && UpstreamProviders.isName(word.dropFirst(UpstreamProvider.methodPrefix.count))
     }
 
-    /// Returns the outcome of the sign-in. The provider has found the request by the browser's secret, and the sign-in
-    /// belongs to the request.
+    /// Returns the outcome of the sign-in that a request has; `nil` without a recent sign-in. The browser is not judged
+    /// here: ``OpenIDProvider`` has already found the request by the browser's secret.
     public func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
     {
         guard let signIn = try await self.store.upstreamSignIn(request: request),
@@ -487,7 +492,8 @@ public struct UpstreamSignInMethod: SignInMethod {
         }
     }
 
-    /// Creates the link and notifies the person's devices, or forgets the wish.
+    /// Creates the link and notifies the person's devices, or forgets the wish. Returns the reason if the link was not
+    /// created.
     public func decide(
         _ connection: WantedConnection, request: String, account: String, isGranted: Bool
     ) async throws -> LinkRefusal? {
