@@ -52,7 +52,8 @@ public typealias SecureStorage = UAFClient.SecureStorage
 /// Keys that the device makes, keeps and signs with: the keys of a chip, used in place of the keys in the storage.
 public typealias DeviceKeys = UAFClient.DeviceKeys
 
-/// The reason why a storage failed, in its `code`: `unavailable`, `corrupt`, `newer` or `inUse`.
+/// The reason why a storage failed, in its `code`: `unavailable`, `corrupt`, `newer`, `inUse`, `locked` or
+/// `unsupported`.
 public typealias StorageError = UAFClient.StorageError
 
 /// The device's clocks: the time of day, which a person can set, and the time since the device started, which no person
@@ -99,7 +100,7 @@ public typealias SecretBytes = _Primitives.SecretBytes
 
 // MARK: Identities
 
-/// The purpose of an authentication, for the sentence to which a person agrees: `userLogin` (a browser elsewhere),
+/// The purpose of an authentication, for the sentence to which a person agrees: `userLogin` (a browser or another app),
 /// `serviceLogin` (this app), `addFactor`, `changePin`, `newActivation`, `delete` and `merge`.
 public typealias AuthenticationPurpose = SessionDocument.Purpose
 

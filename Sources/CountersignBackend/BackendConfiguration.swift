@@ -2,7 +2,8 @@ public import _Primitives
 
 /// The configuration of a service's back end, as `countersign admin client add` creates the service.
 public struct BackendConfiguration: Sendable {
-    /// The server's issuer, as in the discovery document: `https`, without a slash at the end.
+    /// The server's issuer, as in the discovery document: `https`, or `http` on this machine, without a slash at the
+    /// end.
     public var issuer: String
     /// The service's `client_id`.
     public var clientID: String

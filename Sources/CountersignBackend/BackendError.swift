@@ -6,11 +6,12 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
             case serverUnreachable, serverMisconfigured, notThisSignIn, codeRefused, clientRefused, answerNotTrusted
         }
         private let base: Base
-        /// No answer came.
+        /// No answer came, or the token endpoint failed (a status of 500 or more).
         ///
         /// Trying again can help. If the server already accepted the code, the app begins again.
         public static let serverUnreachable = Self(base: .serverUnreachable)
-        /// The server's discovery document belongs to another issuer, or lacks an address. Check the configuration.
+        /// The server's discovery document belongs to another issuer, lacks an address or names an address that is not
+        /// secure; or an endpoint gave an answer that no other code describes. Check the configuration.
         public static let serverMisconfigured = Self(base: .serverMisconfigured)
         /// The app's code belongs to another sign-in, or comes from another server. Refuse the app's request.
         public static let notThisSignIn = Self(base: .notThisSignIn)
@@ -19,8 +20,8 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let codeRefused = Self(base: .codeRefused)
         /// The server does not know the service, or not with this secret. Check the configuration.
         public static let clientRefused = Self(base: .clientRefused)
-        /// The tokens do not come from the server, or are for another service or another sign-in. Refuse the sign-in,
-        /// and investigate.
+        /// The tokens do not come from the server, or are for another service or another sign-in; or an answer is
+        /// malformed or about another person. Refuse the sign-in, and investigate.
         public static let answerNotTrusted = Self(base: .answerNotTrusted)
         public var description: String { self.base.rawValue }
     }

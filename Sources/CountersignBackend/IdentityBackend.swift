@@ -64,7 +64,9 @@ public actor IdentityBackend {
             codeVerifier: verifier)
     }
 
-    /// Exchanges an app's code, and returns the person who has signed in. Each sign-in can be finished once.
+    /// Exchanges an app's code, and returns the person who has signed in. The back end remembers no sign-ins, and the
+    /// server accepts each code once: delete the stored sign-in when this function has returned, or has thrown an error
+    /// other than `serverUnreachable`.
     ///
     /// - Parameters:
     ///   - signIn: The stored sign-in of this app.

@@ -20,7 +20,7 @@ public struct InAppSignInOffer: Codable, Hashable, Sendable {
     public let codeChallenge: String
 }
 
-/// An app's sign-in that a back end has begun. The sign-in works once.
+/// An app's sign-in that a back end has begun. Use the sign-in once.
 ///
 /// Store the sign-in until the app brings its code: in the session of this app, out of reach of any other app.
 public struct InAppSignIn: Sendable, CustomStringConvertible {

@@ -4,9 +4,10 @@ public import _Primitives
 /// The person who has signed in, with the data for one service.
 public struct SignedInPerson: Sendable, CustomStringConvertible, CustomReflectable {
     /// The server's name for the person at this service (`sub`). The name is the same at each sign-in and with each
-    /// device, and another name at every other service.
+    /// device. Other services get other names, except services of the same sector (OpenID Connect Core 1.0, section
+    /// 8.1).
     public let mappingID: String
-    /// The roles that the person chose, by the server's identifiers (`roles`).
+    /// The roles of the person in this sign-in, by the server's identifiers (`roles`); empty if the server names none.
     public let roles: [String]
     /// The attributes that the person confirmed, in their single spelling; an address as the lines of a letter.
     public let attributes: [PersonalAttribute: String]

@@ -14,7 +14,8 @@ public import _Primitives
 /// A development store for the data of a sign-in: encrypted files like the files of ``EncryptedFileStorage``, with the
 /// key beside the files. Several processes of one app can use the store at once.
 ///
-/// The store needs its own folder. A process that opens the folder as an ``EncryptedFileStorage`` is refused.
+/// The store needs its own folder. While a store of one of the two types has the folder open, the folder cannot be
+/// opened as the other type.
 public final class AppFileStorage: SignInStorage {
     private let files: EncryptedFileStorage
     private let directory: String

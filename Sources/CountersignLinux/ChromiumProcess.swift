@@ -99,7 +99,7 @@ final class ChromiumProcess: Sendable {
     // MARK: Asking
 
     /// Calls a method of the browser's window, or of the browser itself, and returns the answer. Throws ``SignInError``
-    /// if the browser refuses or is gone.
+    /// if the browser refuses or is gone, and `CancellationError`.
     func call(_ method: String, _ parameters: JSONObject = [:], inWindow: Bool = true) async throws -> JSONObject {
         let (number, window) = self.state.withLock {
             $0.last += 1

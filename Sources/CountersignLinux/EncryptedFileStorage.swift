@@ -46,9 +46,9 @@ public final class EncryptedFileStorage: SecureStorage {
 
     /// Opens the store in a folder, and creates the folder and its key if necessary.
     ///
-    /// The default `keyFile` is `key` in the folder. Throws ``StorageError``: `inUse` while another process has the
-    /// folder open, `corrupt` if values exist without their key, `unavailable` if other users can read the key file or
-    /// the disk fails.
+    /// The default `keyFile` is `key` in the folder. Throws ``StorageError``: `inUse` while another store, in this
+    /// process or another, has the folder open, `corrupt` if values exist without their key, `unavailable` if other
+    /// users can read the key file or the disk fails.
     public convenience init(directory: String, keyFile: String? = nil, random: RandomSource = .system) throws {
         try self.init(directory: directory, keyFile: keyFile, random: random, interruption: { _ in })
     }
@@ -70,7 +70,8 @@ public final class EncryptedFileStorage: SecureStorage {
     ///   - isShared: `true` if several processes may have the folder open at once; their writes wait for each other.
     ///     `false` if this process has the folder for itself.
     ///
-    /// Throws ``StorageError`` `inUse` if another process has the folder open in the other way, or for itself.
+    /// Throws ``StorageError`` `inUse` if another store, in this process or another, has the folder open in the other
+    /// way, or for itself; and the errors of reading and storing the key.
     init(
         directory: String, keptKey: KeptKey, isShared: Bool, random: RandomSource = .system,
         interruption: @escaping @Sendable (Step) throws -> Void = { _ in }

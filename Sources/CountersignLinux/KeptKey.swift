@@ -4,6 +4,7 @@ import _Primitives
 struct KeptKey {
     /// Reads the key; `nil` if the place has none. Throws ``StorageError``.
     let read: () throws -> SecretBytes?
-    /// Stores a key, durably, if the place has none yet. Throws ``StorageError``.
+    /// Stores a key durably. Call this function only if the place has no key: the function does not check. Throws
+    /// ``StorageError``.
     let keep: (SecretBytes) throws -> Void
 }

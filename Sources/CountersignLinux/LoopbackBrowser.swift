@@ -75,7 +75,7 @@ public struct LoopbackBrowser: WebAuthentication {
 
 /// A listening port, for a single call back.
 private final class LoopbackSession: PreparedWebAuthentication {
-    /// The most callers at a time. For a further caller, the caller with the longest silence is turned away.
+    /// The most callers at a time. For a further caller, the caller that connected first is turned away.
     private static let callerCount = 16
 
     let redirectURI: String

@@ -39,8 +39,8 @@ public final class SecretServiceStorage: SignInStorage {
     ///   keyring: open the store again while the person looks at the app. `corrupt` if values exist without their key,
     ///   or if the keyring has something else in place of the key: remove the folder and, if present, the application's
     ///   item in the keyring; then the person signs in again. `inUse` while a process has the folder for itself.
-    ///   `unavailable` if bus, service or disk fails, and for a folder of an ``AppFileStorage``. `CancellationError` if
-    ///   the task is cancelled.
+    ///   `unavailable` if bus, service or disk fails, for a folder of an ``AppFileStorage``, and for an invalid
+    ///   `application`. `CancellationError` if the task is cancelled.
     public init(application: String, directory: String, mayAsk: Bool = true, random: RandomSource = .system)
         async throws
     {

@@ -218,7 +218,7 @@ actor AccountRegister: CustomReflectable {
     }
 
     /// Stores the keys with which the device authenticates itself. If the account already has such keys, the function
-    /// keeps and returns the existing keys.
+    /// keeps and returns the existing keys. Returns `nil` if the account does not exist.
     func keep(_ identity: IdentityKeys, of key: AccountKey) throws -> IdentityKeys? {
         var content = self.content
         guard let index = Self.index(of: key, in: content) else { return nil }

@@ -9,9 +9,10 @@ public struct Requester: Hashable, Sendable {
     public let address: String?
     /// The browser and its system, in words.
     public let browser: String?
-    /// An opaque identifier of the browser: always the same for the same browser.
+    /// An opaque identifier of the browser: the same as long as the browser keeps the server's cookie.
     public let browserID: String?
-    /// `true` if the account, or each account in question, has never confirmed anything from the browser before.
+    /// `true` if no account in question has confirmed anything from the browser before. `false` if the server does not
+    /// identify the browser (``browserID`` is `nil`).
     public let isNewBrowser: Bool
     /// The way in which the token arrived: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
     public let channel: String?

@@ -6,7 +6,8 @@ import _Primitives
     public import Foundation
 #endif
 
-/// The server's address, and the time limits for the server and for the person.
+/// The configuration of the client: the server's address and paths, the app's identity, and the time limits for the
+/// server and for the person.
 ///
 /// The configuration is decodable, so that an app can keep it in a file. Only `baseURL` is required, and unknown
 /// members are ignored. A file holds times in whole seconds; a fraction of a second is written as a full second.
@@ -31,8 +32,8 @@ public struct ClientConfiguration: Hashable, Sendable {
     /// The path at which the client redeems a service's token that deletes keys. The client stores such a token before
     /// sending it.
     public var deregistrationRedeemPath: String
-    /// The path of the server's list of apps that may answer. Used with a server whose requests do not name the list's
-    /// address.
+    /// The path of the server's list of apps that may answer. Only ``MobileAuthenticationClient/checkServer()`` uses
+    /// the path, for a server whose requests do not name the list's address.
     public var facetsPath: String
     /// The path from which the client fetches an account's notices.
     public var noticesPath: String

@@ -32,10 +32,10 @@ public struct IdentityConfiguration: Sendable {
     public var facetID: String
     /// The name of this device in the person's device list if the person gives the device no name: 1 to 256 bytes.
     public var deviceName: String
-    /// The maximum time of one exchange with a server, at most 25 seconds. A later answer would carry a device
-    /// signature that the server considers too old.
+    /// The maximum time of one exchange with a server. More than 25 seconds count as 25 seconds: the server accepts the
+    /// device's signature of a request for a minute only.
     ///
-    /// If an answer is lost, the SDK asks for the answer once more within this time.
+    /// If an answer is lost, the SDK sends the same request once more within this time.
     public var networkTimeout: Duration
     /// `true` if identities need a device with a passcode. The default is `true`: without a passcode,
     /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` ends with `deviceLockNotSet`.
@@ -117,7 +117,8 @@ public struct SecurityCheckResult: Hashable, Sendable {
 extension IdentityConfiguration.TrustedServer {
     /// Returns the root keys by key ID. A key without a key ID gets its thumbprint as the key ID.
     ///
-    /// Throws `JOSEError` if a text is not a public key on P-256, or if there is no root key.
+    /// Throws `JSONError` if a text is not JSON; `JOSEError` if a text is not a public key on P-256, or if there is no
+    /// root key.
     func roots() throws -> JWKSet {
         guard !self.rootKeys.isEmpty else { throw JOSEError(.invalidKey, "no root key") }
         return JWKSet(

@@ -55,8 +55,8 @@ struct AuthenticationExchange: Sendable {
         await self.core.register.records.filter { $0.key.server == self.core.configuration.baseURL && isMeant($0) }
     }
 
-    /// Returns the accounts of this server with `isMeant`, with their ways to answer by the authenticators of this
-    /// device with `canVerify`. Accounts without a way to answer are included.
+    /// Returns the accounts of this server and of the request's AppID with `isMeant`, with their ways to answer by the
+    /// authenticators of this device with `canVerify`. Accounts without a way to answer are included.
     func candidates(
         _ prepared: PreparedAuthentication, where isMeant: (StoredAccount) -> Bool,
         canVerify: (AuthenticatorModel.Factor) -> Bool
@@ -111,7 +111,8 @@ struct AuthenticationExchange: Sendable {
         }
     }
 
-    /// Carries out the server's judgement of an answer with the keys. Throws ``Unanswered``.
+    /// Carries out the server's judgement of an answer with the keys. Throws ``Unanswered`` unless the server has
+    /// accepted the answer; keys that the server does not know are forgotten first.
     func conclude(_ response: ServerResponse, _ keys: [KeyName], _ record: StoredAccount) async throws -> Accepted {
         switch response.statusCode {
         case .ok:

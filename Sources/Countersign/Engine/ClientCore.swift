@@ -88,7 +88,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
             clock: self.platform.clock, limit: self.configuration.userInteractionTimeout)
     }
 
-    /// Replaces the account's earlier keys of the same models by keys to which the server has answered.
+    /// Replaces earlier keys of the account by keys to which the server has answered: see
+    /// ``AccountRegister/settle(_:of:)``.
     func settle(_ keys: [KeyName], of account: AccountKey, _ appID: String) async throws {
         for key in try await self.register.settle(keys, of: account) {
             try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
@@ -104,8 +105,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         try await self.deleteIdentities(of: before)
     }
 
-    /// Forgets keys of an account. The account's entry is removed first: keys that remain after a failure are deleted
-    /// at the next start.
+    /// Forgets keys of an account, and the account if no key remains with which a person answers. The register forgets
+    /// the keys first: keys that remain after a failure are deleted at the next start.
     func forget(_ keys: [KeyName], of record: StoredAccount) async throws {
         let before = await self.register.records
         for key in try await self.register.remove(keys, from: record.key) {

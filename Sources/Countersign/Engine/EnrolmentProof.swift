@@ -5,9 +5,9 @@ import _Primitives
 /// The proof that a registration out of band comes from an earlier device, so that one device stays one device.
 ///
 /// The phone makes a secret at each enrolment, keeps it with the account and gives it only to the account's server,
-/// which keeps a code of it. An enrolment over keys that cannot answer any more shows the earlier secrets. The server
-/// then recognises the old device, and removes its keys once the new key is confirmed. A name or a model would prove
-/// nothing, because anybody can have the same.
+/// which keeps only a keyed hash of it. An enrolment over keys that cannot answer any more shows the earlier secrets.
+/// The server then recognises the old device, and removes its keys once the new key is confirmed. A name or a model
+/// would prove nothing, because anybody can have the same.
 struct EnrolmentProof: Sendable {
     /// The maximum number of keys that are named to the server. Confirmed keys, which the server knows as a device's
     /// keys, come before unconfirmed keys; each group is sorted newest first.

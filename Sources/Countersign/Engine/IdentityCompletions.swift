@@ -99,7 +99,8 @@ struct IdentityCompletions: Sendable {
     /// with its receipt, or with a later session. If the fate of a try with the same PIN is unknown, and the next try
     /// is refused because the session is over, the function asks the server for its PIN version.
     ///
-    /// Throws ``ServerPinError``, and the errors of ``IdentitySessions/complete(_:_:keeping:)``.
+    /// Throws ``ServerPinError``, `PinSchemeError`, ``StorageError``, and the errors of
+    /// ``IdentitySessions/complete(_:_:keeping:)``.
     func change(pin: SecretBytes) async throws {
         try await self.core.serially(at: self.session.server) { try await self.changeAlone(pin) }
     }

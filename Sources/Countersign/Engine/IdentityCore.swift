@@ -119,7 +119,7 @@ struct IdentityCore: Sendable, CustomReflectable, CustomStringConvertible {
         return identity
     }
 
-    /// Returns the app's name at the time when an identity was made, if the app has another name now.
+    /// Returns the app's name at the time when an identity was made; `nil` if the app has the same name now.
     func formerName(of identity: StoredIdentity) -> String? {
         guard let facet = identity.facet else { return self.module.formerName(of: identity.keys) }
         return facet.hasSameBytes(as: self.facetID.text) ? nil : facet

@@ -91,12 +91,12 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
     /// All identities, oldest first.
     var identities: [StoredIdentity] { self.lock.withLock { self.content.identities } }
 
-    /// Returns the active identity of a server.
+    /// Returns the active identity of a server; `nil` if no identity is active.
     func identity(of server: String) -> StoredIdentity? {
         self.identities.first { $0.server.hasSameBytes(as: server) && $0.state == .active }
     }
 
-    /// Returns the present stored state of an identity.
+    /// Returns the present stored state of an identity; `nil` if the identity was removed.
     func kept(_ identity: StoredIdentity) -> StoredIdentity? { self.identities.first { $0.isSame(as: identity) } }
 
     /// Stores an identity, in place of an identity of the same activation.
@@ -110,7 +110,8 @@ final class IdentityRegister: @unchecked Sendable, CustomReflectable {
         }
     }
 
-    /// Changes the stored state of an identity, if the identity still exists, and returns the new state.
+    /// Changes the stored state of an identity, and returns the new state. Changes nothing and returns `nil` if the
+    /// identity was removed.
     @discardableResult
     func change(_ identity: StoredIdentity, _ body: (inout StoredIdentity) -> Void) throws -> StoredIdentity? {
         var changed: StoredIdentity?

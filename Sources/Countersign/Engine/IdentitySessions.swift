@@ -223,7 +223,8 @@ struct IdentitySessions: Sendable {
         try await self.send(EmptyMessage(), session, "prolong").message
     }
 
-    /// Performs the operation that a session has permitted. Throws the errors of ``prepare(_:_:unanswered:)``.
+    /// Performs the operation that a session has permitted. Once sent, the request is not cancelled. Throws the errors
+    /// of ``prepare(_:_:unanswered:)``.
     func complete(
         _ session: ClaimedSession, _ completion: Completion, keeping keep: ManagerExchange.Keeper? = nil
     ) async throws -> CompleteResponse {
@@ -238,8 +239,8 @@ struct IdentitySessions: Sendable {
         ).message
     }
 
-    /// Returns the identity that has claimed a session. Throws ``EngineError`` `unknownAccount` if this device no
-    /// longer has the identity.
+    /// Returns the identity that has claimed a session. Throws ``EngineError``: `unknownAccount` if this device no
+    /// longer has the identity, and `appRenamed`.
     func identity(of session: ClaimedSession) throws -> StoredIdentity {
         let identity = try self.core.identity(of: session.server)
         guard identity.activation.hasSameBytes(as: session.activation) else {

@@ -41,7 +41,8 @@ struct ServerExchange: Sendable {
     let core: ClientCore
     let recording: Recording
 
-    /// Asks for a UAF request (GetUAFRequest).
+    /// Asks for a UAF request (GetUAFRequest). Throws ``EngineError`` and the errors of the transport; `refused` or
+    /// `unknownKey` if the server returns a status other than 1200.
     func request(_ body: GetUAFRequest, path: String, by caller: RequestCaller = .anybody) async throws
         -> ReceivedRequest
     {

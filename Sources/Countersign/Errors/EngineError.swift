@@ -5,7 +5,8 @@ import UAF
 struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The event that caused the error.
     enum Cause: Hashable, Sendable {
-        /// The server has not answered, or its answer says to come later.
+        /// The server has not answered, its answer says to come later, or the result of an earlier request is still
+        /// unknown.
         case unavailable
         /// The server requires authentication of the caller first.
         case notAuthorized

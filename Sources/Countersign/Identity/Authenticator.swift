@@ -25,7 +25,7 @@ public struct Authenticator: Sendable {
     ///
     /// After `connectionError` and `timeout`, call the function again within a minute, with the same data or with the
     /// data read again from the same code. If the server has already given the session to this device, the process
-    /// continues. A later call ends with `sessionConsumed`: the person then needs a new code.
+    /// continues. In this case a call after that minute ends with `sessionConsumed`: the person then needs a new code.
     public func startAuthentication(data: AuthenticationInitializationData) async throws -> AuthenticateRequest {
         try await self.life.running { core in
             try await core.inTurn(data.session) {
@@ -83,8 +83,9 @@ public struct Authenticator: Sendable {
 
     // MARK: Preparing
 
-    /// Sends the chosen role and the person's answers to the attributes, and returns the content to be signed. The
-    /// content is compared with the content that the person saw and answered: nothing else can be signed.
+    /// Sends the chosen role and the person's answers to the attributes, and returns the content to be signed, or the
+    /// errors of the answers. The content is compared with the content that the person saw and answered: other content
+    /// ends with `malformedData`, and cannot be signed.
     ///
     /// With `failure`, the attributes of the same request state their errors. Throws ``CountersignError``:
     /// `roleNotSelected`, `correctionLimitExceeded` after too many failures, `sessionExpired`, `sessionAborted`;
@@ -142,10 +143,10 @@ public struct Authenticator: Sendable {
     ///
     /// Throws ``CountersignError``: `factorMissing` if nothing was signed since the last attempt, `notDisclosed` if a
     /// service's text was not shown, `wrongProcess` if the server ends the process with another purpose than the
-    /// process began with, `biometricCancelled`, `biometricInvalidated`, `sessionExpired`, `sessionAborted`;
-    /// ``CountersignSecurityInsufficientError``. After an error, the signed factors are kept if they were not sent, no
-    /// factor of this device has failed, and the process continues. Otherwise sign again; another combination is
-    /// possible too.
+    /// process began with, the errors of fingers and faces, `keyRemovedBySystem`, `pinAlreadyAsked`, `answersOutdated`,
+    /// `sessionExpired`, `sessionAborted`; ``CountersignSecurityInsufficientError``. After an error, the signed factors
+    /// are kept if they were not sent, no factor of this device has failed, and the process continues. Otherwise sign
+    /// again; another combination is possible too.
     ///
     /// After `connectionError` and `timeout`, call the function again within a minute, without signing. If the server
     /// has judged the factors that were sent, the function returns the judgement; otherwise the server judges the
@@ -256,7 +257,8 @@ public struct Authenticator: Sendable {
     /// ``startAuthentication(data:)-(AuthenticationInitializationData)``; the authentication ends with
     /// ``AuthenticationResult/serviceLogin(_:)``.
     ///
-    /// Throws ``CountersignError``: `serviceInactive`, `unexpected` if the server does not accept the request.
+    /// Throws ``CountersignError``: `serviceInactive`, `consentRequired`, `unexpected` if the server does not accept
+    /// the request.
     public func fetchInAppAuthenticationInitializationData(_ request: InAppAuthenticationRequest) async throws
         -> AuthenticationInitializationData
     {
@@ -273,9 +275,10 @@ public struct Authenticator: Sendable {
 
     /// Fetches the authorization code for the app's back end. The code can be fetched once.
     ///
-    /// Throws ``CountersignError``: `sessionConsumed` for a second call, `sessionExpired`. After `connectionError` and
-    /// `timeout`, call the function again within a minute, with the same result: the server then repeats the code whose
-    /// answer was lost.
+    /// Throws ``CountersignError``: `sessionConsumed` for a second call, `sessionExpired`, `consentRequired`,
+    /// `activationDisabled` if the service, the account or the device is gone or locked by now. After `connectionError`
+    /// and `timeout`, call the function again within a minute, with the same result: the server then repeats the code
+    /// whose answer was lost.
     public func fetchAuthorizationCode(_ result: ServiceLoginResult) async throws -> AuthorizationCode {
         try await self.life.running { core in
             let session = result.identitySession.claimed

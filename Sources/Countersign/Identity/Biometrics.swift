@@ -12,9 +12,9 @@ public struct Biometrics: Sendable {
     /// Asks the operating system to recognise the finger or face of the person who authenticates. On a device whose
     /// keys ask for the finger or face themselves, the dialog appears when the authentication is finished.
     ///
-    /// A recognition is valid for one signature, within two minutes. Throws ``CountersignError``: `notPersonalized`,
-    /// `factorNotEnrolled`, `biometricInvalidated` if other fingers or faces are enrolled since, `biometricCancelled`,
-    /// `biometricUnavailable`, `biometricLockedOut`.
+    /// A recognition is valid for one signature, within two minutes; afterwards the operating system asks again when
+    /// the factor signs. Throws ``CountersignError``: `notPersonalized`, `factorNotEnrolled`, `biometricInvalidated` if
+    /// other fingers or faces are enrolled since, `biometricCancelled`, `biometricUnavailable`, `biometricLockedOut`.
     public func factor(idmIdentifier: String, prompt: SystemPrompt = SystemPrompt()) async throws
         -> sending BiometricFactor
     {

@@ -15,9 +15,10 @@ public struct CommonProcesses: Sendable {
     /// `serverSignatureInvalid` for a code that the server has not made, or for a code signed with a key that is less
     /// than a day old and that this device does not know yet; `protocolVersionUnsupported`.
     ///
-    /// If the server's keys were never fetched, the function throws the reason: `connectionError` and the other errors
-    /// of the network, or `serverSignatureInvalid` if the root key that the app names is not the server's. To avoid
-    /// these errors for a genuine code, call ``refreshServerKeys()`` before this function.
+    /// If the server's keys were never fetched, or are no longer valid, the function throws the reason:
+    /// `connectionError` and the other errors of the network, or `serverSignatureInvalid` if the root key that the app
+    /// names is not the server's. To avoid these errors for a genuine code, call ``refreshServerKeys()`` before this
+    /// function.
     public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
         let core = try self.life.core()
         return try CountersignError.running {
@@ -39,14 +40,15 @@ public struct CommonProcesses: Sendable {
         }
     }
 
-    /// Fetches the keys of the servers whose keys are older than ten minutes, so that codes are checked with the
+    /// Tries to fetch the keys of the servers whose keys are older than ten minutes, so that codes are checked with the
     /// server's current keys.
     ///
     /// The SDK itself fetches the keys once a day, at initialisation and before sending anything, and when an answer is
     /// signed with an unknown key.
     ///
-    /// Throws ``CountersignError``: the errors of the network, for the first server that fails. The function asks every
-    /// other server all the same.
+    /// Throws ``CountersignError``: the errors of the network, for the first server that does not answer and whose
+    /// older keys are not valid any more. While older keys are valid, a server without an answer is no error. The
+    /// function asks every other server all the same.
     public func refreshServerKeys() async throws {
         try await self.life.running { core in
             var failure: (any Error)?
@@ -116,7 +118,8 @@ public struct CommonProcesses: Sendable {
     /// Inspects the device with the app's ``SecurityInspection``. The findings that a server receives come from a
     /// separate inspection.
     ///
-    /// Throws ``CountersignError`` `invalidConfiguration` if the app has no inspection.
+    /// Throws ``CountersignError``: `invalidConfiguration` if the app has no inspection, `unexpected` if the inspection
+    /// fails.
     public func executeSecurityCheck() async throws -> SecurityCheckResult {
         try await self.life.running { core in
             guard let result = try await core.securityCheck() else {

@@ -11,9 +11,9 @@ extension Personalizer {
     /// A factor that became invalid because other fingers or faces are enrolled in the operating system is replaced.
     /// The text that the person confirms says so (``AuthenticationUserInformation/transactionText``).
     ///
-    /// Throws ``CountersignError``: `factorAlreadyEnrolled` if the identity has a working factor, `factorNotSupported`
-    /// for another type, `biometricUnavailable` if the identity has the factor and no finger or face is enrolled in the
-    /// operating system.
+    /// Throws ``CountersignError``: `factorAlreadyEnrolled` if the identity has a working factor, or if the server has
+    /// such a factor and does not name its key, `factorNotSupported` for another type, `biometricUnavailable` if the
+    /// identity has the factor and no finger or face is enrolled in the operating system.
     public func startAddAuthenticationFactor(_ idmIdentifier: String, type: AuthenticatorType = .biometric) async throws
         -> AuthenticationInitializationData
     {
@@ -59,12 +59,12 @@ extension Personalizer {
         try Blocking.wait { try await self.startChangePin(idmIdentifier: idmIdentifier) }
     }
 
-    /// Changes the PIN to the PIN with which the request was completed. If the answer is lost, call the function again:
-    /// if the change was already made, the repeated call succeeds. In any case the next authentication uses the PIN
-    /// that the server has.
+    /// Changes the PIN to the PIN with which the request was completed. If the answer is lost, call the function again
+    /// with the same PIN: if the change was already made, the repeated call succeeds. In any case the next
+    /// authentication uses the PIN that the server has.
     ///
     /// Throws ``CountersignError``: `pinMissing`, `pinRefused` (set another PIN, and call the function again),
-    /// `grantExpired`.
+    /// `pinAlreadyAsked` after too many different PINs (begin again), `grantExpired`.
     public func finishChangePin(request: ApiAccessChangePin) async throws {
         try await self.life.running { _ in
             try await self.forgetting(request) {

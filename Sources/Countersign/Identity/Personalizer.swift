@@ -6,8 +6,10 @@ public import _Primitives
 /// The functions that make identities on this device, change them and remove them.
 ///
 /// Each function has an asynchronous form and a blocking form (`…Synchronous`). Never call the blocking form on the
-/// main thread or in a task. Both forms do the same and throw the same errors: ``CountersignError`` and nothing else. A
-/// process that a person must confirm begins with `start…`, continues with ``Authenticator``, and ends with `finish…`.
+/// main thread or in a task. Both forms do the same and throw the same errors: ``CountersignError`` and nothing else.
+/// Each may throw `notInitialized` and the errors of the network and the server. A function that needs an existing
+/// identity may also throw `notPersonalized` and `appRenamed`. A process that a person must confirm begins with
+/// `start…`, continues with ``Authenticator``, and ends with `finish…`.
 public struct Personalizer: Sendable {
     let life: SDKLife
 
@@ -16,9 +18,9 @@ public struct Personalizer: Sendable {
     /// Opens an activation with its PIN. Only the server can judge the PIN.
     ///
     /// Throws ``CountersignError``: `activationDataExpired`, `activationDataConsumed`, `unknownManager`,
-    /// `malformedData` for an empty PIN, `storageUnavailable` if the device has no room for keys;
-    /// ``CountersignLockoutError`` for a wrong PIN, and while the activation is locked out;
-    /// ``CountersignSecurityInsufficientError``.
+    /// `mergeConflict` if the invitation's account cannot be merged into this device's account, `malformedData` for an
+    /// empty PIN, `storageUnavailable` if the device has no room for keys; ``CountersignLockoutError`` for a wrong PIN,
+    /// and while the activation is locked out; ``CountersignSecurityInsufficientError``.
     public func decryptPersonalizationInitializationData(data: PersonalizationInitializationData, pin: String)
         async throws -> PersonalizationResponse
     { try await self.decryptPersonalizationInitializationData(data: data, pin: SecretBytes(utf8: pin)) }
@@ -90,7 +92,7 @@ public struct Personalizer: Sendable {
     }
 
     /// Removes an identity from this device, at once and without a question: its keys are deleted. The server is told
-    /// now if it can be reached, otherwise at the app's next initialisation. The account remains.
+    /// now if it can be reached, otherwise at a later initialisation of the app. The account remains.
     ///
     /// Throws ``CountersignError``: `notPersonalized`, `storageUnavailable`.
     public func depersonalizeIdentityManager(idmIdentifier: String) async throws {

@@ -66,7 +66,7 @@ public struct SessionRevocation: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Ends the session. Throws `sessionUnknown` if the session has already ended.
+    /// Ends the session, or all sessions. Throws `sessionUnknown` if the session has already ended.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let authorizationProvider, (self.sessionID == nil) == self.isEverySession else {
@@ -84,7 +84,8 @@ public struct SessionRevocation: SingleOperation {
 }
 
 extension OperationBuilder where Operation == SessionRevocation {
-    /// Sets the session: ``BrowserSession/id``. Either this function or ``everySession()`` is required.
+    /// Sets the session: ``BrowserSession/id``. Call either this function or ``everySession()``: with neither or both,
+    /// the revocation ends with `missingInteraction`.
     public func sessionID(_ id: String) -> Self { self.changing { $0.sessionID = id } }
     /// Ends all sessions of the account, including other devices and browsers, and everything that outlasts a session:
     /// lasting grants, device secrets and consents.

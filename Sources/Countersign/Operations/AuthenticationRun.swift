@@ -13,10 +13,12 @@ import _Primitives
 public struct AuthenticationSuccess: Sendable {
     /// The account that authenticated.
     public let account: RegisteredAccount
-    /// The server's authorization to act for the person, for instance for a further registration.
+    /// The server's authorization to act for the person, for instance for a further registration; `nil` if the server
+    /// gave none.
     public let authorizationProvider: (any AuthorizationProvider)?
     /// The address that completes the sign-in of a browser on this same device: open the address in that browser. The
-    /// address works once, and its code is a secret.
+    /// address works once, and its code is a secret. `nil` if no browser of this device waits, or if the address is not
+    /// at a configured host (``ClientConfiguration/redeemHosts``).
     public let location: URL?
 }
 

@@ -26,13 +26,15 @@ public struct Operations: Sendable {
     public var authentication: Authentication { Authentication(core: self.core) }
     /// Deletes an account's keys of this device, at the server and on the device.
     public var deregistration: Deregistration { Deregistration(core: self.core) }
-    /// Fetches the activity of a person's account: notices, and the browsers that are signed in.
+    /// Fetches the activity of a person's account: notices, the browsers that are signed in, and the lasting grants of
+    /// services.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
-    /// Fetches only the notices of a person's account. The device itself authenticates the request.
+    /// Fetches only the notices of a person's account. The device itself authenticates the request, if the server knows
+    /// its keys.
     public var accountNotices: AccountNotices { AccountNotices(core: self.core) }
     /// Fetches the questions of services to a person, without a browser.
     public var waitingQuestions: WaitingQuestions { WaitingQuestions(core: self.core) }
-    /// Ends a browser's session that ``accountActivity`` has listed.
+    /// Ends a browser's session that ``accountActivity`` has listed, or all sessions of the account.
     public var sessionRevocation: SessionRevocation { SessionRevocation(core: self.core) }
     /// Revokes a service's grant that continues without a browser.
     public var grantRevocation: GrantRevocation { GrantRevocation(core: self.core) }

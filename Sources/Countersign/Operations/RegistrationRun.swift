@@ -15,11 +15,12 @@ public struct RegistrationResult: Hashable, Sendable {
 }
 
 /// A number that confirms a registration. Until the person enters the number at the place where the registration was
-/// requested, the server refuses the account's authentications with 1403.
+/// requested, the server refuses authentications with the new keys (1403). This device signs with an account's newest
+/// keys.
 public struct RegistrationConfirmation: Hashable, Sendable {
     /// The number in decimal digits.
     public let number: String
-    /// The time in seconds, from now, during which the number can be entered.
+    /// The time in seconds, from the server's answer, during which the number can be entered.
     public let expiresInSeconds: Int
 }
 
@@ -157,8 +158,8 @@ struct RegistrationRun: Sendable {
             isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
     }
 
-    /// Returns the error for the app. If the server's answer is lost, the key is gone from this device, and a code is
-    /// used up.
+    /// Returns the error for the app. If the server's answer is lost, the key is gone from this device, and the token
+    /// of an out-of-band registration is used up.
     private func ended(by error: Unanswered) -> OperationError {
         let known = OperationError(error)
         guard error.isJudgementLost, known.recovery == .checkOutcome else { return known }

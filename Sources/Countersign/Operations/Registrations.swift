@@ -7,7 +7,9 @@ public protocol RegistrationOperation: InteractiveOperation
 where Success == RegistrationResult, Failure == OperationError {}
 
 extension OperationBuilder where Operation: RegistrationOperation {
-    /// Sets the device's name. Required for the first registration; ignored afterwards.
+    /// Sets the device's name. Required for the first registration. Afterwards this device keeps its first name
+    /// (``LocalData/deviceInformation``), but each out-of-band registration creates a device at the server under the
+    /// name that is given here; without a name, the server uses a default.
     public func deviceInformation(_ information: DeviceInformation) -> Self {
         self.changing { $0.screens.deviceInformation = information }
     }

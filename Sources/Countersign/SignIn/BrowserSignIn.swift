@@ -101,7 +101,8 @@ struct BrowserSignIn: Sendable {
 
 extension SignInConfiguration {
     /// Checks that an ID token was issued by this server for this app and this sign-in (OpenID Connect Core 1.0,
-    /// section 3.1.3.7). A sign-in through another app has no nonce.
+    /// section 3.1.3.7). A sign-in through another app has no nonce. The function checks nothing at the sign-in
+    /// service, and nothing if the app does not request the scope `openid`.
     func check(_ idToken: String?, nonce: String?) throws {
         guard self.face == .openID, self.scopes.containsBytes(of: Scope.openID) else { return }
         guard let claims = idToken.flatMap(StatedClaims.init(of:)) else {

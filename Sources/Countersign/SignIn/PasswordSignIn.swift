@@ -75,7 +75,7 @@ struct PasswordSignIn: Sendable {
     let secondFactor: SignIn.SecondFactorPrompt?
 
     /// Returns the server's tokens for a name and a password. Throws ``SignInError``: `wrongCredentials` if the server
-    /// does not accept them.
+    /// does not accept them, `wrongSecondFactor`, `browserNeeded`, `cancelled` if no code was typed.
     func tokens(for credentials: TypedCredentials, provingBy key: SigningKey) async throws -> IssuedTokens {
         let configuration = self.core.configuration
         guard configuration.face == .openID else {

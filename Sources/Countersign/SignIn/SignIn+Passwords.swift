@@ -13,9 +13,10 @@ extension SignIn {
     /// Signs in with the name and password that the person has typed. Meant for an app of the server's own operator:
     /// any other app uses the browser, so that only the server sees a password.
     ///
-    /// If the person wants to use finger or face next time, both texts are saved behind the finger or face before they
-    /// are sent. They count as saved only after the server has accepted them; after any other result they are deleted
-    /// again. Empty the password's field when the function returns or throws, as ``PasswordForm`` does.
+    /// The function first deletes an earlier saved name and password. If the person wants to use finger or face next
+    /// time, both texts are saved behind the finger or face before they are sent. They count as saved only after the
+    /// server has accepted them; after any other result they are deleted again. Empty the password's field when the
+    /// function returns or throws, as ``PasswordForm`` does.
     ///
     /// - Parameters:
     ///   - username: The person's name at the server.

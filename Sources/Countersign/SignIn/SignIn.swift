@@ -53,7 +53,7 @@ public struct SignIn: Sendable {
     /// The first start after an install deletes the data that an earlier install has left on the device.
     ///
     /// Throws ``SignInError``: `storageError`, and `misconfigured` if the server's address is neither `https` nor this
-    /// device.
+    /// device, or if the app's registration has no name.
     public init(
         _ configuration: SignInConfiguration, platform: SignInPlatform,
         transport: any Transport = URLSessionTransport(), traceRecorder: TraceRecorder? = nil
@@ -118,10 +118,12 @@ public struct SignIn: Sendable {
 
     /// Changes the person's choice about finger and face, for a switch in the app's settings. With `true`, a running
     /// session is put behind the person's finger or face. With `false`, the session is forgotten when the app ends, and
-    /// at once by the app's other processes.
+    /// at once by the app's other processes; a saved name and password are deleted. While no person is signed in, a
+    /// kept session stays as it is.
     ///
-    /// Throws ``SignInError``, and changes nothing: `biometricsUnavailable` if no finger or face is enrolled,
-    /// `renewedElsewhere` if another process has renewed the session, which ``restore(prompt:)`` opens again.
+    /// Throws ``SignInError``, and leaves the choice unchanged: `biometricsUnavailable` if no finger or face is
+    /// enrolled; `renewedElsewhere` if another process has renewed the session. This process is then signed out until
+    /// ``restore(prompt:)`` opens the session again. `notSignedIn` if the person has signed out meanwhile.
     public func setBiometrics(_ areWanted: Bool) async throws {
         try await Self.running {
             let isPossible = try await self.core.platform.biometricKeys?.isEnrolled() ?? false
@@ -140,7 +142,8 @@ public struct SignIn: Sendable {
     /// Signs in with the system's browser.
     ///
     /// In the browser the person chooses an identity provider, and authenticates; the app never sees the
-    /// authentication. The browser's answer is accepted if it names the new state and the server that was asked.
+    /// authentication. The browser's answer is accepted if it names the new state and the server that was asked. The
+    /// new session ends a present session, and deletes a saved name and password.
     ///
     /// - Parameter offer: Called after the server has accepted the person, if a finger or a face is enrolled and the
     ///   person has not been asked before; with `nil` the person is not asked.
@@ -155,8 +158,9 @@ public struct SignIn: Sendable {
         }
     }
 
-    /// Signs in with the kept session. If the session lies behind a finger or face, the function asks for it. The
-    /// session is renewed at the server, and only once for all calls at the same time.
+    /// Signs in with the kept session. If the session lies behind a finger or face, the function asks for it. If a
+    /// person is already signed in, the function does nothing. The session is renewed at the server, and only once for
+    /// all calls at the same time.
     ///
     /// If the person gives up, nothing is lost (`cancelled`). If the enrolled fingers or faces have changed, the
     /// session is lost (`biometricsChanged`).
@@ -221,6 +225,7 @@ public struct SignIn: Sendable {
     }
 
     /// Sends the orders that earlier sign-outs could not send. Meant for an app that learns that the network is back.
+    /// Throws ``SignInError`` `networkError` if an order could not be sent again; the order stays.
     public func sendOrders() async throws { try await Self.running { try await self.core.sendOrders() } }
 
     // MARK: Parts

@@ -8,8 +8,9 @@ struct Patience: Sendable {
     /// Starts a question and waits for its answer.
     ///
     /// The screen runs in its own task, so that the screen may wait for the person inside the task or return at once.
-    /// The task is cancelled as soon as the answer is no longer needed. Throws ``UserVerificationError``: `cancelled`
-    /// if the handler says so, `notResponsive` if the time is over.
+    /// If the question ends without an answer, the screen's task is cancelled. Throws ``UserVerificationError``:
+    /// `cancelled` if the handler says so, `notResponsive` if the time is over; `CancellationError` if the task is
+    /// cancelled.
     func ask<Value: Sendable>(_ start: @escaping @Sendable (Answer<Value>) async -> Void) async throws -> Value {
         let answer = Answer<Value>()
         try Task.checkCancellation()
@@ -23,7 +24,7 @@ struct Patience: Sendable {
     }
 
     /// Returns the result of the app's code if the result arrives in time. The code runs like a question: code that
-    /// ignores its cancellation delays no caller.
+    /// ignores its cancellation delays no caller. Throws the errors of `body` and of ``ask(_:)``.
     func compute<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await self.ask { answer in
             do { answer.give(.success(try await body())) } catch { answer.give(.failure(error)) }

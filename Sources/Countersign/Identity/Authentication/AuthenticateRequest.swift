@@ -4,7 +4,7 @@ public import PersonalInformation
 public import UAF
 import _Primitives
 
-/// A role in which the person can authenticate to a service.
+/// A role in which the person can authenticate to a service. Two roles are equal if their identifiers are equal.
 public struct RequestedRole: Hashable, Sendable {
     /// The server's identifier of the role.
     public let id: String
@@ -15,7 +15,8 @@ public struct RequestedRole: Hashable, Sendable {
     /// The list holds the combinations that this identity can complete on this device. If the identity can complete
     /// none, the list holds all combinations. The list is never empty.
     public let requestedAuthenticators: [[AuthenticatorType]]
-    /// The factors that this identity lacks for every alternative; empty if the identity can complete an alternative.
+    /// The factors that this identity lacks, of all alternatives together; empty if the identity can complete an
+    /// alternative.
     public let missingAuthenticators: Set<AuthenticatorType>
 
     /// Creates the role from a role of the server's request; `nil` if this version knows none of the role's
@@ -46,7 +47,8 @@ public final class AuthenticateRequest: IdentitySessionHolder, @unchecked Sendab
     public let identitySession: IdentitySession
     /// The purpose of the authentication.
     public var purpose: AuthenticationPurpose { self.document.purpose }
-    /// The roles in which the person can authenticate; at least one.
+    /// The roles in which the person can authenticate; at least one. A role is listed even if this identity lacks
+    /// factors for the role: see ``RequestedRole/missingAuthenticators``.
     public let roles: [RequestedRole]
     /// The attributes that the service requests. A property is `nil` if the service does not request the attribute.
     public let info: AuthenticationPersonalInformation

@@ -5,7 +5,8 @@ import _Primitives
 /// The result of an authentication. The way in which the authentication began determines the case;
 /// ``lockout(lockoutInformation:authenticationUserInformation:)`` is always possible.
 public enum AuthenticationResult: Sendable {
-    /// A browser, or another app, is signed in. The app has nothing more to do.
+    /// A browser, or another app, is signed in. If ``UserLoginResult/returnAddress`` is not `nil`, the app must open
+    /// the address; otherwise the app has nothing more to do.
     case userLogin(UserLoginResult)
     /// This app is signed in. Continue with ``Authenticator/fetchAuthorizationCode(_:)``.
     case serviceLogin(ServiceLoginResult)
@@ -21,7 +22,8 @@ public enum AuthenticationResult: Sendable {
     /// The app may delete the account: ``Personalizer/finishDeletion(request:)``.
     case apiAccessDelete(ApiAccessDelete)
     /// A factor was wrong or missing; the server does not reveal the factor. After the lockout, the person signs
-    /// everything again with the same object, which holds no signatures any more.
+    /// everything again with the same object, which holds no signatures any more. If the lockout is permanent, or
+    /// longer than the session lives, the process is over: signing then throws `sessionExpired`.
     case lockout(
         lockoutInformation: LockoutInformation, authenticationUserInformation: AuthenticationUserInformation)
 }
@@ -59,7 +61,7 @@ public struct ServiceLoginResult: IdentitySessionHolder {
     public let login: UserLoginResult
     /// The server's identifier.
     public var idmIdentifier: String { self.identitySession.claimed.server }
-    /// The latest time at which the app can fetch the code, by the server's clock.
+    /// The latest time at which the app can fetch the code, by the server's clock; `nil` if the server states no time.
     public let validUntil: Date?
     /// The request for the code that was sent and whose answer was lost.
     let unanswered = UnansweredRequests<Void>()

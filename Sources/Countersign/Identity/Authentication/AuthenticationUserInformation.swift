@@ -25,7 +25,8 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
     /// The list holds the combinations that this identity can complete on this device. If the identity can complete
     /// none, the list holds all combinations. The list is never empty.
     public let requestedAuthenticators: [[AuthenticatorType]]
-    /// The factors that this identity lacks for every alternative; empty if the identity can complete an alternative.
+    /// The factors that this identity lacks, of all alternatives together; empty if the identity can complete an
+    /// alternative.
     public let missingAuthenticators: Set<AuthenticatorType>
     /// The server's identifier.
     public var idmIdentifier: String { self.identitySession.claimed.server }
@@ -56,9 +57,9 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
 
     /// The additional text to which the person agrees, to be shown before the person signs; `nil` if there is no text.
     ///
-    /// If another party requests the authentication, nothing is signed before the app has read this property. An
-    /// operation that the person began in this app, with their own account, can be signed without reading the text: the
-    /// text then only repeats the operation.
+    /// If another party requests the authentication, nothing is signed before the app has read this property or called
+    /// ``contentWasShown()``. An operation that the person began in this app, with their own account, can be signed
+    /// without reading the text: the text then only repeats the operation.
     public var transactionText: String? {
         self.lock.withLock {
             self.state.isTextShown = true
@@ -98,7 +99,8 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Removes and returns the content to be signed with the factors. Each factor is used once.
+    /// Returns the content to be signed, and removes and returns the factors that sign the content. Each factor is used
+    /// once.
     ///
     /// Throws ``CountersignError`` `factorMissing`, `sessionExpired`; ``EngineError`` `undisclosed`.
     func take() throws -> (CheckedSession, [SuppliedFactor], Disclosure.Complete) {
@@ -115,7 +117,8 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Puts factors back whose signatures were not sent. Puts none back if the process was given up meanwhile.
+    /// Puts factors back whose signatures were not sent, except factors whose type was signed again meanwhile. Puts
+    /// none back if the process was given up meanwhile.
     func put(back factors: [SuppliedFactor]) {
         self.lock.withLock {
             guard self.state.isOpen else { return }
@@ -125,7 +128,8 @@ public final class AuthenticationUserInformation: IdentitySessionHolder, @unchec
         }
     }
 
-    /// Waits for new signatures over another document, or ends the waiting for `nil`.
+    /// Deletes all factors and typed PINs, and begins to wait for signatures over the given document. With `nil`, the
+    /// process is over, and no factor is accepted any more.
     func move(to checked: CheckedSession?) {
         self.unanswered.forget()
         self.lock.withLock {

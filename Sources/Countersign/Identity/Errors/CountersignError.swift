@@ -67,7 +67,7 @@ public final class CountersignHttpError: CountersignError, @unchecked Sendable {
 }
 
 /// The activation is locked out after failed attempts: the lockout was already running, or has just begun. The process
-/// is over. Wait, and begin again.
+/// is over. Wait, and begin again; a permanent lockout never ends (``LockoutInformation/isPermanent``).
 public final class CountersignLockoutError: CountersignError, @unchecked Sendable {
     /// The duration of the lockout.
     public let information: LockoutInformation

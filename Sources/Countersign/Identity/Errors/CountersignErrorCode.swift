@@ -28,17 +28,18 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let notInitialized = Self(base: .notInitialized)
     /// The SDK was already initialised. A mistake in the app's code.
     public static let alreadyInitialized = Self(base: .alreadyInitialized)
-    /// The configuration is invalid: no server, an address that is not secure, or an invalid root key. A mistake in the
-    /// app's code.
+    /// The configuration is invalid: no server, an address that is not secure, an invalid root key, an invalid facet
+    /// ID, or no security inspection although the called function needs one. A mistake in the app's code.
     public static let invalidConfiguration = Self(base: .invalidConfiguration)
-    /// The device's storage failed. Transient: try again, then report the error.
+    /// The device's storage failed, or the device has no room for another key. Try again, then report the error.
     public static let storageUnavailable = Self(base: .storageUnavailable)
     /// The stored data cannot be opened. The identities are lost: the app wipes the storage, and the person is
     /// personalised again.
     public static let storageCorrupt = Self(base: .storageCorrupt)
     /// A later version of the app has written the stored data. Nothing is lost: ask the person to update the app.
     public static let storageNewer = Self(base: .storageNewer)
-    /// The operating system or the person has removed the device's keys. Personalise again.
+    /// The operating system or the person has removed the device's keys, or the device can no longer open the secret of
+    /// the PIN. Personalise again.
     public static let keyRemovedBySystem = Self(base: .keyRemovedBySystem)
     /// The app had another name when the identity was made: ``CountersignError/formerFacetID``. Nothing is lost: with
     /// the former name all factors sign again.
@@ -48,7 +49,8 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let appRenamed = Self(base: .appRenamed)
     /// The device has no passcode, and the app requires one. Ask the person to set a passcode.
     public static let deviceLockNotSet = Self(base: .deviceLockNotSet)
-    /// The task was cancelled. Messages that had not been sent by then were never sent.
+    /// The task was cancelled. Messages that had not been sent by then were never sent; the server may have accepted a
+    /// message that was on its way.
     public static let cancelled = Self(base: .cancelled)
     /// An unforeseen error. Try again, then report the error.
     public static let unexpected = Self(base: .unexpected)
@@ -61,7 +63,8 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     /// The error costs the person no attempt, unless the server has a PIN service (`pin/2`). A PIN that was already
     /// sent to the PIN service still counts as an attempt, and the app is told a lockout.
     public static let untrustedFacetID = Self(base: .untrustedFacetID)
-    /// The server does not answer, or its keys were never fetched. Transient: let the person try again.
+    /// The server does not answer, its keys were never fetched, or the result of an earlier request is still unknown.
+    /// Transient: let the person try again.
     ///
     /// If a step had already been sent, the server may have accepted the step. The documentation of the function says
     /// if the app can call the function once more.
@@ -70,14 +73,15 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let timeout = Self(base: .timeout)
     /// The server's certificate or name is not valid. Nothing was sent. Report the error.
     public static let tlsError = Self(base: .tlsError)
-    /// A message in the server's name has no valid signature of the server. Nothing in the message was used. Report the
-    /// error.
+    /// A message in the server's name has no valid signature of the server. Nothing in the message was used. For a
+    /// code, call ``CommonProcesses/refreshServerKeys()`` and read the code again. Otherwise report the error.
     public static let serverSignatureInvalid = Self(base: .serverSignatureInvalid)
     /// The server is not among the servers of the app's configuration. Nothing was sent.
     public static let unknownManager = Self(base: .unknownManager)
     /// App and server have no version of the protocol in common. Ask the person to update the app.
     public static let protocolVersionUnsupported = Self(base: .protocolVersionUnsupported)
-    /// The code, the link or the server's answer is malformed. Nothing was sent because of it.
+    /// The code, the link or the server's answer is malformed, or the typed PIN is empty. The SDK sends nothing more.
+    /// If an answer is malformed, the server may have accepted the step.
     public static let malformedData = Self(base: .malformedData)
     /// The device's clock differs too much from the server's clock, and the SDK's correction did not help. Ask the
     /// person to set the clock.
@@ -92,7 +96,8 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let notPersonalized = Self(base: .notPersonalized)
     /// This device already has an identity of the server. A device has at most one identity of each server.
     public static let alreadyPersonalized = Self(base: .alreadyPersonalized)
-    /// The server does not know the activation. Depersonalise, and personalise again.
+    /// The server does not know the activation, or does not accept this device's proof. Depersonalise, and personalise
+    /// again.
     public static let activationUnknown = Self(base: .activationUnknown)
     /// The activation is disabled permanently. Depersonalise, and request a new activation from another device or from
     /// the organisation.
@@ -117,8 +122,9 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     /// The data belongs to another kind of process, for example the code of an activation passed to an authentication.
     /// The cause is a mistake in the app's code, or the person scanned another code.
     ///
-    /// The error also occurs if the server treats a process that was begun in this app as another kind of process.
-    /// Nothing has happened then: report the error.
+    /// The error also occurs if the server treats a process that was begun in this app as another kind of process: the
+    /// app then uses nothing of the server's answer; report the error. Finally, the error occurs for a step that the
+    /// server does not expect now: the documentation of the function says what to do.
     public static let wrongProcess = Self(base: .wrongProcess)
     /// A code that was made to be scanned from a page arrived in a link. The sender of the link waits at the page to be
     /// signed in as this person. The process was given up. Warn the person.
@@ -160,7 +166,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let factorMissing = Self(base: .factorMissing)
     /// This identity does not have the factor on this device.
     public static let factorNotEnrolled = Self(base: .factorNotEnrolled)
-    /// This identity already has the factor, and the factor works.
+    /// This identity already has the factor, and the factor works; or the server has another factor of the type.
     public static let factorAlreadyEnrolled = Self(base: .factorAlreadyEnrolled)
     /// No device of this version has the factor.
     public static let factorNotSupported = Self(base: .factorNotSupported)
@@ -169,7 +175,7 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let biometricInvalidated = Self(base: .biometricInvalidated)
     /// The person cancelled, or the finger or face did not match.
     public static let biometricCancelled = Self(base: .biometricCancelled)
-    /// The device has no sensor, or no finger or face is enrolled in the operating system.
+    /// The device has no sensor, the sensor gave no result, or no finger or face is enrolled in the operating system.
     public static let biometricUnavailable = Self(base: .biometricUnavailable)
     /// The operating system has locked the sensor. The person unlocks the sensor with the device's passcode.
     public static let biometricLockedOut = Self(base: .biometricLockedOut)

@@ -10,12 +10,14 @@ public enum PersonalizationResponse: Sendable {
     /// The code is an invitation, and this device already has an identity of the server (the `idmIdentifier` in the
     /// first value). An authentication with the data merges the invitation's account into the person's own account.
     case mergePersonalization(String, AuthenticationInitializationDataWithSession)
-    /// This device has an identity of the server, and the code belongs to the same account. Nothing has changed.
+    /// This device has an identity of the server, and the code is not an open invitation: the server cannot merge the
+    /// code's account, which may be the same account or another. Nothing has changed.
     case alreadyPersonalized(idmIdentifier: String)
 }
 
-/// An identity that is about to be made on this device. Nothing is stored before the personalization is finished: after
-/// an interruption, the person begins again with the same code.
+/// An identity that is about to be made on this device. No identity is stored before
+/// ``Personalizer/finishPersonalization(request:)`` is called: after an interruption, the person begins again with the
+/// same code.
 // Safe to share: every access to changing state is within `lock`.
 public final class Personalization: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     let code: ProvenCode

@@ -16,9 +16,10 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         public static let signedIn = Self(rawValue: "signed-in")
         /// A device was added to the account; the subject is its name.
         public static let deviceAdded = Self(rawValue: "device-added")
-        /// A device received an additional authenticator; the subject is the device's name.
+        /// A device received an additional authenticator or a new PIN; the subject is the device's name.
         public static let authenticatorAdded = Self(rawValue: "authenticator-added")
-        /// A service deleted authenticators of the account; the subject is the service.
+        /// Authenticators of the account were deleted. If a service deleted them, the subject is the service; if a
+        /// personalised device or a factor of the device was removed, the subject is the device's name.
         public static let authenticatorsRemoved = Self(rawValue: "authenticators-removed")
         /// The password of the account was changed, and every browser was signed out; the subject is the account's name.
         public static let passwordChanged = Self(rawValue: "password-changed")

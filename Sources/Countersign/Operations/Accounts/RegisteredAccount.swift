@@ -8,9 +8,9 @@ public struct RegisteredAccount: Hashable, Sendable {
     /// The server of the account.
     public let server: Server
 
-    /// A server, by its address.
+    /// A server, by its address. Two servers are equal if their addresses are written the same.
     public struct Server: Hashable, Sendable {
-        /// Scheme, host and port.
+        /// The server's address, with its base path: ``ClientConfiguration/baseURL``.
         public let baseURL: URL
 
         /// Creates a server with the address.
@@ -45,7 +45,7 @@ public struct DeviceInformation: Hashable, Sendable {
     /// A name by which the person knows the device: 1 to 100 characters, not only white space, and at most 30 combining
     /// marks in a row.
     ///
-    /// A registration with another name ends with ``OperationError/Code/missingInteraction``, and with the reason.
+    /// A registration with an invalid name ends with ``OperationError/Code/missingInteraction``, and with the reason.
     public let name: String
 
     /// Creates the information with a device name.

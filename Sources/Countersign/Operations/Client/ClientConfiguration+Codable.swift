@@ -38,7 +38,8 @@ extension ClientConfiguration: Codable {
 
     /// Reads a configuration. A missing value gets its default.
     ///
-    /// Throws ``InitializationError`` (`invalidConfiguration`) if `baseURL` is missing or is not an address.
+    /// Throws ``InitializationError`` (`invalidConfiguration`) if `baseUrl` is missing or is not an address, and
+    /// `DecodingError` for a value of another type.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         guard let text = try values.decodeIfPresent(String.self, forKey: .baseURL), let baseURL = URL(string: text),

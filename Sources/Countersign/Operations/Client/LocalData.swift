@@ -17,7 +17,8 @@ public struct LocalData: Sendable {
         get async { await self.core.register.records.map(\.account) }
     }
 
-    /// The authenticators of this device.
+    /// The authenticators of this device, including kinds whose hardware is missing
+    /// (``AuthenticatorDescriptor/isSupportedByHardware``).
     public var authenticators: [AuthenticatorDescriptor] {
         get async { await self.core.descriptors() }
     }
@@ -27,7 +28,7 @@ public struct LocalData: Sendable {
         get async { await self.core.register.deviceName.map(DeviceInformation.init(name:)) }
     }
 
-    /// Returns the status of an account's PIN; `nil` if the account has no PIN.
+    /// Returns the status of an account's PIN; `nil` if this device has no such account, or the account has no PIN.
     ///
     /// Throws `StorageError`, and ``OperationError`` `appRenamed` if the app had another name when the account was
     /// enrolled.
@@ -35,7 +36,8 @@ public struct LocalData: Sendable {
         try await self.protectionStatus(.pin, of: username)
     }
 
-    /// Returns the status of an account's password; `nil` if the account has no password.
+    /// Returns the status of the password that protects an account's key on this device; `nil` if this device has no
+    /// such account, or the account has no such password.
     ///
     /// Throws `StorageError`, and ``OperationError`` `appRenamed` if the app had another name when the account was
     /// enrolled.
@@ -79,8 +81,8 @@ public struct LocalData: Sendable {
         }
     }
 
-    /// Deletes this device's data of one authenticator of an account, or of all its authenticators, without telling the
-    /// server. The account is removed with its last authenticator.
+    /// Deletes this device's data of one authenticator of an account, or with `nil` of all its authenticators, without
+    /// telling the server. The account is removed with the last authenticator that asks the person for something.
     ///
     /// After a lock-out, do not delete the locked authenticator: it proves that a new enrolment comes from this device.
     /// Let the person enrol over the account with a new link, as <doc:EnrolADevice> says; the enrolment replaces the
@@ -113,7 +115,8 @@ public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringC
         public static let invalidAaid = Self(base: .invalidAaid)
         /// This device has no such account. Refresh the list in the app.
         public static let unknownUsername = Self(base: .unknownUsername)
-        /// The device's storage failed. Transient; the function has deleted nothing or everything.
+        /// The device's storage failed. Transient. Either nothing was deleted, or the entries in ``LocalData/accounts``
+        /// are gone and the remaining keys are deleted at the next start.
         public static let storageError = Self(base: .storageError)
         public var description: String { self.base.rawValue }
     }

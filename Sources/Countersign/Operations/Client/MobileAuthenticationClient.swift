@@ -75,12 +75,11 @@ extension OperationBuilder where Operation == MobileAuthenticationClientInitiali
     public func transport(_ transport: any Transport) -> Self { self.changing { $0.transport = transport } }
     /// Sets the cost of one PIN guess for an attacker with the device's storage.
     public func pinHardening(_ hardening: PinHardening) -> Self { self.changing { $0.pinHardening = hardening } }
-    /// Sets the kinds of PNG pictures that the app's selectors show for confirmation, each with its exact size. The
-    /// default is none.
+    /// Sets the kinds of PNG pictures that the app's selectors or its ``TransactionConfirmer`` show for confirmation,
+    /// each with its exact size. The default is none.
     ///
-    /// Servers learn the kinds at registrations. A picture arrives as
-    /// ``AuthenticatorSelectionContext/transactionConfirmationData`` only if its file is of such a kind. If a text and
-    /// a picture are possible, the SDK takes the text.
+    /// Servers learn the kinds at registrations. A picture arrives as the `transactionConfirmationData` of a context
+    /// only if its file is of such a kind. If a text and a picture are possible, the SDK takes the text.
     public func pictureDisplays(_ displays: [PictureDisplay]) -> Self {
         self.changing { $0.pictureDisplays = displays }
     }

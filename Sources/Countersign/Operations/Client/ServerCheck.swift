@@ -23,7 +23,8 @@ public struct ServerCheck: Hashable, Sendable, CustomStringConvertible {
         /// The server's list does not contain this app. Compare ``ServerCheck/facetID`` with
         /// ``ServerCheck/trustedFacets``, and ask the server's operator to add the app.
         public static let facetNotListed = Self(base: .facetNotListed)
-        /// The server answers, but the address that it names has no readable list of apps.
+        /// The server answers, but the address that it names has no readable list of apps, or is an address from which
+        /// no operation takes a list.
         public static let noFacetList = Self(base: .noFacetList)
         /// The server uses other versions of UAF. Either the app or the server needs an update.
         public static let unsupportedVersion = Self(base: .unsupportedVersion)

@@ -13,7 +13,7 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     /// to choose another authenticator, or to enrol.
     public static let noSuitableAuthenticator = Self(rawValue: 0x05)
     /// The exchange failed: a message was malformed, expired, or refused by the server. Start again. If the repetition
-    /// fails too, the enrolment is no longer valid.
+    /// fails too, the enrolment may no longer be valid.
     public static let protocolError = Self(rawValue: 0x06)
     /// The server does not list this app. A mistake in the server's or the app's configuration.
     public static let untrustedFacetID = Self(rawValue: 0x07)

@@ -15,8 +15,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         let base: Base
         /// The client, an authenticator or the server refused: see ``OperationError/fidoErrorCode``.
         public static let fidoError = Self(base: .fidoError)
-        /// The server gave no answer, or an answer that cannot be used. Transient: let the person try again. A token
-        /// may be used up. After a signed answer was sent, ``OperationError/recovery`` is `checkOutcome` instead.
+        /// The server gave no answer, or an answer that cannot be used, or its certificate is not valid. Usually
+        /// transient: let the person try again. A token may be used up. After a signed answer was sent,
+        /// ``OperationError/recovery`` is `checkOutcome` instead.
         public static let networkError = Self(base: .networkError)
         /// The server requires the person's authentication first. Authenticate, and pass the new provider to the
         /// operation.
@@ -33,7 +34,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// If this device may have used the code, for example before the app was killed, ``OperationError/recovery`` is
         /// `haveCodeShownAgain`. Otherwise another party used the code, and the person must be warned.
         public static let tokenAlreadyRedeemed = Self(base: .tokenAlreadyRedeemed)
-        /// The server does not know the code. Ask the person to scan or type the code again.
+        /// The server does not know the code. Ask the person to type a typed code again, or to have a new code shown.
         public static let tokenUnknown = Self(base: .tokenUnknown)
         /// The code names a server that is missing from the configuration. Nothing was sent. Warn the person.
         public static let hostNotAllowed = Self(base: .hostNotAllowed)
@@ -45,7 +46,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         public static let codeCameByLink = Self(base: .codeCameByLink)
         /// The account is locked; its browsers are signed out. Refer the person to the operator of the service.
         public static let accountLocked = Self(base: .accountLocked)
-        /// The account has no such session: the session has ended. Fetch the list again.
+        /// The account has no such session or grant: it has ended. Fetch the list again.
         public static let sessionUnknown = Self(base: .sessionUnknown)
         /// This device has no account of the name. Nothing was sent. Show the accounts that the device has now
         /// (``LocalData/accounts``).
@@ -56,9 +57,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The cause is a mistake of the build or its configuration. Do not ask the person to enrol again, and delete
         /// nothing.
         public static let appRenamed = Self(base: .appRenamed)
-        /// The operation lacks a part (a selector, a verifier, a name), or no screen received the content to be
-        /// confirmed. Nothing was signed, and the server has been told; a token is used up. A mistake in the app's
-        /// code.
+        /// The operation lacks a part (a selector, a verifier, a name, a provider, a callback), or no screen received
+        /// the content to be confirmed. Nothing was signed. If the server's request was already fetched, the server has
+        /// been told, and a token is used up. A mistake in the app's code.
         public static let missingInteraction = Self(base: .missingInteraction)
         /// The operation was executed before. Create a new operation. A mistake in the app's code.
         public static let operationReused = Self(base: .operationReused)

@@ -27,7 +27,8 @@ public protocol PasswordPolicy: Sendable {
     /// passwords never reach this function.
     func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError)
 
-    /// Checks a password that replaces another password. Throws ``PasswordValidationError`` to refuse the password.
+    /// Checks a password that replaces another password. Throws ``PasswordValidationError`` to refuse the password. No
+    /// operation of this version calls this function.
     func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError)
 }
 
@@ -83,7 +84,8 @@ public struct PasswordEnrollmentContext: Sendable {
 
 /// The reason why a new password was not accepted. The person chooses another password.
 public enum PasswordEnrollmentError: Hashable, Sendable {
-    /// The app's policy refused the password.
+    /// The app's policy refused the password, or the SDK refused a password that is too long or has too many marks,
+    /// with a message in English.
     case customValidationError(PasswordValidationError)
 }
 
@@ -100,7 +102,7 @@ public struct PasswordEnrollmentHandler: Sendable {
     /// Passes the new password. Letters that keyboards write in different ways count as the same (RFC 8265, section
     /// 4.2).
     public func password(_ password: String) { self.reply.give(password) }
-    /// Gives up: the operation ends with `userCanceled`.
+    /// Gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }
 

@@ -54,7 +54,7 @@ public struct PinEnrollmentContext: Sendable {
 
 /// The reason why a new PIN was not accepted. The person chooses another PIN.
 public enum PinEnrollmentError: Hashable, Sendable {
-    /// The PIN does not have the policy's length, or contains other characters than digits.
+    /// The PIN does not have the policy's length, or contains other characters than the digits 0 to 9.
     case invalidPinFormat
 }
 
@@ -70,7 +70,7 @@ public struct PinEnrollmentHandler: Sendable {
 
     /// Passes the new PIN.
     public func pin(_ pin: String) { self.reply.give(pin) }
-    /// Gives up: the operation ends with `userCanceled`.
+    /// Gives up: the operation ends with `userCanceled`, and the server is told.
     public func cancel() { self.reply.cancel() }
 }
 

@@ -25,7 +25,8 @@ public protocol AccountSelector: Sendable {
 public struct AccountSelectionContext: Sendable {
     /// The accounts that can meet the server's policy.
     public let accounts: [RegisteredAccount]
-    /// The authenticators of the device, each with the accounts for which it is registered.
+    /// All authenticators of the device, each with the accounts for which it is registered. Not every authenticator can
+    /// answer: see ``isPolicyCompliant(username:aaid:)``.
     public let authenticators: [AuthenticatorDescriptor]
     /// The content that the person must confirm: the bytes of a text, or of a picture if the app has declared that it
     /// shows such pictures. The bytes are the bytes that will be signed. `nil` if the operation has no content, and if
@@ -134,7 +135,8 @@ public protocol AuthenticatorSelector: Sendable {
 public struct AuthenticatorSelectionContext: Sendable {
     /// The account of the operation.
     public let account: RegisteredAccount
-    /// The authenticators of the device. The authenticators that the server prefers come first.
+    /// All authenticators of the device: first the authenticators with which the operation can be done, in the order of
+    /// the server's preference. Offer only these: see ``isPolicyCompliant(authenticatorAaid:)``.
     public let authenticators: [AuthenticatorDescriptor]
     /// The content that the person must confirm: the bytes of a text, or of a picture if the app has declared that it
     /// shows such pictures. The bytes are the bytes that will be signed. `nil` if the operation has no content, if an
@@ -192,7 +194,8 @@ public struct AuthenticatorSelectionContext: Sendable {
     public func contentWasShown() { self.exhibit.noteShown() }
 
     /// Returns `true` if the operation can be done with the authenticator. Choosing another authenticator ends the
-    /// operation with ``FidoErrorCode/noSuitableAuthenticator``.
+    /// operation with ``FidoErrorCode/noSuitableAuthenticator``, or with ``OperationError/Code/missingInteraction`` if
+    /// only a screen of the app is missing.
     public func isPolicyCompliant(authenticatorAaid aaid: Aaid) -> Bool { self.compliant.contains(aaid) }
 }
 

@@ -40,10 +40,11 @@ public struct SignInConfiguration: Hashable, Sendable {
     /// A loopback address of the OpenID face has no port, and the app takes a free port. At the sign-in service, which
     /// receives no redirect address, a loopback address has the port of its registration.
     public var redirectURI: String
-    /// The issuer that answers must name (`iss`, RFC 9207). The default is ``baseURL`` without a slash at its end.
+    /// The issuer that answers must name (`iss`, RFC 9207); an answer that names another issuer, or none, is refused.
+    /// The default is ``baseURL`` without a slash at its end.
     ///
-    /// `nil` accepts an answer without an issuer, for a sign-in service that names none. An answer with another issuer
-    /// is refused all the same.
+    /// With `nil`, answers must name no issuer, for a sign-in service that names none. An answer with any issuer is
+    /// then refused.
     public var issuer: String?
     /// The scopes that the app requests. At the sign-in service only `device_sso` has a meaning.
     public var scopes: [String]

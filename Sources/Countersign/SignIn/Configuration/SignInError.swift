@@ -22,8 +22,8 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
             case storageNewer, misconfigured
         }
         fileprivate let base: Base
-        /// The person closed the browser or the dialog. Show the earlier screen: kept data stays, and the person can
-        /// try again.
+        /// The person closed the browser or the dialog, typed no code, or did not come back in time. Show the earlier
+        /// screen: kept data stays, and the person can try again.
         public static let cancelled = Self(base: .cancelled)
         /// The person, or the identity provider, refused on a page. Show the sign-in screen.
         public static let denied = Self(base: .denied)
@@ -32,8 +32,8 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let untrustedAnswer = Self(base: .untrustedAnswer)
         /// No person is signed in, and no session is kept. Show the sign-in screen.
         public static let notSignedIn = Self(base: .notSignedIn)
-        /// The server no longer accepts the kept session; the session was deleted on this device. Show the sign-in
-        /// screen.
+        /// The server no longer accepts the session, and the session was deleted on this device; or the server gave no
+        /// token with which the session can be renewed. Show the sign-in screen.
         public static let sessionEnded = Self(base: .sessionEnded)
         /// Another process of this app has renewed the session, and the renewed session lies behind the person's finger
         /// or face. Call ``SignIn/restore(prompt:)``.
@@ -46,13 +46,15 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The enrolled fingers or faces have changed, and the kept data is deleted. Tell the person, and show the
         /// sign-in screen.
         public static let biometricsChanged = Self(base: .biometricsChanged)
-        /// The sensor does not answer. Kept data stays: let the person try again, or sign in another way.
+        /// The sensor does not answer, or no finger or face is enrolled. Kept data stays: let the person try again, or
+        /// sign in another way.
         public static let biometricsUnavailable = Self(base: .biometricsUnavailable)
         /// The name or the password is wrong; the server does not say which. The saved name and password are deleted.
         /// Empty the password's field, and let the person type again.
         public static let wrongCredentials = Self(base: .wrongCredentials)
         /// The codes of the person's authenticator app were wrong, until the sign-in or the server accepted no more
-        /// codes. Saved data stays. Show the sign-in screen.
+        /// codes. After ``SignIn/withSavedPassword(prompt:secondFactor:)`` the saved name and password stay; typed ones
+        /// are not saved. Show the sign-in screen.
         public static let wrongSecondFactor = Self(base: .wrongSecondFactor)
         /// The app ended while the browser was open: ``SignIn/interruption``. Tell the person, and let the person begin
         /// again.
@@ -67,8 +69,8 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The server's certificate or name is not valid, or its address is not secure. Nothing secret was sent. Report
         /// the error.
         public static let untrustedServer = Self(base: .untrustedServer)
-        /// The server's answer is malformed: the app and the server use different versions. Ask the person to update
-        /// the app.
+        /// The server's answer is malformed, or an unforeseen error occurred. Usually the app and the server use
+        /// different versions: ask the person to update the app.
         public static let protocolError = Self(base: .protocolError)
         /// The device's storage failed. Try again, then report the error.
         public static let storageError = Self(base: .storageError)

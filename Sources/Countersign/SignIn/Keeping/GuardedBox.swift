@@ -26,7 +26,8 @@ struct GuardedBox: Sendable {
         try JWE.seal(Array(text.utf8), to: key, algorithm: .ecdhES, random: random)
     }
 
-    /// Asks for a finger or a face, once. Throws ``SignInError``: each kind of failure has a code of its own.
+    /// Asks for a finger or a face, once. Throws ``SignInError`` for every result other than a match, and the errors of
+    /// ``BiometricKeys/release(_:_:)``.
     func open(_ prompt: SystemPrompt) async throws -> OpenedBox {
         let release: BiometricRelease
         do {

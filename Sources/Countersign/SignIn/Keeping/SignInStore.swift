@@ -38,7 +38,8 @@ struct SignInStore: Sendable {
     /// The server's issuer name, for data that apps share.
     let issuer: String?
 
-    /// Deletes everything: data that a removed app has left behind belongs to nobody.
+    /// Deletes everything of this app: data that a removed app has left behind belongs to nobody. The data that apps
+    /// share stays.
     func wipe() throws {
         for name in Name.all { try self.storage.remove(name) }
         try self.biometricKeys?.remove(Name.guardedSession)
@@ -98,7 +99,8 @@ struct SignInStore: Sendable {
         }
     }
 
-    /// Replaces the kept session; `nil` removes the kept session. Call this function only within ``alone(_:)``.
+    /// Replaces the kept session; `nil` removes the kept session. The key behind the finger or face is removed unless
+    /// the new session uses it. Call this function only within ``alone(_:)``.
     func setSession(_ session: KeptSession?) throws {
         if let session {
             try self.storage.write(session.serialized, to: Name.session)

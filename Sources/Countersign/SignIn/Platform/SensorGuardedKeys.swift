@@ -19,7 +19,8 @@ public struct SensorGuardedKeys: BiometricKeys {
     /// Returns `true` if a finger or face is enrolled at the sensor.
     public func isEnrolled() async throws -> Bool { try await self.sensor.enrolledSet() != nil }
 
-    /// Stores a secret with the identifier of the set that is enrolled now.
+    /// Stores a secret; with ``BiometricGuard/currentSet``, together with the identifier of the set that is enrolled
+    /// now. Throws ``StorageError`` `unavailable` if no finger or face is enrolled.
     public func keep(_ secret: SecretBytes, as name: String, guardedBy guardian: BiometricGuard) async throws {
         guard let set = try await self.sensor.enrolledSet() else {
             throw StorageError(.unavailable, "no finger or face is enrolled to guard it by")
@@ -35,7 +36,8 @@ public struct SensorGuardedKeys: BiometricKeys {
     public func contains(_ name: String) throws -> Bool { try self.storage.read(Self.stored(name)) != nil }
 
     /// Reads the sensor once. The enrolled set is compared before the reading, so that the person is not asked in vain,
-    /// and again after a match.
+    /// and again after a match. If no finger or face is enrolled any more, the secret is removed (`changed`), for
+    /// either guard.
     public func release(_ name: String, _ prompt: SystemPrompt) async throws -> BiometricRelease {
         guard let record = try self.record(name) else { return .missing }
         guard try await self.isOpened(record) else { return try self.ended(name) }

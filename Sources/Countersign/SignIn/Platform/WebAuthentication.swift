@@ -11,7 +11,8 @@ public protocol WebAuthentication: Sendable {
     /// Prepares for the browser's return to the app.
     ///
     /// - Parameter redirectURI: The address that the app has registered: an `https` address that the app has claimed,
-    ///   an address with the app's own scheme, or a loopback address, whose port the operating system chooses.
+    ///   an address with the app's own scheme, or a loopback address, whose port the operating system chooses unless
+    ///   the address names a port.
     /// - Throws: ``WebAuthenticationError`` `unavailable` if this device cannot receive the address.
     func prepare(for redirectURI: String) async throws -> any PreparedWebAuthentication
 }

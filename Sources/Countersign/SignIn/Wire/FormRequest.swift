@@ -11,7 +11,7 @@ struct IssuedTokens: Sendable {
     let accessToken: String
     /// `true` if the access token is sent with a proof of the app's key.
     let isBound: Bool
-    /// The lifetime of the access token.
+    /// The lifetime of the access token; zero if the server states none.
     let lifetime: Duration
     var refreshToken: String?
     var deviceSecret: String?

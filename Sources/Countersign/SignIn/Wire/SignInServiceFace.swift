@@ -40,7 +40,8 @@ struct SignInServiceFace: SignInFace {
         FormRequest(path: self.addresses.refreshPath, parameters: ["refresh_token": refreshToken])
     }
 
-    /// Returns one request. With the secret, the service ends the sessions of the whole device.
+    /// Returns one request, or none for an order without a refresh token. With the secret, the service ends the
+    /// sessions of the whole device.
     func revocations(of order: RevocationOrder) -> [FormRequest] {
         guard let refreshToken = order.refreshToken else { return [] }
         var parameters: Parameters = ["refresh_token": refreshToken]
