@@ -56,7 +56,7 @@ final class CommitLog: @unchecked Sendable {
     var hasFailed: Bool { self.condition.withLock { self.isBroken } }
 
     /// Commits by calling `write` once. Called by one thread at a time. Blocks. Rethrows the error of `write`, and
-    /// throws ``StoreError/Code/unavailable`` if an earlier commit could not be made durable.
+    /// throws ``StoreError/Code/unavailable`` if an earlier commit could not be made durable, or the store is closed.
     func commit(_ write: () throws -> Void) throws {
         try self.condition.withLock {
             while self.failure == nil, self.begun - self.durable >= Limits.Fixed.commitsAhead { self.condition.wait() }

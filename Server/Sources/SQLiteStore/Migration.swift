@@ -37,8 +37,9 @@ struct Migration: Sendable {
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN issuer TEXT")
     }
 
-    /// Runs the migrations that have not run: all of them, or none. After an interrupted start the former program can
-    /// still open the store, and a new store waits for only one write to the disk.
+    /// Runs the migrations that have not run: all of them, or none. Throws `newerSchema` if the database has run
+    /// migrations that this program does not know. After an interrupted start the former program can still open the
+    /// store, and a new store waits for only one write to the disk.
     static func runAll(_ db: Database, _ sealing: Sealing) throws {
         let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard done <= self.all.count else {

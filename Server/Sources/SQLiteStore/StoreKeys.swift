@@ -48,7 +48,7 @@ struct StoreKeys {
     /// Brings the schema up to date, and makes the database use the newest key from now on. Values under former keys
     /// stay there until they are resealed. Returns the object that reads and writes sealed values.
     ///
-    /// Throws ``StoreError``: `wrongKey`, `missingKey`, `newerSchema`.
+    /// Throws ``StoreError``: `wrongKey`, `missingKey`, `newerSchema`, `corrupt`.
     func open(_ db: Database) throws -> Sealing {
         let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         // A new store has a random root secret. Nobody can derive the secret from the key alone.
@@ -66,7 +66,8 @@ struct StoreKeys {
 
     /// Returns the object that reads and writes the sealed values of a database. The schema may be an earlier one.
     ///
-    /// Throws ``StoreError``: `wrongKey` if the database needs none of the keys, `missingKey` if it needs further keys.
+    /// Throws ``StoreError``: `wrongKey` if the database needs none of the keys, `missingKey` if it needs further keys,
+    /// `corrupt` if its root secret or its check value does not open.
     func sealing(of db: Database, schema: String = "main") throws -> Sealing {
         let epoch = try db.epoch(of: schema)
         let needed = try db.sealingKeys(of: schema)

@@ -118,7 +118,8 @@ struct ActivationCommand: AsyncParsableCommand {
             }
         }
 
-        /// Follows the activation until its end, and asks for the number in between.
+        /// Follows the activation until its end, and asks for the number in between. Throws ``CommandFailure`` for
+        /// every end but success.
         func finish(_ id: String, over connection: AdminConnection) async throws {
             var shown: ActivationView.State?
             while true {

@@ -172,7 +172,8 @@ struct ProviderCommand: AsyncParsableCommand {
             }
         }
 
-        /// The client's word has no equals sign. The provider's word may have an equals sign.
+        /// Reads `ASKED=SENT,SENT`: the word of a client, and the words that are sent to the provider. The client's
+        /// word has no equals sign. The provider's words may have equals signs.
         private static func levelRequest(_ text: String) throws -> (asked: String, sent: [String]) {
             let parts = text.splitBytes(at: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
@@ -181,7 +182,8 @@ struct ProviderCommand: AsyncParsableCommand {
             return (parts[0], parts[1].splitBytes(at: ",").map(String.init))
         }
 
-        /// The provider's word may have an equals sign. This server's word has none.
+        /// Reads `THEIRS=OURS`: a word of the provider, and the level of this server. The provider's word may have an
+        /// equals sign. This server's word has none.
         private static func level(_ text: String) throws -> JSON {
             let parts = text.splitBytes(at: "=")
             guard parts.count > 1, let ours = parts.last else {

@@ -16,7 +16,9 @@ struct KeyFile {
     /// then stand for an access list that lets in the service's user and nobody else.
     var credentialsFolder = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
 
-    /// Reads the keys. Makes a key if `mayCreate` says that no other key has sealed anything yet.
+    /// Reads the keys. If the file does not exist, makes the file with a new key, provided `mayCreate` says that no
+    /// other key has sealed anything yet. Throws ``CommandFailure`` if the file lies in the data folder, cannot be read
+    /// or made, or does not exist and may not be made.
     func keys(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> KeyRing {
         // A link in the path, or a file that is a link, counts as its target. The file may still be missing.
         let folder = Self.resolved(dataFolder) + "/"

@@ -101,7 +101,7 @@ struct ForgetKeysCommand: AsyncParsableCommand {
         Terminal.standardOutput(outcome.text(path: self.options.keys.path))
     }
 
-    /// Removes the keys, and returns the result.
+    /// Removes the former keys that the database does not need, and returns the result. The first key always stays.
     func change() throws -> Outcome {
         let lock = try self.options.keys.lock()
         return try withExtendedLifetime(lock) {

@@ -23,7 +23,8 @@ struct RuleFiles: Sendable {
             channelBinding: channelBinding)
     }
 
-    /// Returns the rule on TLS channels alone.
+    /// Reads the certificates that phones must see, and returns the rule on TLS channels. Without certificates every
+    /// channel is allowed.
     func channelBinding() throws(ChannelCertificateError) -> ChannelBindingRule {
         guard !self.channelCertificates.isEmpty else { return .ignore }
         var certificates: [[UInt8]] = []

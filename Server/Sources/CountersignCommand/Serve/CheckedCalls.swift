@@ -267,7 +267,8 @@ final class CheckedCalls: OutgoingCalls {
         field.map { String($0.prefix { $0 != ";" && $0 != " " && $0 != "\t" }).asciiLowercased }
     }
 
-    /// Returns `max-age`, in the form that nearly all servers send; zero for an answer that must not be kept.
+    /// Returns `max-age`, in the form that nearly all servers send; zero for an answer that must not be kept, and `nil`
+    /// if the answer says neither.
     private static func age(_ directives: [String]) -> Duration? {
         for directive in directives.map(\.asciiLowercased) {
             if directive.hasSameBytes(as: "no-store") || directive.hasSameBytes(as: "no-cache") { return .zero }

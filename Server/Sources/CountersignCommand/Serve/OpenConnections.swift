@@ -234,7 +234,8 @@ enum Descriptors {
         return Int(clamping: limits.rlim_cur)
     }
 
-    /// Returns the number of connections that the public listener may have: `wanted`, or the rest of the limit.
+    /// Returns the number of connections that the public listener may have: `wanted`, or the rest of the limit up to
+    /// ``Limits/Fixed/mostConnections``.
     ///
     /// Throws ``CommandFailure`` if the limit leaves too few connections.
     static func connections(_ wanted: Int?, limit: Int = Self.limit) throws -> Int {

@@ -23,7 +23,8 @@ enum SettableLimits {
         "signingKeyLifetime": \.oauth.signingKeyLifetime,
     ]
 
-    /// The budgets of one source of public requests, and of one client.
+    /// The settable limits that are numbers and no times: the budgets and shares of a source, a client or an account,
+    /// and the least rate of answers.
     private static let budgets: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
         "answerBytes": \.answerBytes, "channelsPerSource": \.channelsPerSource,
         "connectionsPerSource": \.connectionsPerSource,
@@ -49,7 +50,7 @@ enum SettableLimits {
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]
 
-    /// The cost of hashing passwords, and the least length of passwords.
+    /// The cost of hashing passwords, the threads and the queue for hashing, and the least length of passwords.
     private static let hashing: [String: any WritableKeyPath<PasswordLimits, Int> & Sendable] = [
         "fewestCharacters": \.fewestCharacters, "hashingMemoryKiB": \.hashing.memoryKiB,
         "hashingPasses": \.hashing.passes, "hashingThreads": \.hashingThreads, "waitingHashes": \.waitingHashes,

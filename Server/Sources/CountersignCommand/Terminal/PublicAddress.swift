@@ -29,7 +29,7 @@ struct PublicAddress: Equatable, Sendable {
         self.isProtected = scheme == "https" || Loopback.contains(host)
     }
 
-    /// Returns a path without the slash at its end.
+    /// Returns a path without the slash at its end; `nil` for a path that no server may have.
     ///
     /// The path has plain segments only, so that a proxy that passes the path on changes nothing. The path is not in
     /// the place that RFC 8615 keeps for metadata.

@@ -4,7 +4,8 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Reads the files of `countersign uaf`. The reading is bounded, and as strict as a server's.
+/// Reads the files of `countersign uaf`. The reading is bounded, and as strict as a server's. A file that cannot be
+/// read, or has other content, throws ``CommandFailure`` with ``CommandFailure/Status/noVerdict``.
 struct UAFFiles {
     private func bytes(_ path: String) throws -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else {

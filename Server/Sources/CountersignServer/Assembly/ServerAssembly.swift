@@ -149,7 +149,8 @@ public struct ServerAssembly: Sendable {
 
     /// Wires a server over `store`. At the first start of a store the function makes the provider's keys.
     ///
-    /// Throws ``StoreError``, and `HashingError` if the server could hash no password.
+    /// Throws ``StoreError``, `HashingError` if the server could hash no password, and the fault of the operator's
+    /// files as ``reloadRules(logger:)`` does.
     public static func open(
         _ configuration: Configuration, store: any ServerStore, sealing: Sealing, trace: TraceRecorder? = nil,
         time: TimeSource = .system, random: RandomSource = .system
@@ -444,7 +445,8 @@ public struct ServerAssembly: Sendable {
         }
     }
 
-    /// Ends and deletes expired things, from time to time. Any number of servers may do so over one store.
+    /// From time to time ends and deletes expired things, writes refused sign-ins into the audit trail, and rotates the
+    /// keys that are due. Any number of servers may do so over one store.
     public struct Sweeper: Service {
         let assembly: ServerAssembly
         let logger: Logger

@@ -44,7 +44,7 @@ public struct StoreNumbers: Service {
 
     /// Reads the numbers once.
     ///
-    /// Cost: two queries.
+    /// Cost: two queries, which read every waiting letter and every session.
     func look() async throws {
         let now = self.assembly.time.now()
         let mails = try await self.assembly.mails.waitingMails()

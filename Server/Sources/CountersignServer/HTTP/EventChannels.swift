@@ -45,7 +45,7 @@ public final class EventChannels: Sendable {
     ///
     /// - Parameters:
     ///   - share: The greatest number of channels of a source.
-    ///   - pauseOfReports: The time in which the log does not name the same source again.
+    ///   - pauseOfReports: The time after a report in which the log names no source again, whichever it is.
     ///   - registry: The registry of the counters.
     public init(
         share: Int, time: TimeSource = .system, pauseOfReports: Duration,

@@ -60,7 +60,8 @@ extension Request {
         }
     }
 
-    /// Returns the body as one JSON object, read strictly. Throws a ``Problem`` as ``body(of:limit:)``, or 400.
+    /// Returns the body as one JSON object, read strictly. Throws a ``Problem`` as ``body(of:limit:)``, and
+    /// `JSONError`, which is answered 400.
     ///
     /// - Parameter leavesOutNull: `true` if a member that is null counts as absent.
     func jsonObject(limit: Int, types: [MediaType] = [.json], leavesOutNull: Bool = false) async throws -> JSONObject {

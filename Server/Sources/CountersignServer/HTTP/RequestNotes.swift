@@ -63,7 +63,7 @@ final class RequestNotes: Sendable {
         self.state.withLock { state in if state.refusal == nil { state.refusal = refusal } }
     }
 
-    /// Notes the UAF message that answers the request.
+    /// Notes the UAF message that answers the request, if the message refuses the request.
     ///
     /// A refusing message has the HTTP status 200, and only the message's code tells of the refusal. The log has the
     /// code, and the reason that nobody else is told.

@@ -34,8 +34,8 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
 
     /// Returns a parameter of the path, percent-decoded.
     ///
-    /// Throws a 404 ``Problem`` if the parameter is not UTF-8, or has control characters: nothing has such a name. The
-    /// database takes U+0000 for a text's end, and would find the object of a shorter name.
+    /// Throws a 404 ``Problem`` if the parameter is empty, is not UTF-8, or has control characters: nothing has such a
+    /// name. The database takes U+0000 for a text's end, and would find the object of a shorter name.
     func pathParameter(_ name: String) throws -> String {
         // Most names need no decoding.
         let written = self.parameters.get(name)

@@ -24,7 +24,8 @@ struct NewcomerRoutes: Sendable {
             [.get: self.answers.page(self.show), .post: self.answers.page(self.invite)])
     }
 
-    /// Returns the sign-in, if the sign-in waits in this browser and its service takes newcomers.
+    /// Returns the sign-in that waits in this browser; `nil` if its service takes no newcomers by mail. Throws
+    /// ``SignInProblem/unknown`` if no such sign-in waits in this browser.
     private func frame(_ address: SignInAddress, _ request: Request, _ context: ServerContext) async throws
         -> SignInFrame?
     {

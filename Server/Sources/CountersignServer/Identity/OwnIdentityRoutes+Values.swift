@@ -26,7 +26,8 @@ extension OwnIdentityRoutes {
         }
     }
 
-    /// Runs `body` for a person whose sign-in is at most a few minutes old.
+    /// Runs `body` for a person whose sign-in is fresh: a few minutes old at most, by two factors, and not by another
+    /// provider. Any other visitor gets the page that says so.
     private func fresh(
         _ request: Request, _ context: ServerContext, _ body: (Visitor) async throws -> Response
     ) async throws -> Response {
@@ -60,7 +61,8 @@ extension OwnIdentityRoutes {
         return try await add(visitor, value)
     }
 
-    /// Runs `body` with a form of a page of this server, for a person whose sign-in is at most a few minutes old.
+    /// Runs `body` with a form of a page of this server, for a person whose sign-in is fresh as above. The change
+    /// counts for the budget of the caller's source.
     private func fresh(
         form request: Request, _ context: ServerContext, _ body: (Visitor, OAuth.Parameters) async throws -> Response
     ) async throws -> Response {

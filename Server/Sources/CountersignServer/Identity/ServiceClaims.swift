@@ -7,7 +7,8 @@ import _Primitives
 struct ServiceClaims: Sendable {
     let store: any ServiceStore & PersonalInformationStore
 
-    /// Returns the answer for `PersonDirectory`: `true` if the client takes the person in the role. Cost: one query.
+    /// Returns the answer for `PersonDirectory`: `true` if the client takes the person in the role. Without a role at
+    /// this client: `true` if the client is no service of personalised identities. Cost: one query.
     func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool {
         guard let role, role.service.hasSameBytes(as: client) else {
             return try await self.store.serviceProfile(client) == nil
@@ -17,9 +18,10 @@ struct ServiceClaims: Sendable {
             && standing.roles.contains { $0.id.hasSameBytes(as: role.role) }
     }
 
-    /// Returns the claims of an account at a service; `nil` for a client that is no service.
+    /// Returns the claims of an account at a service, empty if the person has chosen no values; `nil` for a client that
+    /// is no service.
     ///
-    /// Cost: one query for a client that is no service, otherwise four.
+    /// Cost: one query for a client that is no service, otherwise up to four.
     func claims(account: String, client: String) async throws -> JSONObject? {
         guard let profile = try await self.store.serviceProfile(client) else { return nil }
         let selection = try await self.store.attributeSelection(accountID: account, service: client)

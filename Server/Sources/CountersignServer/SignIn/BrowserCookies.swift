@@ -47,7 +47,8 @@ struct BrowserCookies: Sendable {
             given: KnownBrowserSecret(random: self.random))
     }
 
-    /// Makes an account know the browser of a person who has signed in.
+    /// Returns the cookie by which an account knows the browser of a person who has signed in; empty if the visitor got
+    /// no secret.
     func set(knownBy visitor: Visitor) -> HTTPFields {
         HTTPFields(
             [visitor.given].compactMap(\.self).map {
@@ -56,12 +57,13 @@ struct BrowserCookies: Sendable {
             })
     }
 
-    /// Returns the browser, if the browser is known.
+    /// Returns the browser's secret from its cookie; `nil` without a well-formed cookie.
     func browser(of request: Request) -> BrowserSecret? {
         self.value(self.browserName, of: request).flatMap(BrowserSecret.init(cookie:))
     }
 
-    /// Returns the session that the browser shows.
+    /// Returns the secret of a session from the browser's cookie; `nil` without a well-formed cookie. The session may
+    /// have ended.
     func session(of request: Request) -> SessionSecret? {
         self.value(self.sessionName, of: request).flatMap(SessionSecret.init(cookie:))
     }

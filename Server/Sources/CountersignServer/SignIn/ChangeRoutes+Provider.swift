@@ -11,7 +11,9 @@ import _Primitives
 /// The confirmation of a change by another provider, for an account with neither phone nor password.
 ///
 /// The provider authenticates the person afresh, and the change waits a day (``Limits/providerConfirmationWait``). A
-/// letter and the list of changes tell the person, who can stop the change until then.
+/// letter and the list of changes tell the person, who can stop the change until then. The decision that an earlier
+/// change was not the person's own does not wait. For a decision about an earlier change the provider also confirms if
+/// the account's password is newer than the change.
 extension ChangeRoutes {
     func mountProvider(on router: ServerRouter) {
         router.endpoint(
@@ -22,8 +24,9 @@ extension ChangeRoutes {
 
     /// Returns the providers that can confirm a change here.
     ///
-    /// The list is empty for an account with a password, and in a browser in which nobody is signed in to the account.
-    /// A decision about an earlier change needs no session: the connection with the provider is older than the change.
+    /// The list is empty if a phone or the password can confirm the change. Except for a decision about an earlier
+    /// change, the list is also empty for an account with any password, and in a browser in which nobody is signed in
+    /// to the account. A decision needs no session: the connection with the provider is older than the change.
     func providers(_ request: Request, _ change: RequestedChange) async throws -> [(
         name: String, title: String
     )] {

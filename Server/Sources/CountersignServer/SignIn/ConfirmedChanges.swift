@@ -8,14 +8,15 @@ import Pages
 import Store
 import _Primitives
 
-/// Lets a page make a change of an account once the account's phone has confirmed the change (``AccountChange``).
+/// Lets a page make a change of an account (``AccountChange``) once the person has confirmed the change: on the phone,
+/// by the password, or by another provider.
 struct ConfirmedChanges: Sendable {
     let confirmations: ChangeConfirmations
     let questions: AccountChangeQuestions
     let cookies: BrowserCookies
 
     /// Returns the confirmed change in an address, for the page that makes the change; `nil` if the address names no
-    /// change, or a change of another browser or account.
+    /// change, a change that is not confirmed (any more), or a change of another browser or account.
     func confirmed(_ request: Request, accountID: String) async throws -> (reference: String, change: AccountChange)? {
         guard let confirmed = try await self.confirmed(request), confirmed.accountID.hasSameBytes(as: accountID) else {
             return nil
@@ -23,7 +24,8 @@ struct ConfirmedChanges: Sendable {
         return (confirmed.reference, confirmed.change)
     }
 
-    /// Returns the confirmed change of any account in an address, for a browser in which nobody has to be signed in.
+    /// Returns the confirmed change of any account in an address, for a browser in which nobody has to be signed in;
+    /// `nil` if the change is not confirmed (any more), or another browser has asked for it.
     func confirmed(_ request: Request) async throws -> (
         reference: String, change: AccountChange, accountID: String
     )? {
@@ -40,7 +42,8 @@ struct ConfirmedChanges: Sendable {
         return try await self.confirmations.requested(reference, browser: browser.cookieValue)
     }
 
-    /// Takes the confirmation of a change. Returns `false` without a confirmation for this browser and account.
+    /// Takes the confirmation of a change, which then counts no second time. Returns `false` without a confirmation of
+    /// this change for this browser and account.
     func take(_ change: AccountChange, _ reference: String?, accountID: String, _ request: Request) async throws
         -> Bool
     {
@@ -66,7 +69,8 @@ struct ConfirmedChanges: Sendable {
 
     /// Asks for the confirmation of a change, and leads to the page on which the person confirms the change.
     ///
-    /// - Parameter before: Only phones and passwords from before this moment confirm; `nil` for all.
+    /// - Parameter before: Only phones, passwords and connections with providers from before this moment confirm; `nil`
+    ///   for all.
     func begin(
         _ change: AccountChange, on page: String, accountID: String, before: Timestamp? = nil, _ request: Request,
         _ context: ServerContext

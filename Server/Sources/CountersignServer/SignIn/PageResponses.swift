@@ -67,7 +67,8 @@ struct PageAnswers: Sendable {
         }
     }
 
-    /// Takes a browser to the client with the client's answer.
+    /// Returns the response that takes a browser to the client with the client's answer, or a response 400 for an
+    /// answer that the browser is told here.
     func response(_ answer: ClientAnswer, headers: HTTPFields = [:]) -> Response {
         switch answer {
         case .redirect(let location): .seeOther(location, headers: headers)

@@ -87,7 +87,8 @@ struct SignInRoutes: Sendable {
         }
     }
 
-    /// Returns the way to an account for a person who has none, as the client believes.
+    /// Returns the way to an account for a person who has none, as the client believes; `nil` if the client believes
+    /// that the person has an account.
     private func enrolment(_ address: SignInAddress, _ pending: PendingAuthorization) async throws
         -> SignInPage.Enrolment?
     {
@@ -100,7 +101,8 @@ struct SignInRoutes: Sendable {
     }
 
     /// Returns the page with the choice of ways, if a service takes more than one way. If the service takes a single
-    /// way without a phone, the way's own page comes.
+    /// way without a phone, the way's own page comes. `nil` if the phone is the only way or the chosen way: the caller
+    /// shows the phone's page.
     private func otherWay(
         _ address: SignInAddress, _ pending: PendingAuthorization, _ chosen: String?
     ) async throws -> Response? {

@@ -30,8 +30,8 @@ struct SignInServiceCookieFields: Sendable {
 
     private static func isForSite(_ cookie: SignInServiceCookie) -> Bool { cookie == .accessToken || cookie == .info }
 
-    /// Returns the cookies of a request. Some programs percent-encode characters that browsers leave alone, so the
-    /// function decodes each value.
+    /// Returns the three tokens in the cookies of a request, and not the info token. Some programs percent-encode
+    /// characters that browsers leave alone, so the function decodes each value.
     func values(of request: Request) -> [SignInServiceCookie: String] {
         var values: [SignInServiceCookie: String] = [:]
         for cookie in [SignInServiceCookie.accessToken, .refreshToken, .antiCSRFToken] {

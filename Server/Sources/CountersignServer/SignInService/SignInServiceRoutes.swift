@@ -185,7 +185,7 @@ struct SignInServiceRoutes: Sendable {
         try OAuth.Parameters(parsing: text, limits: .init(bytes: limits.oauth.parameterBytes))
     }
 
-    /// Returns the members of an object that are texts and not empty. Throws ``Problem``.
+    /// Returns the members of an object that are not empty. Throws `JSONError` if a member is no text.
     private static func parameters(json bytes: ByteBuffer, _ limits: Limits) throws -> OAuth.Parameters {
         let value = try JSON(
             parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limits.oauth.parameterBytes))
@@ -201,7 +201,8 @@ struct SignInServiceRoutes: Sendable {
     private static let site = HTTPField.Name("Sec-Fetch-Site")
     private static let referer = HTTPField.Name("Referer")
 
-    /// Returns scheme, host and port of the page that has caused a request.
+    /// Returns scheme, host and port of the page that has caused a request, as `Origin` or `Referer` says; `nil`
+    /// without both.
     private static func origin(of request: Request) -> String? {
         if let origin = request.headers[.origin] { return origin }
         guard let referer = Self.referer.flatMap({ request.headers[$0] }) else { return nil }

@@ -137,7 +137,7 @@ public struct IdentityPage: Sendable {
 public struct IdentityHistoryPage: Sendable {
     /// An ended session. The entry does not name the factors.
     public struct Entry: Sendable {
-        /// The result of a session.
+        /// The result of a session: `failed` also if its time was over, and `aborted` if it was given up.
         public enum Outcome: String, Sendable { case finished, failed, aborted }
 
         /// The purpose of the session, in words.
@@ -225,7 +225,7 @@ public struct EndActivationPage: Sendable {
     public var name: String
     /// `true` for a code that no device has used.
     public var isOffer: Bool
-    /// `true` for the only device that can sign the person in.
+    /// `true` for a device if no other device can sign the person in.
     public var isLast: Bool
     /// The sign that the form stood on a page of this server.
     public var confirmation: String

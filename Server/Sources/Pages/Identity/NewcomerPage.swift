@@ -15,7 +15,8 @@ public struct NewcomerPage: Sendable {
     }
 }
 
-/// The page after an invitation was mailed. The page says how the person goes on once they have an identity.
+/// The page after a person has requested an invitation by mail, whether or not a letter was sent. The page says how the
+/// person goes on once they have an identity.
 public struct InvitedNewcomerPage: Sendable {
     /// The sign-in that led to the page, and that goes on afterwards.
     public var frame: SignInFrame

@@ -13,7 +13,7 @@ public struct QRCode: Sendable, Equatable {
     /// Creates the code of a text. Digits, capitals and a few signs take less room than other letters.
     ///
     /// Throws ``QRCodeError/Code/empty`` if the text is empty or has a zero byte, and ``QRCodeError/Code/tooLong`` if
-    /// the text has more than 2,331 bytes.
+    /// the text does not fit the largest code. The largest code has room for 2,331 bytes of any letters.
     public init(text: String) throws(QRCodeError) {
         // The library reads up to a zero byte.
         guard !text.isEmpty, !text.utf8.contains(0) else { throw QRCodeError(.empty, "no text") }
@@ -104,7 +104,7 @@ public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case empty, tooLong, picture }
         private let base: Base
-        /// The text is empty.
+        /// The text is empty, or has a zero byte.
         public static let empty = Self(base: .empty)
         /// The text does not fit the largest code.
         public static let tooLong = Self(base: .tooLong)

@@ -63,7 +63,7 @@ public struct NotConnectedPage: Sendable {
         case taken
         /// The account has as many connections as an account can have.
         case full
-        /// The connection took too long.
+        /// The connection took too long, is no longer wanted, or the account is locked.
         case over
     }
 

@@ -14,7 +14,7 @@ public struct SignInPage: Sendable {
         case completed
         /// The person said no.
         case denied
-        /// Nobody answered in time.
+        /// Nobody answered in time, the browser did not go on in time, or the sign-in was given up in the browser.
         case expired
         /// The server refused the answer, or the phone gave up.
         case failed

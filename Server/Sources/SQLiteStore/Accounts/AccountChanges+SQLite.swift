@@ -179,7 +179,8 @@ extension Database {
 
     // MARK: Rest
 
-    /// Lets the addition of a change rest.
+    /// Takes the addition of a change out of use. Moves its rows to the tables of resting rows, disables the
+    /// activations of a device, and deletes the account's offers of activations since the change.
     fileprivate func rest(
         _ change: AccountChangeRecord, unusableHash: String, at now: Timestamp, _ sealing: Sealing
     ) throws {
@@ -224,7 +225,8 @@ extension Database {
     private static let factorIsNew =
         "account_id = ?2 AND EXISTS (SELECT 1 FROM totp WHERE totp.account_id = ?2 AND totp.set_at >= ?3)"
 
-    /// Lets an e-mail address rest, as a further address, as a value for services, and as the account's confirmed address.
+    /// Lets an e-mail address rest: as a further address, and as a value for services. If the address is the account's
+    /// first address, the address stays and loses its confirmation.
     private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
         let code = sealing.emailCode(address).blob
         try self.move(
@@ -241,7 +243,8 @@ extension Database {
         try self.withdrawVerification(of: address, accountID: change.accountID, sealing)
     }
 
-    /// Lets the values of an attribute rest that a change has added.
+    /// Lets the account's values of an attribute rest that `isEqual` accepts and that were added at the time of the
+    /// change or later.
     private func restValues(
         of attribute: PersonalAttribute, equalTo isEqual: (String) -> Bool, _ change: AccountChangeRecord,
         _ sealing: Sealing
@@ -275,7 +278,8 @@ extension Database {
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
     }
 
-    /// Puts back the resting rows of a change, except for additions that something newer has replaced.
+    /// Puts back the resting rows of a change, except for additions that something newer has replaced. No resting row
+    /// of the change is left.
     fileprivate func wake(_ change: AccountChangeRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(
             sql: """

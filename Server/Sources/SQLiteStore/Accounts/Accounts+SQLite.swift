@@ -368,9 +368,9 @@ extension CredentialRecord {
 }
 
 extension Database {
-    /// Sets or removes an account's e-mail address. Links that were mailed to the former address become invalid. A
-    /// value of `email` that equals the former address stays verified only if the account still has the address
-    /// confirmed elsewhere.
+    /// Sets or removes an account's e-mail address; `false` if the account does not exist. The links that were mailed
+    /// to the account become invalid, except for questions about changes. A value of `email` that equals the former
+    /// address stays verified only if the account still has the address confirmed elsewhere.
     func setEmail(
         _ email: AccountEmail?, accountID id: String, at moment: Timestamp, _ sealing: Sealing
     ) throws -> Bool {
@@ -490,7 +490,8 @@ extension Database {
         }
     }
 
-    /// Adds a device and its keys. Throws `conflict` if a key of the same model and name exists already.
+    /// Adds a device and its keys. Throws `conflict` if a key of the same model and name exists already, or if another
+    /// device has one of the keys by which the device speaks for itself.
     func insert(_ registration: DeviceRegistration, _ sealing: Sealing) throws {
         let device = registration.device
         let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)
@@ -517,7 +518,8 @@ extension Database {
     }
 
     /// Adds keys to active devices of accounts that are not locked. The new keys replace the devices' keys of the same
-    /// models.
+    /// models. Throws `notFound` for any other device, `forbidden` if the account is locked, and `conflict` if a key of
+    /// the same model and name exists elsewhere.
     func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
         for key in credentials {
             let isLocked = try Bool.fetchOne(
@@ -561,7 +563,8 @@ extension Database {
     }
 
     /// Advances a counter, if the key is active and its account is not locked. One statement does both, so nothing can
-    /// come between the check and the change.
+    /// come between the check and the change. Throws `notFound` if the key does not exist, `forbidden` if the key is
+    /// inactive or its account is locked, and `conflict` if the counter does not advance.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
         try self.run(
             """
@@ -583,7 +586,7 @@ extension Database {
         }
     }
 
-    /// Lets a device's keys authenticate.
+    /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
     func activateDevice(id: String) throws {
         try self.cachedStatement(sql: "UPDATE device SET is_active = 1 WHERE id = ?").execute(arguments: [id])
         guard self.changesCount == 1 else { throw StoreError(.conflict, "the device is gone") }
@@ -591,7 +594,7 @@ extension Database {
             .execute(arguments: [id])
     }
 
-    /// Deletes a device together with its keys.
+    /// Deletes a device together with its keys; `false` if the device does not exist.
     func deleteDevice(id: String) throws -> Bool {
         try self.deleteAnswers(of: id)
         try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])

@@ -70,7 +70,9 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// Deletes keys of an account, and devices without any keys left. Returns the names of the deleted keys.
+    /// Deletes keys of an account, and the devices whose last key is deleted. Returns the names of the deleted keys. If
+    /// `asker` is a device, only keys of devices with the same signing key are deleted. Otherwise
+    /// ``CredentialSelection/all`` also deletes the account's authentications, and the devices that had no key before.
     func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp,
         _ sealing: Sealing, _ ending: SessionEnding
@@ -167,7 +169,8 @@ extension Database {
     }
 
     /// Deletes a device with its keys and sessions, and ends the device's open ceremonies: an unconfirmed enrolment, or
-    /// a sign-in before the browser has taken up the result. The account's history records the ends for an identity.
+    /// a sign-in before the browser has taken up the result. The account's history gets an entry for each open session
+    /// of an identity on the device.
     func revokeDevice(
         id: String, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws {

@@ -92,7 +92,8 @@ private struct AuditCheck {
 
     init(sealing: Sealing) { self.sealing = sealing }
 
-    /// Returns the verdict on the whole trail, once a page is broken or no page is left.
+    /// Returns the verdict on the whole trail, once a page is broken or no row is left; `nil` if the next page has to
+    /// be checked.
     mutating func verdict(on rows: [(entry: AuditEntry, code: [UInt8])]) -> AuditVerdict? {
         guard !rows.isEmpty else { return .intact(entries: self.number) }
         for row in rows {
@@ -131,7 +132,8 @@ extension Sealing {
 }
 
 extension Database {
-    /// Appends an event within the present step.
+    /// Appends an event within the present step. If the event is earlier than the last entry by at most
+    /// ``Limits/Fixed/auditDisorder``, the event gets the time of the last entry.
     func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
         let last = try self.row("SELECT number, code, at FROM audit ORDER BY number DESC LIMIT 1")
         var event = event

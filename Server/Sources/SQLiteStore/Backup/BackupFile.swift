@@ -34,9 +34,10 @@ struct BackupFile {
         return manifest
     }
 
-    /// Returns the manifest, after checking the manifest's code. Throws ``StoreError/Code/notFound`` if the file does
-    /// not exist, ``StoreError/Code/wrongKey`` if the backup has another key, and ``StoreError/Code/corrupt`` if the
-    /// backup is incomplete or was changed.
+    /// Returns the manifest, after checking the manifest's code. Throws ``StoreError/Code/notFound`` if the file cannot
+    /// be read, ``StoreError/Code/wrongKey`` if the backup has another key, ``StoreError/Code/newerSchema`` if the
+    /// format is unknown, and ``StoreError/Code/corrupt`` if the backup is incomplete, or its manifest was changed. The
+    /// database is not checked.
     func manifest(_ keys: KeyRing) throws -> BackupManifest {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
@@ -74,8 +75,9 @@ struct BackupFile {
         }
     }
 
-    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/corrupt`` if
-    /// the database does not match the manifest.
+    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/notFound``
+    /// if the backup cannot be read, ``StoreError/Code/unavailable`` if the draft cannot be written, and
+    /// ``StoreError/Code/corrupt`` if the database does not match the manifest.
     func copyDatabase(_ manifest: BackupManifest, to draft: DraftFile) throws {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")

@@ -34,7 +34,7 @@ public struct DatabaseBackup: Sendable {
     /// and the database was checked. Blocks.
     ///
     /// Throws ``StoreError``: `notFound` if the folder has no database, `conflict` if the file exists, `wrongKey`,
-    /// `newerSchema`, `corrupt` if the database is damaged, `unavailable` if the file cannot be written.
+    /// `missingKey`, `newerSchema`, `corrupt` if the database is damaged, `unavailable` if the file cannot be written.
     public func write(
         to path: String, issuer: String?, at now: Timestamp, random: RandomSource = .system
     ) throws -> BackupManifest {
@@ -121,7 +121,8 @@ public struct DatabaseBackup: Sendable {
 }
 
 extension Database {
-    /// Checks the database. Throws ``StoreError/Code/corrupt`` if the file is damaged.
+    /// Checks the database. Throws ``StoreError/Code/corrupt`` if the file is damaged, or a row refers to a row that
+    /// does not exist.
     func checkIntegrity(of schema: String = "main") throws {
         guard try String.fetchOne(self, sql: "PRAGMA \(schema).integrity_check(1)") == "ok" else {
             throw StoreError(.corrupt, "the database is damaged")

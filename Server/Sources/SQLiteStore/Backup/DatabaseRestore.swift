@@ -43,7 +43,8 @@ public struct DatabaseRestore: Sendable {
     /// beside. Blocks.
     ///
     /// Throws ``StoreError``: `locked` if a process uses the folder, `conflict` if a database must not be replaced,
-    /// `notFound`, `wrongKey`, `missingKey`, `newerSchema`, and `corrupt` if the backup is incomplete or was changed.
+    /// `notFound`, `wrongKey`, `missingKey`, `newerSchema`, `corrupt` if the backup is incomplete or was changed, and
+    /// `unavailable` if a file cannot be written.
     public func restore(
         _ path: String, revocations: Revocations, mayReplace: Bool, at now: Timestamp, random: RandomSource = .system
     ) throws -> RestoreReport {
@@ -66,8 +67,9 @@ public struct DatabaseRestore: Sendable {
         return report
     }
 
-    /// Returns the report that ``restore(_:revocations:mayReplace:at:random:)`` would return. Changes nothing, and
-    /// works while the server runs: the copy is made in `temporaryFolder` and removed.
+    /// Returns the report that ``restore(_:revocations:mayReplace:at:random:)`` would return, without a
+    /// ``RestoreReport/replacedFolder``. Changes nothing in the data folder, and works while the server runs: the copy
+    /// is made in `temporaryFolder` and removed.
     public func check(
         _ path: String, revocations: Revocations, in temporaryFolder: String, at now: Timestamp,
         random: RandomSource = .system

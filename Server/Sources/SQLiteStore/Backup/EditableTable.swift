@@ -69,7 +69,7 @@ struct EditableTable: Sendable {
         name: "organisation", title: "name", editable: [("name", [.organisationRenamed])], passedOver: [],
         isAbout: "entry.detail = theirs.id")
 
-    /// The entries after which a client has no secret any more: the client has to authenticate in another way.
+    /// The entries for operations that replace or remove a client's secret.
     private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
 
     /// The entries for changed attributes of a person that services receive.
@@ -94,7 +94,8 @@ struct EditableTable: Sendable {
         ],
         passedOver: ["is_locked", "locked_at"], isAbout: "entry.account_id = theirs.id")
 
-    /// Returns a query for the rows of both databases that differ through `author`: identifier and title.
+    /// Returns a query for the rows of both databases that differ through `author`: identifier and title. `nil` if no
+    /// column is left to compare.
     func changed(by author: Author, _ db: Database) throws -> String? {
         let editable = try self.carriedColumns(db)
         var differences = editable.map { column, entries in

@@ -36,7 +36,8 @@ enum ReplacedActivations {
         try !ReplacedRows.columns(of: "activation", db).isEmpty
     }
 
-    /// Keeps the higher number of attempts of the two databases, whether or not revocations are undone.
+    /// Keeps the stricter state of each activation, whether or not revocations are undone: the higher numbers of failed
+    /// attempts of the two databases, and the later end of a lock.
     static func keepAttempts(_ db: Database) throws {
         guard try Self.areThere(db) else { return }
         func later(_ column: String) -> String {

@@ -25,8 +25,9 @@ struct ReplacedDatabase {
         try db.keepLogFile(of: "replaced")
     }
 
-    /// Notes every difference, and keeps the parts that must not be lost: the audit trail, the counters of keys, and
-    /// the revocations unless the operator wants to undo revocations.
+    /// Notes every difference of the kinds in ``RestoreReport/Change/Kind``, and keeps the parts that must not be lost:
+    /// the audit trail, the counters of keys, failed attempts, values that clients have shown, the root of activations,
+    /// and the revocations unless `isKept` is `false`. A database that cannot be compared changes only the report.
     func compare(_ db: Database, keepsRevocations isKept: Bool, _ report: inout RestoreReport) throws {
         do {
             if let reason = try self.reasonAgainst(db) {

@@ -9,7 +9,7 @@ enum ReplacedPasswords {
     private static let tables = ["password", "totp", "recovery_code"]
 
     /// Returns a query for the accounts of both databases whose passwords differ, through the server or through
-    /// somebody else: identifier and title.
+    /// somebody else: identifier and title. `nil` if a database is too old to have passwords.
     static func changed(byServer isTold: Bool, _ db: Database) throws -> String? {
         guard try !ReplacedRows.columns(of: "password", db).isEmpty else { return nil }
         func codes(_ schema: String) -> String {

@@ -93,7 +93,8 @@ public struct RestoreReport: Sendable, Equatable {
     public enum Comparison: Sendable, Equatable {
         /// The folder had no database.
         case nothingThere
-        /// The database could not be read, or does not continue the backup: its content is lost unnamed.
+        /// The database could not be read, or does not continue the backup: nothing is taken over from it, and
+        /// ``RestoreReport/changes`` is empty.
         case notComparable(reason: String)
         /// The databases were compared. ``RestoreReport/changes`` has every difference of the kinds in
         /// ``Change/Kind``. `counters` is the number of keys that kept the later signature counter of the replaced
@@ -117,10 +118,10 @@ public struct RestoreReport: Sendable, Equatable {
     public var voided: Voided
     /// The result of the comparison with the replaced database.
     public var comparison: Comparison
-    /// The known events since the backup.
+    /// The known events since the backup; empty if the databases were not compared.
     public var changes: [Change]
     /// The entry at which the backup's audit trail is broken; `nil` if the trail is intact.
     public var auditBrokenAt: Int64?
-    /// The folder of the replaced database.
+    /// The folder of the replaced database; `nil` if no database was replaced, and after a mere check.
     public var replacedFolder: String?
 }

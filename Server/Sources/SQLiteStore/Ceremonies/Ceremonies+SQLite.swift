@@ -173,7 +173,8 @@ extension SQLiteDatabase: CeremonyStore {
 }
 
 extension Database {
-    /// Adds a ceremony and its tokens, and ends the earlier ceremony of the same reference.
+    /// Adds a ceremony and its tokens, and ends the earlier ceremony of the same reference. Throws `conflict` if
+    /// another browser began the earlier ceremony.
     func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
         if let reference = ceremony.reference, let earlier = try self.ceremony(.reference(reference), sealing) {
             guard constantTimeEqual(earlier.browserDigest ?? [], ceremony.browserDigest ?? []) else {

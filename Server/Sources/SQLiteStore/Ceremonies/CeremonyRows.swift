@@ -281,7 +281,8 @@ extension Database {
         }
     }
 
-    /// Returns a token and its ceremony. `detail` is the ceremony's detail, if it was opened before.
+    /// Returns a token and its ceremony, whether or not their time is over; `nil` if the token does not exist. `detail`
+    /// is the ceremony's detail, if it was opened before.
     func ceremony(ofToken digest: [UInt8], _ sealing: Sealing, detail: CeremonyDetail? = nil) throws -> (
         CeremonyRecord, DispatchTokenRecord
     )? {

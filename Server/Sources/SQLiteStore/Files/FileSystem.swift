@@ -36,7 +36,8 @@ enum Folder {
 
 /// Hands over files that root makes to the account of the server.
 public enum Owner {
-    /// Gives a file that root made to the owner of the folder. Does not follow a link.
+    /// Gives a file that root made to the owner of the folder. Does nothing if the process does not run as root. Does
+    /// not follow a link.
     ///
     /// Throws ``StoreError/Code/unavailable``.
     public static func give(_ path: String, ofFolder folder: String) throws {
@@ -47,7 +48,7 @@ public enum Owner {
         }
     }
 
-    /// Gives an open file that root made to the owner of the folder.
+    /// Gives an open file that root made to the owner of the folder. Does nothing if the process does not run as root.
     static func give(_ descriptor: Int32, ofFolder folder: String) throws {
         guard geteuid() == 0 else { return }
         var status = stat()

@@ -31,7 +31,8 @@ final class FolderLock: Sendable {
         }
     }
 
-    /// Makes a file that only its owner can read. The database's other files take their mode from this file.
+    /// Makes a file that only its owner can read, if the file does not exist. The database's other files take their
+    /// mode from this file.
     func makePrivateFile(_ path: String) throws {
         let file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StoreError(.unavailable, "cannot open \(path)") }

@@ -87,8 +87,9 @@ package final class LogFile: Sendable {
     /// library would write into a log that is missing or has no bytes at all.
     private static let headerCount = 32
 
-    /// Removes the steps from a log once all of them are in the database's file. So a database file that somebody
-    /// copies over this one later does not receive the steps. Shortening a file needs no room on the disk.
+    /// Removes all steps from a log. The caller has made sure that every step is in the database's file. So a database
+    /// file that somebody copies over this one later does not receive the steps. Shortening a file needs no room on the
+    /// disk.
     static func empty(of databasePath: String) {
         let path = self.path(of: databasePath)
         var status = stat()

@@ -263,7 +263,8 @@ extension SQLiteDatabase: MailStore {
 }
 
 extension Database {
-    /// Takes letters that are due: letters of strangers, or all others in their turns.
+    /// Takes at most `limit` letters that are due: letters of strangers, or all others in their turns. A taken letter
+    /// is due again at `lease`.
     fileprivate func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, areStrangers: Bool) throws
         -> [MailDelivery]
     {
@@ -295,7 +296,7 @@ extension Database {
         ).execute(arguments: [subject.rawValue])
     }
 
-    /// Returns a link that is still valid for its purpose.
+    /// Returns a link that is still valid at `moment`, and was made for `purpose`; `nil` for any other link.
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) throws
         -> MailedLinkRecord?
     {

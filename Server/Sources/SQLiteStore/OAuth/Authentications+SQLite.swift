@@ -163,8 +163,8 @@ extension Database {
         ) { try AuthenticationRecord($0, sealing) }
     }
 
-    /// Deletes the authentications of an account, of a device or of a method, with all sessions and grants resting on
-    /// the authentications.
+    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. For a
+    /// whole account also deletes its unfinished sign-ins, its mailed links and the browsers that it is known by.
     func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
         let (condition, values) = holder.condition
         _ = try self.endSessions(

@@ -182,8 +182,8 @@ extension Database {
 
     /// Ends a request with a sign-in that is to begin within the present step.
     ///
-    /// Throws ``StoreError/Code/notFound`` if the request is gone, or the device of the authentication is gone, or its
-    /// account is gone, is locked, or was locked since.
+    /// Throws ``StoreError/Code/notFound`` if the request or its session is gone; if the sign-in by password, or the
+    /// link to the provider, was ended since; or if the person may not sign in any more (``checkMaySignIn(_:)``).
     func end(request: String, by session: SessionRecord) throws {
         try self.checkSessionStands(ofRequest: request)
         try self.checkPasswordStands(of: session, request: request)
@@ -194,8 +194,9 @@ extension Database {
         try self.checkMaySignIn(session)
     }
 
-    /// Checks the sign-in by password of a request. Throws ``StoreError/Code/notFound`` if the sign-in does not exist
-    /// any more: another password, a second factor or a lock has ended the sign-in since it was read.
+    /// Checks the sign-in by password of a request, and nothing for any other method. Throws
+    /// ``StoreError/Code/notFound`` if the sign-in does not exist any more: another password, a second factor or a lock
+    /// has ended the sign-in since it was read.
     func checkPasswordStands(of session: SessionRecord, request: String) throws {
         guard session.authentication.method.hasSameBytes(as: AuthenticationRecord.passwordMethod) else { return }
         let stands = try Bool.fetchOne(
@@ -223,7 +224,8 @@ extension Database {
         }
     }
 
-    /// Throws ``StoreError/Code/notFound`` if the person of a session may not sign in any more.
+    /// Throws ``StoreError/Code/notFound`` if the person of a session may not sign in any more: the device is gone or
+    /// inactive, or the account is gone, is locked, or was locked since the authentication.
     func checkMaySignIn(_ session: SessionRecord) throws {
         guard try self.isActiveDevice(session.authentication.device) else {
             throw StoreError(.notFound, "the device is gone")

@@ -204,7 +204,7 @@ private enum ClientColumn: Int, TableColumn {
 }
 
 extension Database {
-    /// Ends a client's requests and grants, with all consequences.
+    /// Ends a client's requests, grants and device secrets, with all consequences.
     fileprivate func endIssued(toClient id: String) throws {
         try self.deleteRows(
             of: ["oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request"],
@@ -244,8 +244,8 @@ extension Database {
         return try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client WHERE \(isOfKind)")) ?? 0
     }
 
-    /// Adds a client within the present step if fewer than `limit` clients of its kind exist. Strangers' clients take
-    /// no place of clients that the operator has let in.
+    /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, or if another
+    /// client owns one of its resources. Strangers' clients take no place of clients that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
         let count = try self.count(strangers: client.isStranger)
         guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }

@@ -139,7 +139,8 @@ extension Database {
     }
 
     /// Keeps a consent within the present step. Returns the consent's identifier: the former identifier if the person
-    /// had agreed to the same content before.
+    /// had agreed to the same content before. A new consent ends the person's oldest consents for the client beyond
+    /// ``Limits/Fixed/consentsPerClient``.
     fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
         let former = try String.fetchOne(
             self.cachedStatement(

@@ -128,7 +128,8 @@ extension Database {
             ], by: CodeColumn.insertion)
     }
 
-    /// Returns a grant that is valid at `moment`, whatever its own end, with its authentication.
+    /// Returns a grant as ``heldGrant(_:at:_:)`` does, with its authentication. Throws `corrupt` if the authentication
+    /// is missing.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
         guard let grant = try self.heldGrant(id, at: moment, sealing) else { return nil }
         guard let authentication = try self.authentication(grant.authentication, sealing) else {
@@ -137,8 +138,9 @@ extension Database {
         return StandingGrant(grant: grant, authentication: authentication)
     }
 
-    /// Returns a grant that is valid at `moment`, whatever its own end. The grant of a client that is switched off is
-    /// not valid. Without `sealing` the named claims and the agreed details stay closed.
+    /// Returns a grant; `nil` if the session that holds the grant is over at `moment`, or the grant's client is
+    /// switched off. The function does not look at the grant's own end. Without `sealing` the named claims and the
+    /// agreed details stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
         let row = try self.row(
             """
@@ -164,7 +166,8 @@ extension Database {
             expiresAt: try row.moment(GrantColumn.expiresAt))
     }
 
-    /// Returns a code of a grant that is valid at `moment`, and `true` if the code has been taken.
+    /// Returns a code, whether expired or not, with its grant, and `true` if the code has been taken; `nil` if the
+    /// grant is not valid at `moment` (``heldGrant(_:at:_:)``).
     func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
         -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
     {

@@ -166,7 +166,7 @@ extension Database {
     }
 
     /// Keeps a grant together with its beginning family, within the present step. The lifetime is written with the
-    /// grant, not by a second update.
+    /// grant, not by a second update. Ends the oldest lasting grants of the client and the person if too many exist.
     func insert(
         _ grant: GrantRecord, redirectURI: String, beginning start: RefreshFamilyStart, at moment: Timestamp,
         _ sealing: Sealing

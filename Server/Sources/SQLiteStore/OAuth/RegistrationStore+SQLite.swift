@@ -105,10 +105,11 @@ extension SQLiteDatabase: RegistrationStore {
 }
 
 extension Database {
-    /// Returns the oldest stranger's client from before that moment that has no consent of any person. A grant of a
-    /// stranger's client rests on a consent, so the consents show this.
+    /// Returns the oldest stranger's client from before that moment that has no consent of any person, is not switched
+    /// off, and is no service of personalised identities. A grant of a stranger's client rests on a consent, so the
+    /// consents show this.
     ///
-    /// Cost: grows with the number of strangers' clients, and with nothing else.
+    /// Cost: a walk over all clients, and up to two look-ups for each stranger's client.
     fileprivate func oldestUnusedStranger(since moment: Timestamp) throws -> String? {
         // A client that an operator has switched off stays switched off. A service of personalised identities belongs
         // to the operator.
@@ -132,7 +133,7 @@ extension ClientRegistration {
     /// token. A document has no token.
     static let isStranger = "(registration_digest IS NULL) <> (registered_by IS NULL)"
 
-    /// The initial access token's identifier, or the word for a document.
+    /// The initial access token's identifier, or the word for a document; `nil` for an open registration.
     var registeredBy: String? {
         switch self {
         case .invited(_, let initialToken): initialToken

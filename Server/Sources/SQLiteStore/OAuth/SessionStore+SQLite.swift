@@ -79,7 +79,8 @@ extension Database {
     }
 
     /// Adds the last authentication of an existing session to the session, and continues the session under its new
-    /// cookie. Returns `false` if the session has ended, or has a cookie other than the cookie of the digest.
+    /// cookie. The oldest authentications beyond ``Limits/Fixed/authenticationsPerSession`` leave the session. Returns
+    /// `false` if the session has ended, or has a cookie other than the cookie of the digest.
     func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]) throws -> Bool {
         try self.cachedStatement(
             sql: """

@@ -118,7 +118,8 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// Returns the earlier attempts.
+    /// Returns a holder's attempts in a row, the number of all attempts since `day`, and the browser's record if the
+    /// account knows the browser.
     fileprivate func history(of holder: AttemptHolder, browser: [UInt8]?, since day: Int64) throws -> AttemptHistory {
         let inAll = try Int.fetchOne(
             self.cachedStatement(
@@ -178,7 +179,7 @@ extension Database {
         if let attempt { try self.giveBackDay(of: attempt) }
     }
 
-    /// Deletes all attempts at the password of an account.
+    /// Deletes the daily counts of all attempts at the password of an account. The attempts in a row stay.
     func forgetAllAttempts(atPasswordOf accountID: String) throws {
         try self.cachedStatement(sql: "DELETE FROM password_attempt_day WHERE holder = ?")
             .execute(arguments: [AttemptHolder.password(account: accountID).key])
@@ -191,7 +192,8 @@ extension Database {
         }
     }
 
-    /// Makes an account remember a browser and a network. The new entries replace the least recently used entries.
+    /// Makes an account remember a browser and a network, in place of the browser's former entry. The account keeps the
+    /// most recently used browsers and networks, at most `visit.most` of each.
     func remember(_ visit: KnownVisit, accountID: String, _ sealing: Sealing) throws {
         if let former = visit.former {
             try self.cachedStatement(sql: "DELETE FROM known_browser WHERE digest = ? AND account_id = ?")

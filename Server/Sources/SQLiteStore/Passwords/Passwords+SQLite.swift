@@ -182,7 +182,8 @@ extension Database {
         return PasswordAccount(account: account, password: password, totp: totp, recoveryCodes: codes ?? 0)
     }
 
-    /// Replaces the account's secret for time-based codes. The recovery codes are deleted with the former secret.
+    /// Replaces the account's secret for time-based codes. The recovery codes are deleted with the former secret, and
+    /// so are unfinished sign-ins by password and wrong attempts at the second factor.
     fileprivate func replace(_ totp: TOTPRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [totp.accountID])
         let secret = try totp.secret.withBytes {
@@ -224,7 +225,8 @@ extension Database {
             arguments: [accountID]) == true
     }
 
-    /// Replaces the account's password. Mailed links for changing the former password become invalid.
+    /// Replaces the account's password. All links that were mailed to the account become invalid, except for questions
+    /// about changes.
     func replacePassword(_ password: PasswordRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [
             password.accountID
@@ -245,7 +247,7 @@ extension Database {
         }
     }
 
-    /// Deletes the wrong attempts of a holder.
+    /// Deletes a holder's attempts in a row. The daily counts stay.
     func forgetAttempts(_ holder: AttemptHolder) throws {
         try self.cachedStatement(sql: "DELETE FROM password_attempt WHERE holder = ?").execute(arguments: [holder.key])
     }

@@ -46,8 +46,8 @@ public final class EvaluationLog: Sendable {
         }
     }
 
-    /// Counts an evaluation for an activation before the evaluation is made. Blocks until the count is on disk. Two
-    /// evaluations of the same `name` stand for the same question and are counted once.
+    /// Counts an evaluation for an activation before the evaluation is made: at most `limit` in a day. Blocks until the
+    /// count is on disk. Two evaluations of the same `name` stand for the same question and are counted once.
     ///
     /// - Returns: `nil` if the evaluation may be made; otherwise the time until the next evaluation may be made, and
     ///   nothing is counted.

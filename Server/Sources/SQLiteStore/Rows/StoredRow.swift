@@ -50,7 +50,7 @@ extension StoredRow {
         return bytes
     }
 
-    /// Returns the bytes of a column that may be empty.
+    /// Returns the bytes of a column; `nil` for NULL. Throws `corrupt` if the column holds another type.
     package func optionalBytes(_ index: Int) throws -> [UInt8]? {
         switch try self.kind(index) {
         case SQLITE_NULL: return nil
@@ -71,7 +71,7 @@ extension StoredRow {
         return text
     }
 
-    /// Returns the text of a column that may be empty.
+    /// Returns the text of a column; `nil` for NULL. Throws `corrupt` if the column holds another type.
     package func optionalText(_ index: Int) throws -> String? {
         switch try self.kind(index) {
         case SQLITE_NULL: return nil
@@ -91,7 +91,8 @@ extension StoredRow {
         return number
     }
 
-    /// Returns the number of a column that may be empty.
+    /// Returns the number of a column; `nil` for NULL. Throws `corrupt` if the column holds another type, or a number
+    /// outside the range of `Value`.
     package func optionalInteger<Value: FixedWidthInteger>(_ index: Int, as type: Value.Type = Value.self) throws
         -> Value?
     {
@@ -114,7 +115,7 @@ extension StoredRow {
     /// Returns the moment of a column.
     package func moment(_ index: Int) throws -> Timestamp { Timestamp(milliseconds: try self.integer(index)) }
 
-    /// Returns the moment of a column that may be empty.
+    /// Returns the moment of a column; `nil` for NULL.
     package func optionalMoment(_ index: Int) throws -> Timestamp? {
         try self.optionalInteger(index).map { Timestamp(milliseconds: $0) }
     }
@@ -172,7 +173,7 @@ extension StoredRow {
 }
 
 extension Database {
-    /// Returns the first row of a query.
+    /// Returns the first row of a query; `nil` if the query has no rows.
     package func row(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws -> StoredRow? {
         try self.next(of: self.statement(sql, values))
     }

@@ -72,7 +72,7 @@ extension Database {
         try self.insert(values, by: ActivationColumn.insertion)
     }
 
-    /// Writes the changes of a step to an activation. A step does not change the device.
+    /// Writes the changes of a step to an activation. Throws `conflict` if the device is changed.
     func update(_ activation: ActivationRecord, from before: ActivationRecord, _ sealing: Sealing) throws {
         guard activation.device == before.device else {
             throw StoreError(.conflict, "a step does not change a device")

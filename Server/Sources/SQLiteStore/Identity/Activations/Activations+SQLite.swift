@@ -161,7 +161,8 @@ extension Database {
                     """), arguments: [id])
     }
 
-    /// Adds a device with an identity, with its keys, to an account that is not locked.
+    /// Adds the device of an activation, with its keys, to an account. Throws `notFound` if the account does not exist,
+    /// `forbidden` if it is locked, and `conflict` if a key exists already.
     fileprivate func enrol(
         _ activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
     ) throws {

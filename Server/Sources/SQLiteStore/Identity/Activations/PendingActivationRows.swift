@@ -76,7 +76,8 @@ extension PendingActivationRecord {
 
 extension Database {
     /// Adds an offer. Throws `conflict` if an offer or a device has the same identifier: the offer would become a
-    /// device of that identifier.
+    /// device of that identifier. With `replacing`, an offered or revoked offer of the same identifier and account is
+    /// replaced.
     func insert(_ offer: PendingActivationRecord, replacing: Bool = false, _ sealing: Sealing) throws {
         let isTaken = try Bool.fetchOne(
             self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ?)"), arguments: [offer.id])

@@ -84,8 +84,9 @@ extension Database {
         }
     }
 
-    /// Confirms a further address within the present step, and makes the address a verified value of `email`. Returns
-    /// `nil` if the account has no such address.
+    /// Confirms a further address within the present step, and makes the address a verified value of `email`, if the
+    /// account has fewer than `values` values or has this value already. Returns `withoutValue` if there is no room for
+    /// the value, and `nil` if the account has no such address.
     func confirm(email id: String, accountID: String, values: Int, at now: Timestamp, _ sealing: Sealing) throws
         -> AddressConfirmation?
     {
@@ -111,7 +112,7 @@ extension Database {
     }
 
     /// Sets whether an account's values of `email` that equal an address, ignoring the case of letters, are verified.
-    /// Returns the number of values, and `true` if one equals the address.
+    /// Returns the number of all values of `email`, and `true` if one equals the address.
     fileprivate func setEmailValues(
         equalTo address: String, isVerified: Bool, accountID: String, _ sealing: Sealing
     ) throws -> (count: Int, isEqual: Bool) {

@@ -126,7 +126,8 @@ extension InviteRecord {
         """
 
     /// Returns `true` if the invitation can be accepted, before anything else is checked; `false` if that account has
-    /// accepted the invitation already.
+    /// accepted the invitation already. Throws `consumed` if another account has accepted the invitation, or the
+    /// invitation was revoked, and `expired`.
     fileprivate func isOpen(for accountID: String, at now: Timestamp) throws(InviteRefusal) -> Bool {
         switch self.state {
         case .accepted where self.acceptedBy?.hasSameBytes(as: accountID) == true: return false
@@ -146,7 +147,9 @@ extension Database {
         try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
     }
 
-    /// Merges an invitation's provisional account into another account within the present step.
+    /// Lets another account accept an invitation in place of the invitation's provisional account, within the present
+    /// step. Deletes the provisional account, and adds the invited address to the other account, if it lacks the
+    /// address. Does nothing if the other account has accepted the invitation already.
     ///
     /// Throws ``InviteRefusal``: the whole step is undone then.
     func merge(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws {
@@ -182,7 +185,8 @@ extension Database {
                     """), arguments: [accountID, code.blob]) ?? false
     }
 
-    /// Revokes open invitations and deletes their provisional accounts. Returns the number of invitations.
+    /// Revokes the open invitations that match a condition, and deletes their provisional accounts, unless an account
+    /// has an active device. Returns the number of invitations. Appends no event.
     @discardableResult func revokeInvites(
         _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ audit: AuditEvent, _ sealing: Sealing
     ) throws -> Int {
@@ -220,7 +224,8 @@ extension Database {
             .execute(arguments: [state.rawValue, account, invite.id])
     }
 
-    /// Deletes an open invitation's provisional account with all data that was made for the account.
+    /// Deletes an open invitation's provisional account with all data that was made for the account. Does nothing if
+    /// the account has an active device.
     fileprivate func deleteProvisionalAccount(of invite: InviteRecord, at now: Timestamp) throws {
         // An account with a device belongs to a person already.
         guard let account = invite.provisionalAccountID, try !self.hasActiveDevice(account) else { return }

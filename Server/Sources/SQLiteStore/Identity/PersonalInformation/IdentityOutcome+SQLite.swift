@@ -57,7 +57,9 @@ extension SQLiteDatabase: IdentityHistoryStore {
 }
 
 extension Database {
-    /// Writes the outcome of an identity session within the present step.
+    /// Writes the outcome of an identity session within the present step. Throws `outdated` if an attribute has no room
+    /// for a supplied value. If the account does not exist, throws `notFound` for supplied values or a selection, and
+    /// otherwise writes nothing.
     func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
         guard try self.exists("account", id: change.accountID) else {
             // The history was deleted with the account, and the end of the account's last sessions has nothing to

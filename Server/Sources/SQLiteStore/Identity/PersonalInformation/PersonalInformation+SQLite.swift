@@ -137,8 +137,8 @@ extension Database {
         ).execute(arguments: [accountID, attribute])
     }
 
-    /// Adds a value within the present step, if the attribute has fewer than `limit` values. The first value becomes
-    /// the primary value; later values do not.
+    /// Adds a value within the present step. Throws `conflict` if the attribute has `limit` values already. The first
+    /// value becomes the primary value; later values do not.
     func add(_ value: PersonalValueRecord, accountID: String, limit: Int, _ sealing: Sealing) throws {
         let attribute = value.attribute.rawValue
         let count =

@@ -149,7 +149,8 @@ extension Database {
         return true
     }
 
-    /// Returns the identifiers of the account's roles, and `true` if the account has a separate entry.
+    /// Returns the identifiers of the account's roles, and `true` if the account has a separate entry. Throws
+    /// `notFound` if the account, the service or the service's role `role` does not exist.
     fileprivate func heldRoles(
         accountID: String, service: String, naming role: String
     ) throws -> (profile: ServiceProfile, roles: [String], isKnown: Bool) {
@@ -186,7 +187,8 @@ extension Database {
         return roles
     }
 
-    /// Adjusts roles, invitations and selections to a changed profile.
+    /// Adjusts roles, invitations and selections to a changed profile. A new attribute deletes all selections at the
+    /// service. A removed role is taken from every account, and its open invitations are revoked.
     fileprivate func follow(
         _ profile: ServiceProfile, of client: String, former: ServiceProfile, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {

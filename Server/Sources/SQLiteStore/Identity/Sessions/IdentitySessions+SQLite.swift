@@ -118,7 +118,8 @@ extension Database {
         WHERE ceremony.id = ?1 AND activation.device_id = ?2
         """
 
-    /// Returns the complete state of a session for an activation.
+    /// Returns the complete state of a session for an activation; `nil` if the session or the activation does not
+    /// exist. The session can be another activation's.
     fileprivate func identityScene(
         session: String, activation: String, tokenDigest: [UInt8]?, _ sealing: Sealing
     ) throws -> IdentityScene? {
@@ -191,7 +192,7 @@ extension Database {
         }
     }
 
-    /// Ends the device's other sessions as failed.
+    /// Ends the device's open ceremonies of every kind as failed, except for `session`.
     fileprivate func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
         try self.cachedStatement(
             sql: """
