@@ -135,8 +135,9 @@ enum CompactPayload {
 extension OutOfBandPayload {
     /// The short form for a QR code that a person scans in the app. The text contains the token.
     ///
-    /// `nil` if the payload has further `data`, if the token is not 32 bytes long, or if the address is not
-    /// `/token/redeem/authentication` of a host. ``init(scanned:)`` reads the form. A link that carries the form still
-    /// counts as a link, like a link with any other form.
+    /// `nil` if the payload has further `data`, if the token is not 32 bytes in base64url, or if the address is not
+    /// `/token/redeem/authentication` of a host whose name has only lower-case ASCII letters, digits, hyphens and dots.
+    /// ``init(scanned:)`` reads the form. A link that carries the form still counts as a link, like a link with any
+    /// other form.
     public var compact: String? { CompactPayload.text(of: self) }
 }

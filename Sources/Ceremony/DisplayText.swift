@@ -10,8 +10,8 @@ public enum DisplayText {
 
     /// Returns one line that is safe on a terminal.
     ///
-    /// The function removes escape sequences and replaces every other forbidden character by U+FFFD. A line of more
-    /// than `maximumLength` characters ends in an ellipsis.
+    /// The function removes escape sequences and replaces every other forbidden character by U+FFFD. A line with more
+    /// characters (Unicode scalars) than `maximumLength` is cut after that number, and an ellipsis follows.
     public static func line(_ text: String, maximumLength: Int = 200) -> String {
         // Most names need no closer look: a printable ASCII text has no control character.
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
@@ -35,6 +35,8 @@ public enum DisplayText {
     }
 
     /// Returns JSON with the same meaning that is safe on a terminal: the strings' forbidden characters become escapes.
+    ///
+    /// `text` must be JSON in a single line. A line feed between two values would become an escape, and break the JSON.
     public static func json(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -54,8 +56,9 @@ public enum DisplayText {
     /// The most characters of a host's label and of a whole host (RFC 1035, section 2.3.4), both in their ASCII form.
     private static let hostLimits = (label: 63, host: 253)
 
-    /// Returns an origin in the form in which a person should compare it.
+    /// Returns an origin in the form in which a person should compare it: scheme, host and port, without a path.
     ///
+    /// A text that does not begin with a scheme and a host appears as from ``line(_:maximumLength:)``.
     /// Host labels with letters outside ASCII appear in their `xn--` form (RFC 3492). A letter of another script
     /// therefore cannot pass for a similar letter.
     ///

@@ -67,8 +67,9 @@ public struct OutOfBandPayload: Hashable, Sendable {
 
     /// Creates a payload of version 1.
     ///
-    /// `data`, if given, is the text of a JSON object without the members `token` and `redeem_url`. Any other text
-    /// throws ``OutOfBandPayloadError/Code/malformedPayload``.
+    /// `data`, if given, is the text of a JSON object with at least one member, and without the members `token` and
+    /// `redeem_url`. Any other text, and a payload of more than ``maximumLength`` bytes, throws
+    /// ``OutOfBandPayloadError/Code/malformedPayload``.
     public init(redeemData: RedeemData, data: String? = nil) throws(OutOfBandPayloadError) {
         var attributes: JSONObject = [:]
         if let data {

@@ -15,8 +15,8 @@ extension DisplayText {
         return Self.cut(isNormal ? line : line.precomposedStringWithCanonicalMapping, to: length)
     }
 
-    /// Returns a line in its normal form, cut at the end if the line has more than `length` characters. The ellipsis
-    /// counts as a character.
+    /// Returns a line, cut at the end if the line has more than `length` characters (Unicode scalars). The ellipsis
+    /// counts as a character. The caller gives the line in Normalization Form C; `length` is at least one.
     public static func cut(_ line: String, to length: Int) -> String {
         let scalars = line.unicodeScalars
         guard scalars.count > length else { return line }

@@ -12,14 +12,15 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let malformed = Self(base: .malformed)
         /// The text is longer than the reader's limit.
         public static let tooLarge = Self(base: .tooLarge)
-        /// The header names an algorithm that the caller did not allow. `none` is never allowed.
+        /// The header names an algorithm that the caller did not allow, or a compression (`zip`). `none` is never
+        /// allowed.
         public static let algorithmNotAllowed = Self(base: .algorithmNotAllowed)
         /// `crit` names an extension that must be understood, and the reader knows no extension (RFC 7515, section
         /// 4.1.11).
         public static let criticalHeader = Self(base: .criticalHeader)
         /// `typ` is not the expected type (RFC 8725, section 3.11).
         public static let wrongType = Self(base: .wrongType)
-        /// No key of the set fits the header.
+        /// `kid` names no key of the set, or `kid` is missing and the set does not have exactly one key.
         public static let unknownKey = Self(base: .unknownKey)
         /// The key's numbers are not a key, or its `alg`, `use` or private part do not fit the use of the key.
         public static let invalidKey = Self(base: .invalidKey)
@@ -29,13 +30,13 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidSignature = Self(base: .invalidSignature)
         /// The text was not encrypted to this key, or was changed. The error gives no further detail.
         public static let undecryptable = Self(base: .undecryptable)
-        /// A required claim is missing.
+        /// A required claim is missing. A reader of a special token also uses the code for a claim with a wrong value.
         public static let missingClaim = Self(base: .missingClaim)
         /// `iss` is another issuer.
         public static let wrongIssuer = Self(base: .wrongIssuer)
         /// `aud` does not name the expected audience.
         public static let wrongAudience = Self(base: .wrongAudience)
-        /// `exp` is past.
+        /// `exp` is past. A reader of a special token also uses the code for an `iat` that is too long ago.
         public static let expired = Self(base: .expired)
         /// `nbf` or `iat` is in the future.
         public static let notYetValid = Self(base: .notYetValid)

@@ -46,7 +46,7 @@ public struct JWE: Sendable {
     /// 7516, section 11.5).
     ///
     /// - Throws: ``JOSEError``: `malformed`, `tooLarge`, `criticalHeader`, `algorithmNotAllowed`, `invalidKey`,
-    ///   `undecryptable`.
+    ///   `unsupportedKey` for a sender's key (`epk`) of another kind, `undecryptable`.
     public init(
         opening compact: String, with key: JWK, allowing algorithms: Set<KeyManagementAlgorithm>,
         encryptions: Set<ContentEncryption>, limits: JOSELimits = JOSELimits(), random: RandomSource = .system

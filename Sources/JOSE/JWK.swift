@@ -9,8 +9,8 @@ public import _Primitives
 #endif
 
 /// A key in the form of RFC 7517, RFC 7518, section 6, and RFC 8037, section 2: a P-256 key, an Ed25519 key, an RSA key
-/// of 2048 to 8192 bits, or an octet sequence. A value of this type is a valid key: a point lies on its curve, and a
-/// private part belongs to its public part.
+/// of 2048 to 8192 bits, or an octet sequence of 16 to 128 bytes. A value of this type is a valid key: a point lies on
+/// its curve, and a private part belongs to its public part.
 ///
 /// The description shows only the kind and the name.
 public struct JWK: Hashable, Sendable, CustomStringConvertible {

@@ -96,7 +96,8 @@ public enum JWS {
     ///
     /// - Parameters:
     ///   - type: The header's `typ`, such as `at+jwt`.
-    ///   - header: Further members. The function replaces `alg` and `kid`, and refuses `crit`.
+    ///   - header: Further members. The function replaces `alg`, replaces `kid` if the key has a name, and refuses
+    ///     `crit`.
     /// - Throws: ``JOSEError``: `criticalHeader`, `invalidKey`.
     public static func sign(
         _ payload: some Collection<UInt8>, type: String? = nil, header: JSONObject = [:], with key: SigningKey
@@ -118,7 +119,8 @@ public struct UnsignedJWS: Sendable {
     ///
     /// - Parameters:
     ///   - type: The header's `typ`, such as `at+jwt`.
-    ///   - header: Further members. The initializer replaces `alg` and `kid`, and refuses `crit`.
+    ///   - header: Further members. The initializer replaces `alg`, replaces `kid` if `keyID` is given, and refuses
+    ///     `crit`.
     ///   - algorithm: The algorithm of the signature.
     ///   - keyID: The name of the signing key.
     /// - Throws: ``JOSEError`` `criticalHeader`.

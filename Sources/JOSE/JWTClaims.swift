@@ -8,7 +8,7 @@ public struct JWTClaims: Hashable, Sendable {
     public let issuer: String?
     /// The subject of the token (`sub`).
     public let subject: String?
-    /// The audience of the token (`aud`): one name or many.
+    /// The audience of the token (`aud`): one name or many; empty if the token has none.
     public let audience: [String]
     /// The moment from which the token is refused (`exp`).
     public let expiration: Timestamp?

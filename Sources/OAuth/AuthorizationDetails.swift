@@ -54,7 +54,7 @@ public struct AuthorizationDetails: Hashable, Sendable, CustomStringConvertible 
         try self.init(json: document, types: types, limits: limits)
     }
 
-    /// Reads the details from parsed JSON, otherwise as ``init(_:types:limits:)``.
+    /// Reads the details from parsed JSON, otherwise as ``init(_:types:limits:)``. The limit of bytes does not apply.
     public init(json: JSON, types: [AuthorizationDetailsType], limits: Limits = Limits()) throws(OAuthError) {
         guard case .array(let values) = json, !values.isEmpty else { throw Self.refusal("are no list of objects") }
         guard values.count <= limits.count else { throw Self.refusal("are too many") }

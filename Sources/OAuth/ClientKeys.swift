@@ -2,7 +2,7 @@ public import JOSE
 import _Primitives
 
 extension JWKSet {
-    /// Reads the keys that a client registers (`jwks`, RFC 7591, section 2).
+    /// Reads the 1 to 64 keys that a client registers (`jwks`, RFC 7591, section 2).
     ///
     /// The initializer is stricter than other readers of keys, so a client learns about a wrong key at a time when the
     /// key can be corrected. It refuses private and symmetric keys, and two keys of the same name. It refuses

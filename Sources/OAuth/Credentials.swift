@@ -49,8 +49,9 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - parameters: The request's body.
-    /// - Throws: ``OAuthError`` `invalid_client` if the request has no credentials, `invalid_request` if the request
-    ///   has credentials in both places.
+    /// - Throws: ``OAuthError`` `invalid_client` if the request has no credentials or the header is not a right `Basic`
+    ///   header, `invalid_request` if the request has credentials in both places or if `client_id` names another
+    ///   client than the header.
     public init(header: String?, parameters: Parameters) throws(OAuthError) {
         let secret = parameters["client_secret"]
         if let header {
@@ -140,7 +141,7 @@ public struct PresentedToken: Sendable, CustomStringConvertible {
     /// A request must not have both. A form cannot link a proof to its token, so a token in a form has the scheme
     /// `Bearer`.
     ///
-    /// Throws ``OAuthError`` `invalid_request` for two tokens, `invalid_token` if the token is missing.
+    /// Throws ``OAuthError`` `invalid_request` for two tokens, `invalid_token` if the token is missing or malformed.
     public init(header: String?, form: Parameters) throws(OAuthError) {
         guard let text = form["access_token"] else {
             try self.init(header: header)

@@ -14,7 +14,8 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidRequest = Self(rawValue: "invalid_request")
         /// The client is unknown, or did not prove its identity.
         public static let invalidClient = Self(rawValue: "invalid_client")
-        /// The code is wrong, used, too old, another client's, or does not fit the redirect address or the verifier.
+        /// The grant (an authorization code, a refresh token or an assertion) is wrong, used, too old or another
+        /// client's, or does not fit the redirect address or the verifier.
         public static let invalidGrant = Self(rawValue: "invalid_grant")
         /// The client is known, but may not do this.
         public static let unauthorizedClient = Self(rawValue: "unauthorized_client")

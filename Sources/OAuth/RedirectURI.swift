@@ -94,9 +94,9 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     /// Returns the address for the answer to an app that asked for `requested`, if this is the registered address;
     /// `nil` if `requested` is another address.
     ///
-    /// The result has the same text, except for the port of `127.0.0.1` and `[::1]`: the app's system chose the port
-    /// for this one request (RFC 8252, section 7.3). This rule is for apps alone. A web site's address is compared by
-    /// its text, with `==`.
+    /// The result has the same text, except for the port of `127.0.0.1`, `[::1]` and `localhost`: the app's system
+    /// chose the port for this one request (RFC 8252, section 7.3). This rule is for apps alone. A web site's address
+    /// is compared by its text, with `==`.
     public func answers(_ requested: String) -> RedirectURI? {
         if requested.hasSameBytes(as: self.text) { return self }
         guard let own = self.withoutPort, let other = try? RedirectURI(requested, allowing: [.loopback, .localhost]),

@@ -17,9 +17,9 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
     /// Verifies the object (sections 6.2 and 6.3), and returns its parameters. The object's parameters are the whole
     /// request; parameters beside `request` do not count.
     ///
-    /// Texts are taken unchanged, whole numbers in digits, objects and lists as JSON. The value of `resource` may be a
-    /// list, and each text in the list counts (RFC 8707, section 2). In `claims`, a null becomes an empty object, which
-    /// requests the same. The JWT's own claims are not parameters.
+    /// Texts are taken unchanged, whole numbers in digits, objects and lists as JSON. Other numbers and truth values
+    /// are refused. The value of `resource` may be a list, and each text in the list counts (RFC 8707, section 2). In
+    /// `claims`, a null becomes an empty object, which requests the same. The JWT's own claims are not parameters.
     ///
     /// Cost: one signature.
     ///

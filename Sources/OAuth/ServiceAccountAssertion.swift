@@ -32,8 +32,9 @@ public struct UnverifiedServiceAccountAssertion: Sendable, CustomStringConvertib
         self.contentDigest = Base64URL.encode(Array(SHA256.hash(data: Array(signed))))
     }
 
-    /// Verifies the assertion: the signature, the issuer, this server as audience, the times, and the form of the
-    /// requested permissions. The caller has to check if the service account may have these permissions.
+    /// Verifies the assertion: the signature, the issuer, this server as audience, the times with a required `iat`, and
+    /// the form of the requested permissions. The caller has to check if the service account may have these
+    /// permissions.
     ///
     /// Cost: one signature.
     ///
@@ -91,7 +92,8 @@ public struct VerifiedServiceAccountAssertion: Sendable {
     public let scopes: [String]
     /// The token's statements about the person, in the words of the service account (`user_attributes`).
     public let userAttributes: JSONObject
-    /// The assertion's identifier (`jti`), chosen by the service, or else a digest of the whole assertion.
+    /// The assertion's identifier (`jti`), chosen by the service, or else a digest of the assertion without its
+    /// signature.
     let identifier: String
     /// The moment from which the assertion is refused because of its age. The server need not remember the assertion
     /// after this moment.

@@ -9,8 +9,8 @@ public import _Primitives
 public struct ValidityWindow: Sendable {
     /// The moment of the request.
     public let now: Timestamp
-    /// The accepted difference of the other clock: ahead, and behind after an end. FAPI 2.0 requires at least 10
-    /// seconds and at most 60.
+    /// The accepted difference of the other clock. A token may begin this much in the future, and counts this much
+    /// longer than its end. FAPI 2.0 requires at least 10 seconds and at most 60.
     public let skew: Duration
     /// The longest time in which a token counts: from `iat` for a DPoP proof, and up to `exp` for every other token.
     public let longest: Duration

@@ -17,10 +17,10 @@ where Validator.Value == Value {
         var error = AuthenticationInformationErrorCode.none
     }
 
-    /// `true` if the service needs the attribute. The authentication ends only after every required attribute is
-    /// confirmed.
+    /// `true` if the service needs the attribute. The authentication can succeed only after every required attribute
+    /// is confirmed.
     public let isRequired: Bool
-    /// `true` if the account has no value, so the app has to ask the person for a value.
+    /// `true` if the account has no value, so only the person can give a value, if ``isSuppliable`` is `true`.
     public let isDataMissing: Bool
     /// `true` if the person can supply a missing value here.
     ///
@@ -50,11 +50,12 @@ where Validator.Value == Value {
         self.state = State(selection: self.only)
     }
 
-    /// The error at the last preparation of the request.
+    /// The error at the last preparation of the request; `none` before the first preparation.
     public var error: AuthenticationInformationErrorCode { self.lock.withLock { self.state.error } }
 
     /// Sets the value that the person has typed.
     ///
+    /// Set a value only if ``isDataMissing`` is `true`: the server refuses a typed value beside values of the account.
     /// Any result other than `valid` also discards an earlier value. The server makes the final decision when the
     /// request is prepared.
     @discardableResult public func setValue(value: Value?) -> Validator.ResultCode {

@@ -27,11 +27,13 @@ public enum AuthenticationInformationErrorCode: String, Hashable, Sendable, Case
     case none
     /// The supplied value does not have the form of the attribute. Let the person type the value again.
     case invalid
-    /// A value was supplied for an attribute that was not requested. Supply no value.
+    /// An answer was given for an attribute that was not requested, or a value was typed although the account has a
+    /// value or the person cannot supply the attribute here. Supply no value.
     case notAvailable
-    /// A value is needed but was not supplied. Let the person type a value.
+    /// The account has no value, and the person typed none. Let the person type a value.
     case dataMissing
-    /// The account has several values, and none was chosen. Let the person choose.
+    /// The account has several values and none was chosen, or the chosen value is not among them. Let the person
+    /// choose.
     case noAliasSelected
 }
 

@@ -13,19 +13,21 @@ public struct UAFError: Error, Hashable, Sendable, CustomStringConvertible {
 
         /// The input is not JSON, has a null or a repeated member name, or exceeds the reader's limits (§1).
         public static let malformedJSON = Self(base: .malformedJSON)
-        /// The message is not an array of exactly one dictionary (§2.6).
+        /// The array of a message does not have exactly one dictionary, or a request at a client does not have 1 to 8
+        /// dictionaries (§2.6).
         public static let wrongArraySize = Self(base: .wrongArraySize)
         /// A required member is missing (§2).
         public static let missingMember = Self(base: .missingMember)
-        /// A member has another JSON type than the dictionary requires (§2).
+        /// A member has another JSON type than the dictionary requires, or is a number outside the width of its type
+        /// (§2).
         public static let wrongType = Self(base: .wrongType)
-        /// A value is too short, too long, empty although this is forbidden, or a number outside its width (§1).
+        /// A value is too short, too long, empty although this is forbidden, or a number outside its bounds (§1).
         public static let outOfRange = Self(base: .outOfRange)
         /// A value has the right type and size, but its rule does not allow the value.
         public static let invalidValue = Self(base: .invalidValue)
         /// The text is not base64url without padding (§1).
         public static let invalidBase64URL = Self(base: .invalidBase64URL)
-        /// The header names another operation than the expected message (§2.1).
+        /// The header names another operation than the expected message, or an unknown operation (§2.1).
         public static let wrongOperation = Self(base: .wrongOperation)
         /// The bytes end before the length that a field announces (§3).
         public static let truncatedField = Self(base: .truncatedField)
@@ -41,11 +43,13 @@ public struct UAFError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let trailingBytes = Self(base: .trailingBytes)
         /// A field's value does not have the length of its definition (§3.1).
         public static let invalidLength = Self(base: .invalidLength)
-        /// The code does not support this signature algorithm or key format (§4).
+        /// The called function does not support this signature algorithm or key format (§4). Another function may.
         public static let unsupportedAlgorithm = Self(base: .unsupportedAlgorithm)
-        /// The bytes are not a public key of the announced format, or the point is not on the curve (§4.2).
+        /// The bytes are not a public key of the announced format, the point is not on the curve (§4.2), or a device
+        /// announces one key for both its uses (``DeviceKeyAnnouncement``).
         public static let invalidKey = Self(base: .invalidKey)
-        /// The bytes are not a signature of the announced encoding (§4.1).
+        /// The bytes are not a signature of the announced encoding (§4.1), or the signature in a
+        /// ``DeviceKeyAnnouncement`` is wrong.
         public static let invalidSignature = Self(base: .invalidSignature)
         /// The match criteria have members that must not occur together, or lack a required member (§2.2).
         public static let criteriaCombination = Self(base: .criteriaCombination)

@@ -18,8 +18,8 @@ extension AccountDirectory {
         }
     }
 
-    /// Sets or removes the postal address of an account. Throws `notFound`, and `invalidRequest` for an address that
-    /// cannot be shown.
+    /// Sets or removes the postal address of an account. Throws `notFound`, and `invalidRequest` for an address with a
+    /// part that is too long or cannot be shown.
     public func setAddress(_ address: PostalAddress?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -56,7 +56,8 @@ extension AccountDirectory {
         return account
     }
 
-    /// Returns `true` if an address can be shown. The whole address and the street can have several lines.
+    /// Returns `true` if no part of an address is too long, and every part can be shown. The whole address and the
+    /// street can have several lines.
     private static func canBeShown(_ address: PostalAddress) -> Bool {
         address.parts.members.allSatisfy { name, value in
             guard case .string(let text) = value, text.unicodeScalars.count <= Limits.Fixed.addressPartCharacters else {

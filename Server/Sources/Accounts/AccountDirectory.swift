@@ -13,8 +13,8 @@ public struct AccountDirectory: Sendable {
 
     /// Creates a directory of the accounts in a store.
     ///
-    /// - Parameter endOfSessions: Returns the entry in an account's history for identity sessions that end with a
-    ///   deleted device.
+    /// - Parameter endOfSessions: Returns the entries in an account's history for identity sessions that end at a
+    ///   moment with a deleted device.
     public init(
         store: any AccountStore & DeregistrationStore & NoticeStore, time: TimeSource = .system,
         random: RandomSource = .system, limits: Limits = Limits(),
@@ -27,8 +27,11 @@ public struct AccountDirectory: Sendable {
         self.limits = limits
     }
 
-    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, and for an
-    /// invalid e-mail address. Throws `conflict` if the user name is taken.
+    /// Adds an account.
+    ///
+    /// Throws `invalidRequest` for a name that is empty, too long or cannot be shown on one line, and for an invalid
+    /// e-mail address. A user name also has no spaces, no capitals but A to Z, and not the prefix
+    /// ``AccountRecord/referencePrefix``. Throws `conflict` if the user name is taken.
     public func create(
         username: String, displayName: String?, email: AccountEmail? = nil, by operator: String
     ) async throws -> AccountRecord {
@@ -117,8 +120,9 @@ public struct AccountDirectory: Sendable {
             && text.unicodeScalars.first != " " && text.unicodeScalars.last != " "
     }
 
-    /// Sets or removes the e-mail address of an account. Throws `notFound`, and `invalidRequest` for an invalid
-    /// address.
+    /// Sets or removes the e-mail address of an account. The account's mailed links end. Values of `email` with the
+    /// former address lose their verification, unless the address still is a verified address of the account. Throws
+    /// `notFound`, and `invalidRequest` for an invalid address.
     public func setEmail(_ email: AccountEmail?, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -159,7 +163,8 @@ public struct AccountDirectory: Sendable {
         try await self.store.accounts(after: after, limit: self.limits.pageSize)
     }
 
-    /// Locks or unlocks an account. Locking also ends the account's sessions. Throws `notFound`.
+    /// Locks or unlocks an account. Locking also ends the account's sessions, grants, unfinished sign-ins and mailed
+    /// links. Unlocking brings none of them back. Throws `notFound`.
     public func setLocked(_ isLocked: Bool, username: AccountName, by operator: String) async throws
         -> AccountRecord
     {
@@ -190,7 +195,8 @@ public struct AccountDirectory: Sendable {
         try await self.store.account(id: id, ofDevice: device)
     }
 
-    /// Deletes a device with its keys, and ends the device's sign-in sessions. Throws `notFound`.
+    /// Deletes a device with its keys, and ends the device's personalised identity, the sessions that the device has
+    /// authenticated, and its open ceremonies. Throws `notFound`.
     public func deleteDevice(id: String, by operator: String) async throws {
         let now = self.time.now()
         let event = AuditEvent(.deviceDeleted, at: now, actor: `operator`, detail: id)

@@ -1,16 +1,16 @@
 public import Store
 
-/// The refusal of a change of accounts or administrators. Two errors are equal if their codes are equal. A store that
-/// cannot write throws `StoreError` instead.
+/// The refusal of a request about accounts, administrators, services, organisations or invitations. Two errors are
+/// equal if their codes are equal. A store that cannot read or write throws `StoreError` instead.
 public struct AccountError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason of the refusal, for code that must choose.
     public enum Code: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// The account, device, administrator or link does not exist.
+        /// A named object does not exist: an account, a device, a service, a value, an invitation, a link and so on.
         case notFound = "not-found"
         /// An existing object prevents the change: a name is taken, or the number of objects has reached its limit. The
         /// reason is a whole sentence.
         case conflict
-        /// The content of the request is not acceptable: a name, an address, a lifetime.
+        /// The content of the request is not acceptable, for example a name, an address or a lifetime.
         case invalidRequest = "invalid-request"
         /// The source has used up its budget.
         case tooManyRequests = "too-many-requests"

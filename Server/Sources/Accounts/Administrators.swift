@@ -24,7 +24,7 @@ public struct Administrators: Sendable {
     }
 
     /// Makes a new one-time link in place of an earlier link, and returns the link's secret; `nil` if an administrator
-    /// exists.
+    /// with a valid token exists.
     public func makeLinkIfNone() async throws -> String? {
         let now = self.time.now()
         let secret = self.random.token()
@@ -86,7 +86,8 @@ public struct Administrators: Sendable {
     }
 
     /// Makes a new token for an administrator, and ends the earlier token. Without a `lifetime` the new token gets the
-    /// lifetime of the earlier token. Throws `notFound`, and `invalidRequest` as ``redeem(secret:source:lifetime:)``.
+    /// lifetime of the earlier token, at most ``Limits/administratorTokenLifetime``. Throws `notFound`, also for an
+    /// expired token, and `invalidRequest` as ``redeem(secret:source:lifetime:)``.
     public func rotate(id: String, by operator: String, lifetime: Duration? = nil) async throws -> String {
         let now = self.time.now()
         let before = try await self.list().first { $0.id == id }.map { $0.expiresAt - $0.createdAt }

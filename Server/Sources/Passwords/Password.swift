@@ -83,7 +83,8 @@ public struct PasswordRefusal: Error, Hashable, Sendable, CustomStringConvertibl
         public static let tooShort = Self(name: .tooShort)
         /// The text has more characters than any password, or more than 30 combining marks in a row.
         public static let tooLong = Self(name: .tooLong)
-        /// The text has an invisible character, or a character unknown to Unicode.
+        /// The text has a character that passwords cannot have: a control or invisible character, private use, a
+        /// character unknown to Unicode, or one of the few others that the profile forbids.
         public static let forbiddenCharacter = Self(name: .forbiddenCharacter)
         /// The password is in a list of breached passwords.
         public static let breached = Self(name: .breached)

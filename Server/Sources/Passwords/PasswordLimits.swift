@@ -19,7 +19,8 @@ public struct PasswordLimits: Sendable, Equatable {
     /// The number of threads that hash. Past it hashes wait. More threads than processors have no benefit, and each
     /// thread takes the memory of a hash while working.
     public var hashingThreads = 2
-    /// The maximum number of hashes that wait for a thread. Past it: busy, which is 503 for the caller.
+    /// The maximum number of hashes that wait for a thread. Past it the network with the most waiting hashes gives up a
+    /// place, and the loser is busy, which is 503 for its caller.
     public var waitingHashes = 1000
     /// The maximum number of waiting hashes of one network. Past it the network gives up a place for each new hash, and
     /// the loser is busy.
@@ -51,7 +52,7 @@ public struct PasswordLimits: Sendable, Equatable {
 
     // MARK: Second factors
 
-    /// The number of seconds during which a time-based code is valid.
+    /// The length of a step of time-based codes, in seconds. Each step has its own code.
     public var totpPeriodSeconds: Int64 = 30
     /// The number of digits of a time-based code.
     public var totpDigits = 6

@@ -10,7 +10,7 @@ public struct Shortage: Error, Hashable {
     public let retryAfterSeconds: Int
     /// Advice to the caller.
     public let remedy: String
-    /// `true` if the log has not been told of this setting, and of this client, for a minute.
+    /// `true` if the log has not been told of this setting, and of this client, for the pause between two reports.
     public let isNews: Bool
 }
 
@@ -39,8 +39,8 @@ public struct Budget: Sendable {
         self.news = SourceBudget(oneIn: pauseOfReports, sources: max(sources, clients ?? 0))
     }
 
-    /// Spends one of a source's budget; returns the shortage if the budget is used up, and spends nothing then. The
-    /// source belongs to `client`.
+    /// Spends one of a source's budget and returns `nil`. If the budget is used up, spends nothing and returns the
+    /// shortage. The source belongs to `client`.
     public func spend(_ source: String, of client: String? = nil, at now: Timestamp) -> Shortage? {
         guard let seconds = self.sources.spend(source, of: self.group(client), at: now) else { return nil }
         return Shortage(

@@ -34,8 +34,8 @@ extension Limits {
 
         /// The life of an invitation that a newcomer has requested.
         public static let newcomerLifetime: Duration = .seconds(60 * 60)
-        /// The divisor for the newcomers' share of the invitations that can be open at a time. The other invitations
-        /// are the operators'.
+        /// The divisor for the newcomers' share of the invitations that can be open at a time. While as many
+        /// invitations as this share are open, operators' invitations included, only operators can invite.
         public static let newcomersShare = 2
 
         /// The letters of an activation's identifier in a proof.
@@ -271,8 +271,8 @@ extension Limits {
         public static let hostBytes = 253
         /// The bytes of a label of a host (RFC 1035, section 2.3.4).
         public static let hostLabelBytes = 63
-        /// The sum of the weights in the document of invented accounts. Four bits of a name's seed choose a weight. Sixteen
-        /// steps let invented accounts look like the real ones, and hide how many real ones there are.
+        /// The sum of the weights in the document of invented accounts. Four bits of a name's seed choose a weight.
+        /// Sixteen steps let invented accounts look like the real ones, and hide how many real ones there are.
         public static let inventedWeights = 16
         /// The devices of an invented account: as many as the account's seed has draws for.
         public static let inventedDevices = 3

@@ -33,8 +33,8 @@ public struct KeyEncryptionKey: Sendable, Equatable {
 
     /// Reads a key file.
     ///
-    /// Throws ``StoreError/Code/notFound`` if the file does not exist. Throws ``StoreError/Code/invalidKey`` if the
-    /// file holds something else, or if others may read the file.
+    /// Throws ``StoreError/Code/notFound`` if the file does not exist or cannot be read. Throws
+    /// ``StoreError/Code/invalidKey`` if the file holds something else, or if others may read the file.
     public init(contentsOfFile path: String) throws {
         let manager = FileManager.default
         guard let attributes = try? manager.attributesOfItem(atPath: path), let data = manager.contents(atPath: path)
@@ -53,7 +53,8 @@ public struct KeyEncryptionKey: Sendable, Equatable {
     public var text: String { self.bytes.withBytes { Base64URL.encode($0) } }
 
     /// Writes the key to a new file of mode 0600. The file is on disk when this returns: values sealed under the key
-    /// must never outlive the key. Throws ``StoreError/Code/conflict`` if the file exists already.
+    /// must never outlive the key. Throws ``StoreError/Code/conflict`` if the file exists already, and
+    /// ``StoreError/Code/unavailable`` if the file cannot be written.
     public func write(toNewFile path: String) throws {
         // The file is made under another name first: a crash leaves no half key under the right name.
         let draft = path + ".new"

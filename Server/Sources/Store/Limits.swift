@@ -1,5 +1,5 @@
 /// Every time, count and size of the server, in one place. No other part of the code has a number of its own.
-/// Exceptions are the parts below this module (`VerificationLimits`) and the lengths from standards.
+/// Exceptions are the parts below this module (`VerificationLimits`, `PasswordLimits`) and the lengths from standards.
 ///
 /// The reference for operators is generated from these comments (`scripts/configuration`). The comment of a settable
 /// limit says what happens past the limit.
@@ -12,7 +12,9 @@ public struct Limits: Sendable, Equatable {
     /// The time for the phone's answer after a ceremony was claimed. Past it the answer is refused (1491), and the page
     /// says that the time is over.
     public var claimedLifetime: Duration = .seconds(180)
-    /// The longest life of a ceremony, with every renewal.
+    /// The longest time from the beginning of a ceremony until a phone claims the ceremony, with every renewal of its
+    /// code. A claimed ceremony can last ``claimedLifetime`` longer, and then ``confirmationLifetime`` or
+    /// ``continuationLifetime``.
     public var ceremonyLifetime: Duration = .seconds(15 * 60)
     /// The time for redeeming an activation link from an operator. The link is never renewed. Past it the phone gets
     /// 410 `token-expired`, and the operator makes another link.
@@ -156,7 +158,8 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: What a person's own phone sees
 
-    /// The number of notices, and of sessions, shown on a phone. The newest are shown.
+    /// The number of notices, sessions, lasting grants, consents, changes and waiting questions, of each kind, that a
+    /// person's phone or page shows. The newest are shown.
     public var activityRows = 50
     /// The time for which a notice can be read. An older notice is deleted.
     public var noticeRetention: Duration = .seconds(90 * 24 * 60 * 60)
@@ -207,7 +210,7 @@ public struct Limits: Sendable, Equatable {
     /// confirm, once more.
     public var freshSignIn: Duration = .seconds(10 * 60)
     /// The time for a person to report a change of their account as somebody else's, and afterwards the time for taking
-    /// the report back. Past it the page refuses the question, and the rest of the change is deleted.
+    /// the report back. Past it the page refuses the question, and a reported addition is deleted for good.
     public var changeQuestionLifetime: Duration = .seconds(7 * 24 * 60 * 60)
     /// The wait of a change after another provider has confirmed the change, for an account without phone and password.
     /// The change can be made from then on, until ``changeQuestionLifetime`` has passed.

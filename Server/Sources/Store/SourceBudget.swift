@@ -5,9 +5,10 @@ public import _Primitives
 /// with time.
 ///
 /// The budget belongs to this process: a source that asks at two nodes gets two budgets. The budget holds a bounded
-/// number of sources. Past the bound the source that asked least recently is forgotten, and starts anew. Sources may be
-/// in groups, and each group has room for this number of sources. So no group makes a source of another group be
-/// forgotten.
+/// number of sources. Past the bound the sources whose budget is full are forgotten, and if these are too few, the half
+/// of the sources that asked least recently. A forgotten source starts anew. Sources may be in groups, and each group
+/// has room for this number of sources. So no group's sources make a source of another group be forgotten. Past the
+/// bound on groups a whole group is forgotten.
 public final class SourceBudget: Sendable {
     private struct Bucket {
         var tokens: Double
@@ -34,8 +35,8 @@ public final class SourceBudget: Sendable {
         self.init(burst: 1, perSecond: 1000 / Double(pause.milliseconds), sources: sources)
     }
 
-    /// Spends one of the source's budget. If nothing is left, spends nothing and returns the seconds until one is free
-    /// again, an hour at most.
+    /// Spends one of the source's budget and returns `nil`. If nothing is left, spends nothing and returns the seconds
+    /// until one is free again, an hour at most.
     public func spend(_ source: String, of group: String = "", at now: Timestamp) -> Int? {
         let (source, group) = (ExactText(source), ExactText(group))
         let missing: Double = self.groups.withLock { groups in

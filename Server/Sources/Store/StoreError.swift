@@ -12,9 +12,10 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The store cannot write or read now: its disk is full, the store is busy, or its queue is full. Trying again
         /// may help.
         public static let unavailable = Self(name: .unavailable)
-        /// The step would break a rule of uniqueness or order: a name is taken, a counter went back, a state has passed.
+        /// The step would break a rule of uniqueness or order: a name is taken, a counter went back, a state has
+        /// passed.
         public static let conflict = Self(name: .conflict)
-        /// The row that the step is about does not exist.
+        /// A row that the step needs does not exist (any more), or no longer counts.
         public static let notFound = Self(name: .notFound)
         /// The account is locked, or its key may not be used (yet).
         public static let forbidden = Self(name: .forbidden)
@@ -23,7 +24,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let outdated = Self(name: .outdated)
         /// Stored data cannot be read: a damaged file, or a sealed value that does not belong to its row.
         public static let corrupt = Self(name: .corrupt)
-        /// The key-encryption key is not the one that this store was made with.
+        /// None of the given key-encryption keys is a key of this store.
         public static let wrongKey = Self(name: .wrongKey)
         /// A former key-encryption key is missing, and values of this store are still sealed under this key.
         public static let missingKey = Self(name: .missingKey)

@@ -65,7 +65,7 @@ public struct AuthenticationAssurance: Hashable, Sendable {
     public let level: AssuranceLevel
 
     /// Derives the assurance from the signatures of one response. The methods of all signatures count, and the level is
-    /// the level of the surest signature.
+    /// the level of the surest signature. A verified person is surer than a key in hardware.
     public init(_ signatures: some Sequence<SignatureAssurance>) {
         let signatures = Array(signatures)
         let isVerified = signatures.contains(where: \.isUserVerified)

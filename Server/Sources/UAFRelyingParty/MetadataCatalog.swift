@@ -90,7 +90,8 @@ public struct MetadataCatalog: Sendable {
 
     /// Adds a statement, in place of an earlier statement for the same AAID.
     ///
-    /// An unreadable root certificate is no root: no attestation ends at it.
+    /// The status reports of an earlier entry for the AAID count no more. An unreadable root certificate is no root: no
+    /// attestation ends at it.
     public mutating func add(_ statement: MetadataStatement) { self.add(Entry(statement, statuses: [])) }
 
     /// Adds an entry's statement with the statuses of its reports, in place of an earlier statement for the same AAID.
@@ -138,7 +139,8 @@ public struct MetadataCatalog: Sendable {
             || self.isRevoked(key: certificate.subjectPublicKeyInfo)
     }
 
-    /// Returns the same for a certificate of which only the serial number and the key's digest are known.
+    /// Returns `true` if a certificate of the model's attestation is refused, given by its serial number and the digest
+    /// of its key.
     func isRevoked(serialNumber: [UInt8], keyDigest: [UInt8], of aaid: AAID) -> Bool {
         self.revocations.certificates.contains(RevocationList.Certificate(aaid: aaid, serialNumber: serialNumber))
             || self.revocations.keys.contains(keyDigest)

@@ -8,7 +8,7 @@ public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     public let step: VerificationStep
     /// The explanation for the log, not for the peer.
     public let reason: String
-    /// The key of the refused assertion, if an assertion was read.
+    /// The key of the refused assertion; `nil` if the refusal is about the whole response.
     public let credential: CredentialID?
     /// The refused caller; `nil` if another rule refused. The sender of the response has chosen this value.
     public let facetID: FacetID?
@@ -45,7 +45,8 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case message
     /// 8.2 step 1: a version that this server speaks.
     case version
-    /// 8.2 step 1, §15: no unknown extension of the message that the server must understand.
+    /// 8.2 step 1, §15: no unknown extension of the message, or of an assertion's entry in the message, that the server
+    /// must understand.
     case messageExtensions
     /// 8.2 step 2: the server's own data, unchanged and in time.
     case serverData
@@ -63,15 +64,16 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case assertion
     /// 8.2 step 6: a model that the metadata knows.
     case metadata
-    /// 8.2 step 6: a model that is not revoked.
+    /// 8.2 step 6: a model, a key and certificates that are not revoked.
     case revocation
     /// 8.2 step 6: the scheme of the metadata.
     case assertionScheme
-    /// 8.4 step 3: a registered key; in a registration, an unregistered key.
+    /// 8.4 step 3: a registered key; in a registration, an unregistered key. Each key occurs once in the response.
     case credential
     /// 8.4 step 3: a key of the expected account, all keys of one account and device.
     case account
-    /// 8.2 step 7: exactly one alternative of the policy.
+    /// 8.2 step 7: an alternative of the policy that is met exactly, without a disallowed authenticator and not by
+    /// silent authenticators alone.
     case policy
     /// 8.2 step 10: the hash of the final challenge parameters.
     case finalChallengeHash
@@ -87,7 +89,8 @@ public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomSt
     case publicKey
     /// 8.2 steps 9 and 14: the type and chain of the attestation, and its signature.
     case attestation
-    /// 8.2 step 15: no unknown extension of an assertion that the server must understand.
+    /// 8.2 step 15: no unknown extension within an assertion that the server must understand, and a right announcement
+    /// of the device's keys if an announcement is present.
     case assertionExtensions
     /// 8.4 step 9: the signature.
     case signature

@@ -7,7 +7,8 @@ public struct RelyingPartyConfiguration: Sendable {
     public var metadata: MetadataCatalog
     /// The protocol versions that responses may have.
     public var versions: Set<Version>
-    /// The facets that may call for the application, in addition to web origins of the AppID's own host (§7.3).
+    /// The facets that may call for the application, in addition to web origins of the AppID's own host (§7.3). The
+    /// initializer brings web origins into their normal form; a later change must give the normal form.
     public var trustedFacets: Set<FacetID>
     /// The rule for the TLS channel.
     public var channelBinding: ChannelBindingRule
@@ -43,7 +44,7 @@ public struct RelyingPartyConfiguration: Sendable {
     }
 
     /// Returns `true` if the caller may speak for the application (§7.3): the caller is listed, or is a web origin of
-    /// the AppID's own host.
+    /// the AppID's own host. An unknown caller may speak only with the lenient reading of section 7.1.
     package func trusts(_ facetID: FacetID, for appID: String) -> Bool {
         guard facetID != .unknown else { return self.lenientReadings.section7EmptyFacetID }
         let facetID = facetID.normalized
@@ -62,7 +63,7 @@ public enum ChannelBindingRule: Hashable, Sendable {
     /// A statement about the server's certificate must be present and true, as in ``matchIfPresent(_:)``.
     case required(AcceptedChannel)
 
-    /// The certificates that the server presents, or the proxy that ends TLS before the server.
+    /// The accepted certificates: the server presents them, or the proxy that ends TLS in front of the server does.
     public struct AcceptedChannel: Hashable, Sendable {
         /// The accepted values of `serverEndPoint`. The operator's own words, compared by their bytes.
         public var serverEndPoints: Set<String>  // check: unicode-words

@@ -62,7 +62,11 @@ public struct DeviceProof: Hashable, Sendable {
     /// Verifies the proof of a request. The caller has to check that the identifier is new.
     ///
     /// Before any verification, the initializer refuses a proof of more than 4096 letters and a header of more than
-    /// 2048 bytes. Throws `JOSEError`; `missingClaim` names a claim that is missing or has another value.
+    /// 2048 bytes.
+    ///
+    /// Throws `JOSEError`: `wrongAudience` for a proof to another server, `missingClaim` with the name of any other
+    /// claim that is missing or has another value, `expired` or `notYetValid` for a moment further away than ``skew``,
+    /// and the errors of the reading and of the signature.
     public init(verifying compact: String, of request: Request, with key: JWK, at now: Timestamp) throws(JOSEError) {
         try self.init(
             verifying: Self.token(of: compact), of: request, with: VerificationKey(key, algorithm: .es256), at: now)

@@ -7,15 +7,16 @@ import _Primitives
 /// place of the invitation.
 ///
 /// The inviting party provides every part of the text. Each part has one line with a title, so no part can pass for
-/// another part. The whole text keeps to the length that a phone accepts. A long address is cut in the middle, because
-/// the end of a host says most. A long name is cut at the end.
+/// another part. The whole text keeps to the length that a phone accepts. A long e-mail address is cut in the middle,
+/// because the end of a host says most. A long name is cut at the end.
 public struct MergeAgreement: Sendable {
     /// The text, in the single spelling that is signed.
     public let text: TransactionText
 
     private static let headline = "Your identity takes this invitation:"
 
-    /// Creates the agreement of an invitation from names that people know. Throws `TransactionTextError`.
+    /// Creates the agreement of an invitation from the invited e-mail address and names that people know. Throws
+    /// `TransactionTextError`.
     public init(
         address: String, organisation: String?, place: (service: String, role: String)?
     ) throws(TransactionTextError) {

@@ -28,7 +28,8 @@ public struct PinQuestion: @unchecked Sendable {
     /// The number of bytes of a service's public key, a compressed point of P-384.
     public static let serviceKeyBytes = 49
 
-    /// The blinded PIN, for the PIN service. The bytes are random for every PIN.
+    /// The blinded PIN, for the PIN service. Each question has other bytes, even for the same PIN, and the bytes look
+    /// random.
     public let blinded: [UInt8]
     private let input: P384._VOPRF.BlindedInput
     private let stretched: SymmetricKey
@@ -40,8 +41,9 @@ public struct PinQuestion: @unchecked Sendable {
     ///
     /// - Parameter serviceKey: The service's public key for the activation.
     ///
-    /// Throws ``PinSchemeError``: `invalidInput` as ``PinScheme/key(pin:deviceSecret:parameters:context:)``, also for
-    /// another scheme than `pin/2`; `malformed` if `serviceKey` is not a public key.
+    /// Throws ``PinSchemeError``: `invalidInput` and `unavailable` as
+    /// ``PinScheme/key(pin:deviceSecret:parameters:context:)``, with parameters of the scheme `pin/2`; `malformed` if
+    /// `serviceKey` is not a public key.
     public init(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
         serviceKey: [UInt8]

@@ -21,7 +21,7 @@ public import _Primitives
 public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// scrypt, HKDF and P-256, on the phone alone.
     case pin1 = "pin/1"
-    /// The same, with an evaluation by the PIN service between scrypt and HKDF (RFC 9497, P384-SHA384, verifiable).
+    /// scrypt, an evaluation by the PIN service (RFC 9497, P384-SHA384, verifiable), HKDF and P-256.
     case pin2 = "pin/2"
 
     /// The context that the key is bound to. The same PIN and device secret give another key in another context.
@@ -51,8 +51,9 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     ///
     /// The call takes the time and the memory of `parameters`: by default 60 ms and 32 MiB.
     ///
-    /// Throws ``PinSchemeError`` `invalidInput` for a PIN, a device secret or a context outside the limits above.
-    /// Throws `unsupported` for a scheme in which the phone cannot make the key alone.
+    /// Throws ``PinSchemeError``: `unsupported` for a scheme in which the phone cannot make the key alone;
+    /// `invalidInput` for a PIN, a device secret or a context outside the limits above, or for parameters of another
+    /// scheme; `unavailable` if not enough memory is free.
     public func key(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> P256.Signing.PrivateKey {
@@ -62,7 +63,10 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
         return try self.key(of: stretched, context)
     }
 
-    /// Returns the result of scrypt for a PIN and a device secret, if the context is within the limits.
+    /// Returns the result of scrypt for a PIN and a device secret.
+    ///
+    /// Throws `invalidInput` if the PIN, the device secret or the context is outside the limits, or if the parameters
+    /// belong to another scheme. Throws `unavailable` if not enough memory is free.
     func stretched(
         pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> SymmetricKey {
@@ -205,9 +209,11 @@ public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible
         /// The JSON object does not have the form of a scheme's parameters, or the bytes are not a PIN service's public
         /// key or not a blinded PIN.
         public static let malformed = Self(base: .malformed)
-        /// The scheme is unknown here, or its parameters are too cheap or too expensive.
+        /// The scheme is unknown here, its parameters are too cheap or too expensive, or the phone cannot make the
+        /// scheme's key alone.
         public static let unsupported = Self(base: .unsupported)
-        /// The PIN is empty, or an input has the wrong length. The program has a mistake.
+        /// The PIN is empty, an input has the wrong length, or the parameters belong to another scheme. The program has
+        /// a mistake.
         public static let invalidInput = Self(base: .invalidInput)
         /// Not enough memory is free. A later attempt can succeed.
         public static let unavailable = Self(base: .unavailable)

@@ -105,7 +105,8 @@ public struct SessionDocument: Hashable, Sendable {
 
     /// Creates a document with a fresh nonce. Names come into Normalization Form C.
     ///
-    /// Throws ``SessionDocumentError``: `invalidValue` for a name or an identifier outside the limits, `tooLarge`.
+    /// The expiry loses its fraction of a second. Throws ``SessionDocumentError``: `invalidValue` for a name, an
+    /// identifier, an origin or an expiry outside the limits, `tooLarge`.
     public init(
         purpose: Purpose, server: String, session: String, activation: String, service: Service, role: Role,
         attributes: [PersonalAttribute: AttributeSource] = [:], text: TransactionText? = nil, expiresAt: Timestamp,
@@ -162,8 +163,8 @@ public struct SessionDocument: Hashable, Sendable {
             random: random)
     }
 
-    /// Returns `true` if this document is the earlier document for another attempt. A person who saw the earlier
-    /// document need not see this document again.
+    /// Returns `true` if this document is the earlier document for another attempt: the nonce differs, the expiry may
+    /// differ, and all else is equal. A person who saw the earlier document need not see this document again.
     public func isRenewal(of earlier: Self) -> Bool {
         guard self.nonce != earlier.nonce else { return false }
         func bytes(_ document: Self) -> [UInt8] {

@@ -37,7 +37,7 @@ public struct SuppliedValueDigest: Hashable, Sendable {
         self.bytes = Array(bytes)
     }
 
-    /// Computes the digest of a value.
+    /// Computes the digest of a value, which the caller has brought into its single spelling.
     public init(of spelling: String, for attribute: PersonalAttribute, salt: SuppliedValueSalt) {
         let key = salt.bytes.withBytes { SymmetricKey(data: $0) }
         let message = [

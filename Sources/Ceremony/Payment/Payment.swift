@@ -15,8 +15,8 @@ import Foundation
 /// `Account` replaces `IBAN` for a number of another kind. The last two lines are optional. No value holds a line feed,
 /// so no value can pass for a further line.
 ///
-/// ``init(amount:currency:payee:account:reference:executionDate:)`` brings values into the single spelling, for the
-/// server. ``init(recognizing:)`` accepts only this spelling, for the phone.
+/// ``init(amount:currency:payee:account:reference:executionDate:maximumLength:)`` brings values into the single
+/// spelling, for the server. ``init(recognizing:maximumLength:)`` accepts only this spelling, for the phone.
 public struct Payment: Hashable, Sendable, CustomStringConvertible {
     /// The amount, with its currency.
     public let amount: PaymentAmount

@@ -7,25 +7,28 @@ public struct PaymentError: Error, Hashable, Sendable, CustomStringConvertible {
             case notNormal
         }
         private let base: Base
-        /// The amount is not a decimal number, is zero, or has more decimals than the currency.
+        /// The amount is not a decimal number, is zero or too large, has leading zeros, or has more decimals than its
+        /// currency.
         public static let amount = Self(base: .amount)
         /// The text is not a currency in which people send money (ISO 4217).
         public static let currency = Self(base: .currency)
-        /// The payee's name is empty, too long, or holds a character that hides or reorders.
+        /// The payee's name is empty or too long, has no letter or digit, begins with a combining mark, or holds a
+        /// character that hides or reorders.
         public static let payee = Self(base: .payee)
         /// The number is not an IBAN, or its check digits are wrong (ISO 13616).
         public static let iban = Self(base: .iban)
-        /// The account number has characters that it may not have, or is an IBAN.
+        /// The account number is empty or too long, has a character that it may not have or not in this place, or is an
+        /// IBAN.
         public static let account = Self(base: .account)
-        /// The reference is too long, or holds a character that hides or reorders.
+        /// The reference is present, and has one of the faults of ``payee``.
         public static let reference = Self(base: .reference)
-        /// The text is not a day of the calendar.
+        /// The text is not a day from the year 2000 to 2999, or is not written `YYYY-MM-DD`.
         public static let executionDate = Self(base: .executionDate)
         /// Each field is acceptable, but all fields together are longer than a text may be.
         public static let tooLong = Self(base: .tooLong)
         /// A required line is missing or not in its place.
         public static let missingField = Self(base: .missingField)
-        /// A line is unknown, repeated or misplaced.
+        /// A line is unknown, repeated or misplaced, or the first line is not exactly the title.
         public static let unknownLine = Self(base: .unknownLine)
         /// A field is not in its single spelling, and a phone does not rewrite a field.
         public static let notNormal = Self(base: .notNormal)

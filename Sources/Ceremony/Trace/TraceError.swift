@@ -4,7 +4,7 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case unwritable, malformedLine, unknownParticipant, unknownTrace, contradictory }
         private let base: Base
-        /// The file cannot be opened for writing.
+        /// The file cannot be opened for writing, or the mode of the file cannot be set to 0600.
         public static let unwritable = Self(base: .unwritable)
         /// A line is not an event.
         public static let malformedLine = Self(base: .malformedLine)
@@ -12,7 +12,7 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unknownParticipant = Self(base: .unknownParticipant)
         /// No line belongs to a requested trace.
         public static let unknownTrace = Self(base: .unknownTrace)
-        /// According to the lines, an event would have happened before itself.
+        /// According to the lines, an event would have happened before itself, or an event appears twice.
         public static let contradictory = Self(base: .contradictory)
         public var description: String { self.base.rawValue }
     }

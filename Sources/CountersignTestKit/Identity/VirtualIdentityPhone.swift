@@ -55,7 +55,8 @@ public struct VirtualIdentityPhone: Sendable {
         return try await self.sdk.personalizer.decryptPersonalizationInitializationData(data: data, pin: pin)
     }
 
-    /// Personalises the app with a PIN and, if `withFinger` is set, a finger. Throws ``CountersignError``.
+    /// Personalises the app with a PIN and, if `withFinger` is set, a finger. Throws ``CountersignError``, and
+    /// ``WrongCode`` if the app is personalised already.
     @discardableResult
     public func personalize(pin: String = "824193", withFinger: Bool = false) async throws -> PersonalizedIdentity {
         let code = try await self.server.activationCode(pin: pin)
@@ -74,7 +75,8 @@ public struct VirtualIdentityPhone: Sendable {
         try self.sdk.common.parseProcessInitializationData(code).authenticationData
     }
 
-    /// Starts and prepares an authentication, for a service without attributes. Throws ``CountersignError``.
+    /// Starts and prepares an authentication, for a service without attributes. Throws ``CountersignError``, and
+    /// ``WrongCode`` if the server reports errors of attributes.
     public func prepare(_ data: AuthenticationInitializationData) async throws -> AuthenticationUserInformation {
         let request = try await self.sdk.authenticator.startAuthentication(data: data)
         guard
@@ -97,7 +99,7 @@ public struct VirtualIdentityPhone: Sendable {
     }
 }
 
-/// The error for a code that begins another process than the test expects.
+/// The error for a code that begins another process than the test expects, or for a preparation with errors.
 public struct WrongCode: Error {
     /// Creates the error.
     public init() {}

@@ -112,15 +112,15 @@ public actor VirtualIdentityServer: Transport {
     /// The secret of the PIN service; `nil` if the server has no PIN service.
     var pinMaster: SecretBytes?
     var mistakesPinService = false
-    /// The number of attempts at the attributes.
+    /// The number of wrong answers to the attributes that a session survives. The next wrong answer ends the session.
     public var correctionLimit = 3
     /// The number of failed attempts in a row that disables an activation permanently.
     public var permanentAfter = 10
-    /// The lockouts after failed attempts, one after the other.
+    /// The lockouts after failed attempts, one after the other; the last lockout repeats.
     public var rests: [Duration] = [.seconds(5), .seconds(15), .seconds(60)]
     /// Every request that reached the server.
     public private(set) var requests: [TransportRequest] = []
-    /// The attributes of the accepted sessions.
+    /// The person's confirmed answers to the attributes, for each accepted session.
     public private(set) var accepted: [[PersonalAttribute: AttributeAnswer]] = []
     var activations: [String: Activation]
     var pending: [String: Pending] = [:]

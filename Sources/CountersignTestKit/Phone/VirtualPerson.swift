@@ -186,7 +186,7 @@ extension VirtualPerson: PinEnroller, PinUserVerifier, FingerprintUserVerifier {
         self.react(asked, cancel: handler.cancel) { _ in handler.pin(self.next(\.newPins)) }
     }
 
-    /// Types the script's next PIN.
+    /// Types the script's next PIN. Cancels if the person was told to wait and the test's clock stands still.
     public func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
         var asked = Asked(question: .pin)
         asked.status = context.authenticatorProtectionStatus
@@ -215,7 +215,7 @@ extension VirtualPerson: PasswordEnroller, PasswordUserVerifier {
         self.react(asked, cancel: handler.cancel) { _ in handler.password(self.next(\.newPasswords)) }
     }
 
-    /// Types the script's next password.
+    /// Types the script's next password. Cancels if the person was told to wait and the test's clock stands still.
     public func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) {
         var asked = Asked(question: .password)
         asked.status = context.authenticatorProtectionStatus

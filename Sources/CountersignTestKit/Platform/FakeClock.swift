@@ -56,7 +56,7 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
         }
     }
 
-    /// Waits on this clock.
+    /// Waits until ``advance(by:)`` lets the duration pass. A wait of zero, too, ends only at the next advance.
     public func sleep(for duration: Duration) async throws {
         let id = self.lock.withLock {
             self.ids += 1

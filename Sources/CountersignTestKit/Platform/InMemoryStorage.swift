@@ -33,10 +33,10 @@ public final class InMemoryStorage: SecureStorage, SignInStorage, @unchecked Sen
         self.lock.withLock { self.interruption = body }
     }
 
-    /// Makes every write fail without a change, as on a full disk, or work again.
+    /// Makes every write and removal fail without a change, as on a full disk, or work again.
     public func refuseWrites(_ isFull: Bool) { self.lock.withLock { self.isFull = isFull } }
 
-    /// Makes every read and write fail, as before the first unlock of a device, or work again.
+    /// Makes every read, write and removal fail, as before the first unlock of a device, or work again.
     public func protect(_ isProtected: Bool) { self.lock.withLock { self.isProtected = isProtected } }
 
     private func checkUnprotected() throws {

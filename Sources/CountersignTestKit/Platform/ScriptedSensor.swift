@@ -25,7 +25,8 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     /// Makes the next readings fail, in their order.
     public func fail(_ errors: SensorError...) { for error in errors { self.append(.failure(error)) } }
 
-    /// Disconnects the sensor, or connects the sensor again.
+    /// Makes ``enrolledSet()`` throw `disconnected` from now on, or connects the sensor again. Readings still follow
+    /// the script.
     public func unplug(_ isUnplugged: Bool = true) { self.lock.withLock { self.isUnplugged = isUnplugged } }
 
     private func append(_ result: Result<BiometricReading, any Error>) {

@@ -5,7 +5,8 @@ public import UAFClient
 public import _Primitives
 
 /// Keys in memory that behave like keys of a Secure Enclave or a TPM. No key is ever released, and each signature
-/// verifies the person: it finds out a wrong PIN, or waits for the operating system's question.
+/// verifies the person: it finds out a wrong PIN, or waits for the operating system's question. No key ends by itself
+/// after a change of fingers: a test calls ``lose()``.
 // Safe to share: every access to the state is within `lock`, and nothing waits within `lock`.
 public final class VerifyingKeys: DeviceKeys, @unchecked Sendable {
     private struct Entry {

@@ -68,7 +68,7 @@ public struct SoftwareAuthenticator: Sendable {
     public let privateKey: P256.Signing.PrivateKey
     /// The key's name.
     public let keyID: KeyID
-    /// The number of signatures by the key.
+    /// The number of answered authentication requests.
     public private(set) var signCounter: UInt32 = 0
     /// The departures from the standard, from now on.
     public var behaviour = Behaviour()
@@ -109,7 +109,8 @@ public struct SoftwareAuthenticator: Sendable {
             header: header, fcParams: fcParams, assertions: [try self.encoded(assertion.serialized())])
     }
 
-    /// Answers an authentication request. If the request has a transaction, the answer confirms its first rendering.
+    /// Answers an authentication request. If the request has a transaction, the answer confirms its first rendering,
+    /// unless the model is silent.
     public mutating func authenticate(_ request: AuthenticationRequest) throws -> AuthenticationResponse {
         let behaviour = self.behaviour
         let (header, fcParams, hash) = self.begin(request.header, request.challenge)

@@ -59,7 +59,7 @@ public actor VirtualServer: Transport {
     public private(set) var deviceNames: [String] = []
     /// The contexts of the accepted registrations.
     public private(set) var registrationContexts: [JSONObject] = []
-    /// The accepted authentications.
+    /// The right authentications, whatever judgement the test has set (``judge(_:)``).
     public private(set) var accepted: [Accepted] = []
 
     private var certificate: [UInt8]?
@@ -84,10 +84,11 @@ public actor VirtualServer: Transport {
     /// Sets the certificate of the answers from now on, DER; `nil` for none.
     public func show(certificate: [UInt8]?) { self.certificate = certificate }
 
-    /// Sets the judgement of the next right answer, in place of 1200.
+    /// Adds a judgement for the next right answer or the next request to delete keys, in place of 1200. The judgements
+    /// serve in their order, each once.
     public func judge(_ response: ServerResponse) { self.verdicts.append(response) }
 
-    /// Answers requests with the result of `body`, if `body` returns a response.
+    /// Answers requests with the response of `body`; without a response, a later interception or the server answers.
     public func intercept(_ body: @escaping @Sendable (TransportRequest) async throws -> TransportResponse?) {
         self.overrides.append(body)
     }
@@ -139,8 +140,8 @@ public actor VirtualServer: Transport {
 
     /// Creates a payload for an authentication.
     ///
-    /// Without a policy, every key of this product meets the policy. With a username, the policy names the keys of this
-    /// person.
+    /// Without a policy, every key of this product that verifies a person meets the policy. With a username, the policy
+    /// names the keys of this person, or an invented key if the person has none.
     public func authentication(
         policy: Policy? = nil, username: Username? = nil, transaction: [Transaction] = [],
         requester: ReturnUAFRequest.Requester? = nil, channel: String? = nil

@@ -98,7 +98,7 @@ public actor VirtualSignInServer: Transport {
     public func setAccessTokenLifetime(_ lifetime: Duration) { self.accessTokenLifetime = lifetime }
     /// Sets the place of the members in answers: under `data`, or at the top.
     public func setWrapsData(_ wrapsData: Bool) { self.wrapsData = wrapsData }
-    /// Runs `body` in place of the server's own work, if `body` returns an answer.
+    /// Runs `body` before the server's own work from now on; an answer of `body` replaces the work. `nil` ends this.
     public func intercept(_ body: (@Sendable (TransportRequest) async throws -> TransportResponse?)?) {
         self.interception = body
     }

@@ -15,7 +15,8 @@ public final class VirtualWebViews: WebViews, @unchecked Sendable {
     /// All views, oldest first.
     public var views: [VirtualWebView] { self.lock.withLock { self.made } }
 
-    /// Makes the cookie stores refuse cookies, as under a device setting that forbids cookies, or accept cookies again.
+    /// Makes the cookie stores of later views refuse cookies, as under a device setting that forbids cookies, or accept
+    /// cookies again. Present views stay as they are.
     public func refuseCookies(_ isRefusing: Bool) { self.lock.withLock { self.isRefusing = isRefusing } }
 
     /// Makes present and later views throw the error instead of loading a page; `nil` lets the views load again.

@@ -158,7 +158,7 @@ struct AssertionDraft {
         ]
     }
 
-    /// Metadata contains certificates in the other base64 alphabet, with padding (§13).
+    /// Returns bytes in standard base64 with padding, the form of certificates in metadata (§13).
     private static func standardBase64(_ bytes: [UInt8]) -> String {
         let text = Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
         return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)

@@ -50,7 +50,7 @@ public struct SignedData: Hashable, Sendable {
     public let mode: AuthenticationMode
     /// The algorithm of the signature.
     public let signatureAlgorithm: SignatureAlgorithm
-    /// The authenticator's random bytes, at least 8.
+    /// The authenticator's random bytes, at least 8; fewer are possible with ``LenientReadings/row26ShortNonces``.
     public let nonce: [UInt8]
     /// SHA-256 of the text of the final challenge parameters: 32 bytes.
     public let finalChallengeHash: [UInt8]

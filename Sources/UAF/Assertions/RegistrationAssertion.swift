@@ -72,7 +72,8 @@ public struct KeyRegistrationData: Hashable, Sendable {
     /// The set of enrolled records (UVS), if the authenticator reports the set.
     public let userVerificationState: [UInt8]?
 
-    /// Creates the data and its bytes. Throws ``UAFError/Code/invalidLength`` for a hash that is not 32 bytes.
+    /// Creates the data and its bytes. Throws ``UAFError/Code/invalidLength`` for a hash that is not 32 bytes, or for
+    /// a public key outside 1 to 1024 bytes.
     public init(
         aaid: AAID, authenticatorVersion: UInt16, mode: AuthenticationMode = .userVerified,
         signatureAlgorithm: SignatureAlgorithm, publicKeyFormat: PublicKeyFormat, finalChallengeHash: [UInt8],

@@ -1,7 +1,7 @@
 /// A method of user verification, as reported by an authenticator in the extension `fido.uaf.uvm` (§15).
 ///
 /// No response is refused because of this report: the metadata of a model lists the model's methods. The report says
-/// which methods were used. A method that was not used lowers the assurance of the authentication.
+/// which methods were used. The report can lower the assurance of the authentication, but never raises it.
 public struct UserVerificationMethod: Hashable, Sendable {
     /// The method.
     public let userVerification: UserVerification

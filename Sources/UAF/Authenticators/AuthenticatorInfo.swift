@@ -52,7 +52,7 @@ public struct AuthenticatorInfo: Hashable, Sendable {
         self.isSecondFactorOnly = isSecondFactorOnly
     }
 
-    /// `true` if the authenticator signs without an action of a person. A silent authenticator never identifies a
+    /// `true` if the authenticator can sign without an action of a person. A silent authenticator never identifies a
     /// person.
     public var isSilent: Bool { self.userVerification.isSilent }
 }

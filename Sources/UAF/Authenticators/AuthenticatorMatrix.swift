@@ -47,8 +47,8 @@ public struct AuthenticatorMatrix: Hashable, Sendable {
     /// The names of the types, for messages.
     public var names: [[String]] { self.alternatives.map { $0.map(\.rawValue) } }
 
-    /// Returns the matrix with a type in every alternative: the alternatives that already have the type. If no
-    /// alternative has the type, all alternatives get the type.
+    /// Returns the matrix with a type in every alternative: only the alternatives that already have the type, without
+    /// alternatives that have a reserved type. If none of these exists, every alternative stays and gets the type.
     ///
     /// A change of the PIN requires the present PIN, even if the role does not.
     public func requiring(_ type: AuthenticatorType) -> Self {
@@ -75,7 +75,8 @@ extension AuthenticatorMatrix {
         ///
         /// If the device can meet none, all alternatives, so the app can name the missing types. Never empty.
         public let alternatives: [[AuthenticatorType]]
-        /// The types that the device lacks for every alternative; empty if the device can meet an alternative.
+        /// The types that occur in any alternative and that the device lacks; empty if the device can meet an
+        /// alternative.
         public let missing: Set<AuthenticatorType>
     }
 

@@ -37,7 +37,8 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
     /// The store of the keys.
     public let keyStore: KeyStore
     /// `true` if the operating system may ask for the device's passcode in place of the finger or the face. Such a
-    /// model is only as good as the passcode, and no policy that requires a finger or a face accepts the model.
+    /// model is only as good as the passcode. A policy that requires the method of a finger or a face does not accept
+    /// the model, and neither does a role that requires ``AuthenticatorType/biometric``.
     public let allowsPasscode: Bool
 
     /// Creates the model of a factor and a key store. `allowsPasscode` counts for finger and face only.

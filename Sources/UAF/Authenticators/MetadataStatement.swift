@@ -30,10 +30,11 @@ public struct MetadataStatement: Hashable, Sendable {
     public var attachmentHint: AttachmentHint
     /// `isSecondFactorOnly`
     public var isSecondFactorOnly: Bool
-    /// `isKeyRestricted`: the authenticator alone decides the content that the key signs.
+    /// `isKeyRestricted`: `true` if the authenticator alone decides the content that the key signs, or if the statement
+    /// does not have the member.
     public var isKeyRestricted: Bool
-    /// `isFreshUserVerificationRequired`: every signature needs a new verification of the user; an earlier verification
-    /// does not count.
+    /// `isFreshUserVerificationRequired`: `true` if every signature needs a new verification of the user, or if the
+    /// statement does not have the member. If `false`, an earlier verification can count.
     public var isFreshUserVerificationRequired: Bool
     /// `tcDisplay`
     public var tcDisplay: TransactionConfirmationDisplay

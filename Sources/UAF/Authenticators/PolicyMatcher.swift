@@ -40,7 +40,9 @@ public struct PolicyMatcher: Sendable {
 
     /// Returns all ways to meet the policy, in the order of the alternatives, at most `limit`; empty if no way exists.
     ///
-    /// Two ways with the same candidates for the same alternative, in another order, count as one.
+    /// Two ways with the same candidates for the same alternative, in another order, count as one. The search has
+    /// bounds, so ways can be missing: it leaves out an alternative of more than eight criteria, takes at most 10,000
+    /// steps for each alternative, and in an alternative every order uses up `limit`.
     public func selections(among candidates: [PolicyCandidate], limit: Int = 64) -> [Selection] {
         let allowed = candidates.indices.filter { self.allows(candidates[$0]) }
         var selections: [Selection] = []
@@ -62,7 +64,8 @@ public struct PolicyMatcher: Sendable {
     /// such way exists.
     ///
     /// The function is for a verifier: every authenticator of a response must be allowed and needed. `isMet` finally
-    /// decides if a criterion is met by a matching candidate, given by its index.
+    /// decides if a criterion is met by a matching candidate, given by its index. The search has the bounds of
+    /// ``selections(among:limit:)``.
     public func selection(
         needing candidates: [PolicyCandidate], where isMet: (MatchCriteria, Int) -> Bool = { _, _ in true }
     ) -> Selection? {

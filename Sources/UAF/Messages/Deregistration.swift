@@ -48,7 +48,8 @@ public struct DeregistrationRequest: Hashable, Sendable {
 public struct DeregisterAuthenticator: Hashable, Sendable {
     /// `aaid`; `nil` (an empty string on the wire) for all authenticators.
     public let aaid: AAID?
-    /// `keyID`; `nil` (an empty string on the wire) for all keys of this AppID.
+    /// `keyID`; `nil` (an empty string on the wire) for all keys of the model, or of all models if `aaid` is `nil`,
+    /// under this AppID.
     public let keyID: KeyID?
 
     private init(aaid: AAID?, keyID: KeyID?) {

@@ -41,7 +41,9 @@ public struct Policy: Hashable, Sendable {
     }
 }
 
-/// The required properties of an authenticator (MatchCriteria, §2.2). Every present member must match.
+/// The required properties of an authenticator (MatchCriteria, §2.2). Every present member must match. A member with
+/// flags matches if both sides share a flag; `userVerification` has a rule of its own
+/// (``UserVerification/matches(_:)``).
 ///
 /// A reader accepts any combination of members, because the examples of the standard need this. ``checkCombination()``
 /// is for writers.
@@ -68,7 +70,7 @@ public struct MatchCriteria: Hashable, Sendable {
     public var assertionSchemes: [AssertionScheme]?
     /// `attestationTypes`: most preferred first.
     public var attestationTypes: [AttestationType]?
-    /// `authenticatorVersion`: the lowest accepted version.
+    /// `authenticatorVersion`: the lowest accepted version. An authenticator whose version is unknown matches.
     public var authenticatorVersion: UInt16?
     /// `exts`
     public var extensions: [Extension]

@@ -32,7 +32,7 @@ public struct UserVerification: OptionSet, Hashable, Sendable {
     /// A pattern that is drawn outside the authenticator.
     public static let patternExternal = Self(rawValue: 0x1000)
 
-    /// `true` if the user is not verified at all.
+    /// `true` if the set has ``none``: the user is not verified, or not in every way.
     public var isSilent: Bool { self.contains(.none) }
 
     /// Returns the result of the rule for match criteria (§2.2): `true` if both sets are equal, or if neither has

@@ -243,8 +243,8 @@ extension AuthenticatorModule {
     /// are used up, or `ask` throws ``UserVerificationError``.
     ///
     /// Throws ``OperationFailure`` (`userLockout`, `userCancelled`, `userNotResponsive`; `authenticatorAccessDenied` if
-    /// the key does not exist or has no secret) and ``StorageError``. After a ``StorageError`` either the old secret or
-    /// the new secret holds, never neither.
+    /// the key does not exist or has no secret), `CancellationError` and ``StorageError``. After a ``StorageError``
+    /// either the old secret or the new secret holds, never neither.
     package func changeSecret(
         of name: KeyName,
         ask:

@@ -72,7 +72,8 @@ public actor AuthenticatorModule: CustomReflectable {
 
     /// Opens the module on a platform; the first time, the initializer makes the module's secrets.
     ///
-    /// Throws ``StorageError``: `corrupt` if keys exist without the module's secrets.
+    /// Throws ``StorageError``: `corrupt` if the stored keys or secrets cannot be read or if keys exist without the
+    /// module's secrets, `newer` for keys of a later version of the program, and the errors of the storage.
     public init(platform: DevicePlatform, configuration: Configuration) throws {
         precondition(configuration.pinHardening.isSupported, "scrypt does not take these numbers")
         self.platform = platform
@@ -182,7 +183,7 @@ public actor AuthenticatorModule: CustomReflectable {
 
     /// Returns the state of a key's PIN or password.
     ///
-    /// A missing key counts as locked. Throws ``StorageError``.
+    /// A missing key, and a key without a PIN or a password, count as locked. Throws ``StorageError``.
     package func protectionStatus(of name: KeyName) throws -> AuthenticatorProtectionStatus {
         guard self.ownIndex(of: name) != nil else { return .lockedOut }
         return try self.ledger.status(name.keyID.base64URL)
@@ -277,7 +278,7 @@ extension AuthenticatorModule {
     private var ownKeys: [KeyRecord] { self.database.keys.filter(self.isOwn) }
 
     /// Returns the name that the app had when the keys were made, if the app has another name now and none of the keys
-    /// signs because of the change.
+    /// signs because of the change. `nil` if at least one key is not in ``formerNames``.
     package nonisolated func formerName(of names: [KeyName]) -> String? {
         let former = names.map { self.formerNames[$0] }
         return former.contains(nil) ? nil : former.compactMap(\.self).first

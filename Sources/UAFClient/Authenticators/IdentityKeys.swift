@@ -145,7 +145,7 @@ extension AuthenticatorModule {
         try? self.deleteIdentity(keys)
     }
 
-    /// Deletes the keys of a device for one account. Throws ``StorageError``.
+    /// Deletes the keys of a device for one account; does nothing if the key store is gone. Throws ``StorageError``.
     package nonisolated func deleteIdentity(_ identity: IdentityKeys) throws {
         guard let keys = try? self.keys(of: identity) else { return }
         try keys.delete(identity.signing.handle, of: self.name(Self.signingKind, identity.id))

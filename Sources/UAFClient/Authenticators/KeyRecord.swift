@@ -121,7 +121,8 @@ struct KeyDatabase: Equatable {
 
     init() {}
 
-    /// Reads the store; empty if the storage has none yet. Throws ``StorageError`` (`corrupt`).
+    /// Reads the store; empty if the storage has none yet. Throws ``StorageError``: `corrupt`, `newer`, and the errors
+    /// of the storage.
     init(storage: any SecureStorage) throws {
         guard let bytes = try storage.read(Self.name) else { return }
         do {

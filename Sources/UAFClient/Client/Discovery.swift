@@ -9,7 +9,7 @@ package struct DiscoveryData: Hashable, Sendable {
     package let clientVendor: String
     /// `clientVersion`
     package let clientVersion: Version
-    /// `availableAuthenticators`: the authenticators that the device's hardware supports.
+    /// `availableAuthenticators`: the authenticators that the device's hardware supports and that make new keys.
     package let availableAuthenticators: [DiscoveredAuthenticator]
 
     /// The dictionary of the data.

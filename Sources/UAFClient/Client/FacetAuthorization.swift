@@ -67,8 +67,8 @@ public struct FacetAuthorization: Sendable {
 
     /// Returns the AppID for the operation: the given AppID, or the facet's identifier if the AppID is empty.
     ///
-    /// Throws ``OperationFailure`` with `untrustedFacetID` in every other case, also for the errors of `fetch`. Only a
-    /// `CancellationError` goes on to the caller.
+    /// Throws ``OperationFailure`` `untrustedFacetID` if the app may not use keys of the AppID in messages of this
+    /// version, and if `fetch` fails. Only a `CancellationError` of `fetch` goes on to the caller.
     public func authorize(appID: String, version: Version) async throws -> String {
         // Steps 1 and 2: the AppID is empty, or is the facet itself.
         if appID.isEmpty || appID.hasSameBytes(as: self.facetID.text) { return self.facetID.text }
@@ -94,7 +94,7 @@ public struct FacetAuthorization: Sendable {
         return appID
     }
 
-    /// Returns the facets in a list for a version, in the order of their letters. The list is fetched anew.
+    /// Returns the facets that count in a list for a version, in the order of their letters. The list is fetched anew.
     ///
     /// Throws as ``authorize(appID:version:)``, and the errors of `fetch`.
     package func trustedFacets(at url: URL, version: Version) async throws -> [String] {

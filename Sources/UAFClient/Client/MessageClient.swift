@@ -38,6 +38,7 @@ public struct MessageClient: Sendable {
     ///
     /// `channel` is the TLS channel of the message as seen by the transport; the answer binds to this channel. Throws
     /// ``OperationFailure``: `protocolError`, `unsupportedVersion`, `untrustedFacetID`, `invalidTransactionContent`.
+    /// Also throws `CancellationError`.
     public func prepare(_ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()) async throws
         -> PreparedRequest
     {
@@ -267,7 +268,8 @@ public struct PreparedAuthentication: Sendable {
     /// Signs with each key and creates the message for the server. Every key that a person unlocks confirms the
     /// transaction.
     ///
-    /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``.
+    /// Throws ``OperationFailure``, with `noSuitableAuthenticator` if no key is a key that a person unlocks. Also
+    /// throws `CancellationError` and ``StorageError``.
     public func authenticate(_ keys: [KeyName], verification: any UserInteraction) async throws -> PreparedAnswer {
         try await self.authenticate(keys, announcing: nil, verification: verification)
     }
@@ -302,7 +304,8 @@ public struct PreparedAnswer: Sendable {
     public let message: [UInt8]
     /// The keys that were made or that have signed.
     public let keys: [KeyName]
-    /// The device that the message announces; `nil` if the message announces none. The server's answer says if the
-    /// server accepted the device's keys.
+    /// The device that the message announces; `nil` if the message announces none. In an authentication, this is the
+    /// device to announce, even if its key could not sign and the message announces none. The server's answer says if
+    /// the server accepted the device's keys.
     package let device: IdentityKeys?
 }

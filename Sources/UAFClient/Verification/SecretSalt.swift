@@ -25,7 +25,8 @@ public struct PinHardening: Hashable, Sendable {
 }
 
 extension PinHardening {
-    /// `true` if scrypt accepts the numbers, within the memory and time of a phone.
+    /// `true` if the numbers are within bounds: `rounds` is a power of two from 2 to 2²⁰, `blockSize` from 1 to 32, and
+    /// `parallelism` from 1 to 16.
     public var isSupported: Bool {
         (2...1 << 20).contains(self.rounds) && self.rounds & (self.rounds - 1) == 0
             && (1...32).contains(self.blockSize) && (1...16).contains(self.parallelism)

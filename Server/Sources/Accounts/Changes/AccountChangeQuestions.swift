@@ -12,7 +12,8 @@ public struct AccountChangeQuestions: Sendable {
     public struct Question: Sendable, Equatable {
         /// The change.
         public let change: AccountChangeRecord
-        /// The decision; `nil` if an operator must decide.
+        /// The decision that a person can make now; `nil` if the question's time is over or the person has reclaimed
+        /// the change, so that only an operator can decide.
         public let decision: AccountChangeRecord.State?
     }
 
@@ -53,8 +54,8 @@ public struct AccountChangeQuestions: Sendable {
         return (letter, accounts.limits.mail.waitingMails)
     }
 
-    /// Returns the changes of an account about which a person can decide, the latest first, at most
-    /// ``Limits/activityRows``.
+    /// Returns the changes of an account that were made or decided in ``Limits/changeQuestionLifetime``, the latest
+    /// first, at most ``Limits/activityRows``. A reclaimed change has no decision.
     ///
     /// Cost: one query.
     public func recent(accountID: String) async throws -> [Question] {
@@ -99,7 +100,8 @@ public struct AccountChangeQuestions: Sendable {
         return try await self.question(of: id)
     }
 
-    /// Spends a mailed link, and returns the question that the link opens; `nil` for an invalid link.
+    /// Spends a mailed link, and returns the question that the link opens; `nil` for an invalid link, and for a change
+    /// that is gone or whose account is locked.
     ///
     /// Cost: one store step, two queries.
     public func open(link: String) async throws -> Question? {
@@ -130,8 +132,8 @@ public struct AccountChangeQuestions: Sendable {
             leaving: accounts.mail(.changeQuestion, to: change.accountID, about: change.id, at: now))
     }
 
-    /// Makes the decision that a person has confirmed; `false` if the change is not in the state that the person was
-    /// asked about.
+    /// Makes the decision that a person has confirmed, and ends everything that the account has authenticated. `false`,
+    /// without a change, if the person cannot make this decision now, or the change belongs to another account.
     ///
     /// Throws `HashingError`.
     ///
@@ -192,10 +194,11 @@ public struct ChangeCodes: Sendable {
             .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now, leaving: letter)
     }
 
-    /// Judges a typed code, and spends a right code. Each attempt counts before the judgement, like an attempt at a
-    /// second factor.
+    /// Judges a typed code, and returns `true` for a right code, which is spent. Each attempt counts before the
+    /// judgement, together with the attempts at the account's second factor. While these attempts are paused, the
+    /// result is `false`.
     ///
-    /// Throws ``AccountError`` `tooManyRequests` if the source was wrong too often.
+    /// Throws ``AccountError`` `tooManyRequests`, also for a right code, if the source was wrong too often.
     ///
     /// Cost: two store steps.
     public func judge(_ typed: String, accountID: String, reference: String, source: String) async throws -> Bool {

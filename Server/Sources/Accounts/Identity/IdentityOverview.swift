@@ -10,7 +10,7 @@ public struct IdentityOverview: Sendable {
         public let id: String
         /// The name of the service.
         public let name: String
-        /// The person's possible roles, in the service's order.
+        /// The names of the roles that the person has at the service, in the service's order.
         public let roles: [String]
         /// The person's choice of a value for each attribute, by the person's names for the values.
         public let choices: [(attribute: String, alias: String)]
@@ -37,7 +37,7 @@ public struct IdentityOverview: Sendable {
     public let organisations: [String]
     /// The services that the account has to do with, ordered by name.
     public let services: [Service]
-    /// The account's values of the attributes that services request.
+    /// All values of the account.
     public let values: [PersonalValueRecord]
     /// The account's additional addresses.
     public let emails: [AdditionalEmail]

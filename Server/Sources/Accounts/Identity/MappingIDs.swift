@@ -2,7 +2,8 @@ public import Store
 public import _Primitives
 
 /// The names by which services know people, for an operator who must find the person of a service's name, or the name
-/// of a person. Every look-up is in the audit trail, because a look-up joins names that services cannot join.
+/// of a person. Every successful look-up is in the audit trail, because a look-up joins names that services cannot
+/// join.
 public struct MappingIDs: Sendable {
     /// The result of a look-up.
     public struct Entry: Sendable, Equatable {
@@ -57,7 +58,7 @@ public struct MappingIDs: Sendable {
     /// Returns the names of a person that clients were told, ordered by the clients' identifiers: a page, after a
     /// client. The trail has one entry for the page. Throws `notFound`.
     ///
-    /// Cost: two queries, one store step.
+    /// Cost: two queries, one store step, and one query for each name.
     public func entries(of account: String, after client: String?, by operator: String) async throws -> [Entry] {
         let account = try await self.directory.account(written: account)
         let clients = try await self.store.clients(knowingAccount: account.id, after: client, limit: self.pageSize)

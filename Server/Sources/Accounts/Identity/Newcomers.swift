@@ -26,7 +26,8 @@ public struct Newcomers: Sendable {
         self.mails = accounts.mails
     }
 
-    /// Returns the way to an identity for a service; `nil` for a client that is no service.
+    /// Returns the way to an identity for a service; `nil` for a client that is no service. The way is the mail if the
+    /// server sends mail, and the service is active and accepts newcomers.
     ///
     /// Cost: one query.
     public func way(to client: String) async throws -> Way? {
@@ -40,11 +41,12 @@ public struct Newcomers: Sendable {
     /// newcomers have the maximum number of open invitations.
     ///
     /// Throws ``AccountError``: `invalidRequest` for an invalid address, `tooManyRequests` if the source has asked too
-    /// often, `notFound` if the service accepts no newcomers.
+    /// often, `notFound` if ``way(to:)`` is not the mail or the service has no default role.
     ///
-    /// - Returns: `true` if the letter is on its way. The result is for the log, and never for the caller's page.
+    /// - Returns: `true` if the letter is on its way; `false` at a bound of invitations, and if too many letters wait.
+    ///   The result is for the log, and never for the caller's page.
     ///
-    /// Cost: two queries, one store step.
+    /// Cost: three queries, one store step.
     public func ask(email: String, service: String, source: String) async throws -> Bool {
         let (limits, now) = (self.identities.limits, self.identities.time.now())
         guard EmailValidator().accepts(email) else { throw AccountError(.invalidRequest, "no e-mail address") }

@@ -40,7 +40,8 @@ extension IdentityDirectory {
         return try await self.organisation(id)
     }
 
-    /// Deletes an organisation. Throws `notFound`, and `conflict` if a service is restricted to the organisation.
+    /// Deletes an organisation with its memberships, and revokes its open invitations. Throws `notFound`, and
+    /// `conflict` if a service is restricted to the organisation.
     public func removeOrganisation(_ id: String, by operator: String) async throws {
         let isThere = try await self.step(
             conflict: "A service keeps itself to the organisation: change the service first."
@@ -132,11 +133,12 @@ extension IdentityDirectory {
         public let isMailed: Bool
     }
 
-    /// Invites a person. If no account has the address, the invitation gets its own account.
+    /// Invites a person. If no account has the address as a verified address, the invitation gets a provisional
+    /// account.
     ///
-    /// Throws `invalidRequest` for an invalid address, for an invitation to nothing, for an invalid lifetime, and for
-    /// mail if the server sends none. Throws `notFound` for an unknown organisation, service or role, and `conflict` at
-    /// the maximum number of open invitations.
+    /// Throws `invalidRequest` for an invalid address, for an invitation to nothing or with only one of service and
+    /// role, for an invalid lifetime, and for mail if the server sends none. Throws `notFound` for an unknown
+    /// organisation, service or role, and `conflict` at the maximum number of open invitations.
     public func invite(_ invitation: Invitation, by operator: String) async throws -> MadeInvite {
         try await self.invite(invitation, within: InviteBounds(open: self.limits.openInvites), by: `operator`)
     }
@@ -255,8 +257,8 @@ extension IdentityDirectory {
     /// Extends an open invitation to `lifetime` from now on. The invitation's link and code stay as they are. The
     /// invitation's page makes a new code in place of an expired code.
     ///
-    /// Throws `notFound`, `invalidRequest` for an invalid lifetime, and `conflict` if the invitation is no longer open
-    /// or would end earlier than now.
+    /// Throws `notFound`, `invalidRequest` for an invalid lifetime, and `conflict` if the invitation is expired or no
+    /// longer open, or if the new end is earlier than the present end.
     public func prolongInvite(_ id: String, for lifetime: Duration, by operator: String) async throws -> InviteRecord {
         try self.check(inviteLifetime: lifetime)
         let invite = try await self.invite(id)
@@ -282,7 +284,8 @@ extension IdentityDirectory {
         }
     }
 
-    /// Revokes an open invitation. Throws `notFound`, and `conflict` if the invitation is no longer open.
+    /// Revokes an open invitation, and deletes its provisional account. Throws `notFound`, and `conflict` if the
+    /// invitation was accepted or revoked.
     public func revokeInvite(_ id: String, by operator: String) async throws {
         let invite = try await self.invite(id)
         let audit = self.event(.inviteRevoked, id, account: invite.provisionalAccountID, by: `operator`)
@@ -291,8 +294,8 @@ extension IdentityDirectory {
         }
     }
 
-    /// Deletes the accounts of expired invitations, and later the invitations. Returns the number of deletions. The
-    /// number is not zero if there may be more to delete.
+    /// Deletes the provisional accounts of expired invitations, and later the invitations. Returns the number of
+    /// deletions. The number is not zero if there may be more to delete.
     public func sweep() async throws -> Int {
         let now = self.time.now()
         return try await self.store.deleteStaleInvites(
@@ -319,8 +322,8 @@ extension IdentityDirectory {
         return found
     }
 
-    /// Adds an address. Throws `notFound`, `invalidRequest` for an invalid address, and `conflict` if the account has
-    /// the address or the maximum number of addresses.
+    /// Adds an additional address. Throws `notFound`, `invalidRequest` for an invalid address, and `conflict` if the
+    /// account has the address or the maximum number of addresses.
     public func addEmail(_ address: String, isVerified: Bool, to account: String, by operator: String) async throws
         -> AdditionalEmail
     {
@@ -341,7 +344,8 @@ extension IdentityDirectory {
         return email
     }
 
-    /// Marks an address as verified or not verified. Throws `notFound`.
+    /// Marks an address as verified or not verified. Values of `email` with an address that is no longer verified lose
+    /// their verification, unless the address is also the verified first address. Throws `notFound`.
     public func setEmailVerified(
         _ isVerified: Bool, _ email: String, of account: String, by operator: String
     ) async throws {
@@ -352,7 +356,8 @@ extension IdentityDirectory {
         }
     }
 
-    /// Deletes an address. Throws `notFound`.
+    /// Deletes an address. Values of `email` with the address stay, but are no longer verified unless the address is
+    /// also the verified first address. Throws `notFound`.
     public func removeEmail(_ email: String, of account: String, by operator: String) async throws {
         let id = try await self.account(account).id
         let audit = self.event(.additionalEmailRemoved, email, account: id, by: `operator`)

@@ -6,14 +6,14 @@ import _Primitives
 extension IdentityDirectory {
     /// The result of giving an address.
     public enum GivenEmail: Sendable, Equatable {
-        /// The address is a value from now on: the address was known to be the person's before.
+        /// The address is a verified value from now on: the address was known to be the person's before.
         case added
         /// The address becomes a value once the person has confirmed the address by a mailed link. `further` is the
         /// identifier of an additional address; `nil` for the first address.
         case unconfirmed(further: String?)
         /// An operator must verify the address, because no link can be mailed.
         case unconfirmable
-        /// The address was a value before.
+        /// The address was a verified value before, or was verified meanwhile.
         case known
         /// The text is not an address.
         case invalid
@@ -42,7 +42,8 @@ extension IdentityDirectory {
     public func spelling(ofPhone typed: String) -> String? { try? self.spelling(of: typed, for: .phoneNumber) }
 
     /// Takes an address that a person gives on their own page. The address, like every additional address, is no value
-    /// until it is known to be the person's. Throws `notFound`.
+    /// until it is known to be the person's. Mails nothing: for ``GivenEmail/unconfirmed(further:)`` the caller mails
+    /// the link. Throws `notFound`.
     ///
     /// Cost: three queries, one store step; one more query if the step finds the address, or the maximum number of
     /// addresses.
@@ -141,7 +142,8 @@ extension IdentityDirectory {
             id, accountID: accountID, audit: self.event(.personalValueRemoved, id, account: accountID, by: nil))
     }
 
-    /// Deletes an additional address of the person; `false` if the account has no such address.
+    /// Deletes an additional address of the person; `false` if the account has no such address. Values of `email` with
+    /// the address stay, but are no longer verified unless the address is also the verified first address.
     public func removeOwnEmail(_ id: String, accountID: String) async throws -> Bool {
         try await self.store.removeEmail(
             id, accountID: accountID, audit: self.event(.additionalEmailRemoved, id, account: accountID, by: nil))

@@ -13,8 +13,10 @@ extension IdentityDirectory {
         return profile
     }
 
-    /// Makes a client a service by a document, or replaces the document of a service. Throws `notFound` for an unknown
-    /// client, and `invalidRequest` with the fault of the document.
+    /// Makes a client a service by a document, or replaces the document of a service. A role that the new document
+    /// lacks is taken from all people, and its open invitations are revoked. If the new document requests another
+    /// attribute, all people are asked for their choices again. Throws `notFound` for an unknown client, and
+    /// `invalidRequest` with the fault of the document, such as an unknown organisation.
     public func setService(_ client: String, to document: JSONObject, by operator: String) async throws
         -> ServiceProfile
     {
@@ -49,7 +51,8 @@ extension IdentityDirectory {
         return try await self.setService(client, to: document, by: `operator`)
     }
 
-    /// Deletes the service of a client, with all entries about people at the service. Throws `notFound`.
+    /// Deletes the service of a client, with all entries about people at the service, and revokes the service's open
+    /// invitations. The client stays. Throws `notFound`.
     public func removeService(_ client: String, by operator: String) async throws {
         let audit = self.event(.serviceRemoved, client, by: `operator`)
         guard try await self.store.removeServiceProfile(client: client, audit: audit) else {
@@ -61,7 +64,8 @@ extension IdentityDirectory {
 // MARK: Roles
 
 extension IdentityDirectory {
-    /// Returns the standing of a person at a service. Throws `notFound` for an unknown account or service.
+    /// Returns the standing of a person at a service, such as the person's roles. Throws `notFound` for an unknown
+    /// account or service.
     public func standing(_ account: String, service: String) async throws -> ServiceStanding {
         let id = try await self.account(account).id
         guard let standing = try await self.store.standing(accountID: id, service: service) else {

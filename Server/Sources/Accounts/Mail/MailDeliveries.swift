@@ -24,8 +24,8 @@ public enum MailResult: String, Sendable, CaseIterable {
     case givenUp = "given-up"
 }
 
-/// Delivers the letters of the outbox: takes due letters, writes each message anew, and tries until a message was taken
-/// or is no longer needed.
+/// Delivers the letters of the outbox: takes due letters, writes each message anew, and tries until a message was
+/// taken, is no longer needed, or its time is over.
 ///
 /// Any number of nodes can deliver over one store. A taken letter becomes due again after its lease, so a killed node
 /// loses no letter. For the same reason a person can get a letter twice.
@@ -85,7 +85,8 @@ public final class MailDeliveries: Sendable {
         self.reports = SourceBudget(oneIn: limits.pauseOfReports, sources: 1)
     }
 
-    /// Takes the letters that are due now. The caller delivers each with ``deliver(_:)``.
+    /// Takes letters that are due now, at most as many as may be under way in this process. A letter is under way until
+    /// ``deliver(_:)`` returns, so the caller delivers each letter.
     ///
     /// Cost: one query; if letters are due, one store step.
     public func takeDue() async throws -> [MailDelivery] {
@@ -109,9 +110,10 @@ public final class MailDeliveries: Sendable {
     /// Cost: one query; after dropped letters, one store step.
     public func takeDropped() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
 
-    /// Sends a taken letter, and then removes or postpones the letter.
+    /// Sends a taken letter, and then removes or postpones the letter. Gives up, without sending, a letter that is no
+    /// longer needed or whose time is over.
     ///
-    /// Cost: one query, one call of the transport, one store step; with a link one more.
+    /// Cost: one query or two, one call of the transport, one store step; with a link one step more.
     public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
         defer {
             self.underWay.withLock {
@@ -412,7 +414,7 @@ private struct MailWords {
 public enum MailedLinkPaths {
     /// The page for choosing a new password.
     public static let passwordReset = "/account/reset"
-    /// The page for disowning a change of the account.
+    /// The page for disowning or reclaiming a change of the account.
     public static let changeQuestion = "/account/changes/question"
     /// The page for confirming an address.
     public static let addressConfirmation = "/account/address/confirm"
@@ -429,6 +431,7 @@ extension Timestamp {
 }
 
 extension AuditEvent.Kind {
-    /// Mail was not sent in spite of all attempts. The detail is the letter's subject.
+    /// Mail was given up unsent: all attempts failed, its time was over, or the mail was no longer needed. The detail
+    /// is the letter's subject.
     fileprivate static let mailUnsent = Self(rawValue: "mail-unsent")
 }

@@ -8,15 +8,16 @@ import _Primitives
 public struct AddressConfirmations: Sendable {
     /// The address of a person, and its confirmation.
     public struct Summary: Sendable, Equatable {
-        /// The user name.
+        /// The name by which the person knows the account.
         public let username: String
-        /// The address; `nil` if an operator has entered none.
+        /// The address; `nil` if the account has no such address.
         public let address: String?
         /// `true` if the address is known to be the person's.
         public let isVerified: Bool
     }
 
-    /// The reason why no mail leaves.
+    /// The reason why no mail leaves: there is no such address or no such unlocked account, the address is already
+    /// confirmed, or the account's letters are paused.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
         case noAddress = "no-address", confirmed, resting
     }
@@ -36,8 +37,9 @@ public struct AddressConfirmations: Sendable {
             isVerified: account.email?.isVerified ?? false)
     }
 
-    /// Mails a link to the account's address, or to an additional address, by its identifier. Returns the refusal if no
-    /// link is mailed; `nil` on success. Letters to all addresses of an account count together.
+    /// Mails a link to the account's address, or to the additional address with the identifier `further`. Returns the
+    /// refusal if no link is mailed; `nil` on success. Letters to all addresses of an account count together. If too
+    /// many letters wait, the outbox drops the letter, and the result is still `nil`.
     ///
     /// Throws ``AccountError`` `tooManyRequests` if the source has asked too often.
     ///
@@ -55,8 +57,8 @@ public struct AddressConfirmations: Sendable {
         return isCounted ? nil : .resting
     }
 
-    /// Returns an additional address of a person, by its identifier, as ``summary(accountID:)`` does. The summary has
-    /// no address if there is none of this identifier.
+    /// Returns the additional address with the identifier `further` as ``summary(accountID:)`` does, and without
+    /// `further` the account's first address. The summary has no address if there is none of this identifier.
     ///
     /// Cost: one query, for a further address two.
     public func summary(accountID: String, further: String?) async throws -> Summary? {
@@ -67,7 +69,8 @@ public struct AddressConfirmations: Sendable {
         return Summary(username: summary.username, address: email?.address, isVerified: email?.isVerified ?? false)
     }
 
-    /// Returns the account and the address behind a link; `nil` if there is none. Changes nothing.
+    /// Returns the account and the address behind a link; `nil` if the link is no longer valid, or the account is gone
+    /// or locked. Changes nothing.
     ///
     /// Cost: two queries, for a further address three.
     public func visit(link: String) async throws -> Summary? {
@@ -79,8 +82,9 @@ public struct AddressConfirmations: Sendable {
         return try await self.summary(accountID: record.accountID, further: record.about)
     }
 
-    /// Spends a link that a signed-in person shows. The address is the person's from now on. `nil` if the link is no
-    /// longer valid, or belongs to another account: a reader of a mailbox is not yet the person of the account.
+    /// Spends a link that a signed-in person shows. The address is the person's from now on. `nil`, without a change,
+    /// if the link is no longer valid, the account is locked, or the link belongs to another account: a reader of a
+    /// mailbox is not yet the person of the account.
     ///
     /// Cost: one query, one store step.
     public func confirm(link: String, accountID: String) async throws -> AddressConfirmation? {

@@ -21,8 +21,9 @@ struct AttemptRule: Sendable {
 
     /// Returns the decision about one more attempt at a password.
     ///
-    /// All attempts that were not right count together, for all callers. During the account's pause, a browser that the
-    /// account knows has a few attempts of its own.
+    /// All attempts that were not right count together, for all callers. Past the limit for all attempts of the last
+    /// days every attempt is `spent`. Below the limit, during the account's pause, a browser that the account knows has
+    /// a few attempts of its own.
     func decision(
         on holder: AttemptHolder, byBrowser browser: [UInt8]?, after history: AttemptHistory, at now: Timestamp
     ) -> AttemptDecision {
@@ -36,8 +37,8 @@ struct AttemptRule: Sendable {
         return .reserved(ReservedAttempt(holder: holder, leave: .browser(browser), day: day), nil)
     }
 
-    /// Returns the trail's entry for a count: only once in a row, because an attacker's guesses must not fill the
-    /// trail, which is kept for ever.
+    /// Returns the trail's entry for the attempt of a row that begins the pauses; `nil` for every other attempt, and
+    /// for unknown names. An attacker's guesses must not fill the trail, which is kept for ever.
     func event(of count: AttemptCount, _ holder: AttemptHolder, at now: Timestamp) -> AuditEvent? {
         guard count.count == self.free, let account = holder.account else { return nil }
         return AuditEvent(.attemptsRest, at: now, accountID: account, detail: holder.word)
@@ -65,8 +66,8 @@ struct AttemptRule: Sendable {
 }
 
 extension PasswordAccounts {
-    /// Counts an attempt durably, and returns `true` if the attempt may be judged. Leaves the mail, if any, in the
-    /// outbox in that case.
+    /// Counts an attempt durably, and returns `true` if the attempt may be judged. In that case leaves the mail, if
+    /// any, in the outbox, unless too many letters wait. Otherwise changes nothing.
     func countAttempt(
         _ holder: AttemptHolder, free: Int, at now: Timestamp, leaving mail: MailRecord? = nil
     ) async throws -> Bool {
@@ -89,7 +90,9 @@ extension PasswordAccounts {
         }
     }
 
-    /// Judges a password whose attempt is reserved. If the password cannot be judged now, the attempt is given back.
+    /// Judges a password after ``reserveAttempt(_:of:at:)``. If the password cannot be judged now, a reserved attempt
+    /// is given back. The refusal is the reason for the log if the verdict is not `right`, and otherwise has no
+    /// meaning.
     ///
     /// Throws `HashingError`.
     func verify(
@@ -139,7 +142,7 @@ extension AttemptHolder {
 }
 
 extension AuditEvent.Kind {
-    /// Attempts at an account's password, or at the codes beside the password, were wrong so often that they are paused
-    /// from now on. The detail is the target.
+    /// Attempts at an account's password or at the codes beside the password were wrong so often, or letters were
+    /// requested so often, that they are paused from now on. The detail is the target.
     fileprivate static let attemptsRest = Self(rawValue: "password-attempts-rest")
 }

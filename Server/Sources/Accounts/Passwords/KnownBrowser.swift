@@ -55,8 +55,9 @@ extension PasswordAccounts {
             most: self.limits.passwords.knownBrowsers)
     }
 
-    /// Returns `true` if a person has signed in to the account from there before, in this browser or from this network.
-    /// An unknown account takes the same query.
+    /// Returns `true` if a person has signed in to the account from there before, in this browser or from this network,
+    /// and the account still remembers the sign-in. A browser with too many wrong passwords since does not count. An
+    /// unknown account takes the same query.
     func isKnown(_ visitor: Visitor, to accountID: String?, at now: Timestamp) async throws -> Bool {
         let (network, browser) = try await self.store.knownVisit(
             accountID: accountID ?? "", network: visitor.source, browser: visitor.shown?.digest)
@@ -65,7 +66,8 @@ extension PasswordAccounts {
             || browser.map { rule.mayGoOn($0, at: now) } ?? false
     }
 
-    /// Spends a guess of the visitor's network, for a known account. Returns `true` if a guess was spent.
+    /// Spends a guess of the visitor's network, for a known account. Returns `true` if a guess was spent, and `false`
+    /// if none is left but the account was signed in to from there before.
     ///
     /// Throws ``AccountError`` `tooManyRequests` if no guess is left, unless the account was signed in to from there
     /// before.

@@ -9,7 +9,7 @@ public import _Primitives
 public struct OwnPassword: Sendable {
     /// The facts about a person's password and second factor that a page shows. No secret is among them.
     public struct Summary: Sendable, Equatable {
-        /// The user name.
+        /// The name by which the person knows the account.
         public let username: String
         /// `true` if the person has their own password.
         public let hasPassword: Bool
@@ -80,11 +80,13 @@ public struct OwnPassword: Sendable {
             hasMailbox: self.accounts.sendsMail && known.account.email?.isVerified == true)
     }
 
-    /// Judges a proof, and spends its code.
+    /// Judges a proof, and spends its right code. An account without a password is refused.
     ///
-    /// Throws as ``PasswordSignIns/attempt(username:password:at:)``.
+    /// Throws ``AccountError`` `tooManyRequests`, without a judgement, if the source was wrong too often and the
+    /// account was not signed in to from there before. Throws `HashingError` if too many attempts wait.
     ///
-    /// Cost: one query, one store step for each shown part, one hash, and one more step if all is right.
+    /// Cost: one query, one store step for each shown part, one hash, and one more step if all is right. Past the
+    /// source's budget another query.
     public func judge(_ proof: Proof) async throws -> Verdict {
         let accounts = self.accounts
         let now = accounts.time.now()
@@ -129,11 +131,11 @@ public struct OwnPassword: Sendable {
         return .right(Proved(account: known.account, shown: shown, unchangedSince: known.unchangedSince ?? now))
     }
 
-    /// Replaces the shown password by a new password; `false` if the account is locked by now, or its password was
-    /// changed meanwhile.
+    /// Replaces the shown password by a new password; `false` if the account is locked by now, or its password or
+    /// second factor was changed meanwhile.
     ///
-    /// The account then knows the browser by the browser's given value. Every session of the account ends, and the
-    /// person's devices are told.
+    /// The account then knows the browser by the browser's given value, and no other browser. Every session of the
+    /// account ends, also the caller's. The person's devices are told, and a letter goes to a confirmed address.
     ///
     /// Throws `PasswordRefusal` for an unacceptable password, and `HashingError`.
     ///

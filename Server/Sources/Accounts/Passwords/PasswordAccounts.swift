@@ -74,7 +74,7 @@ public struct PasswordAccounts: Sendable {
 
     /// Checks a chosen password against the rules, before anything is spent.
     ///
-    /// Throws ``PasswordRefusal``, and `HashingError` if too many look-ups in the list wait.
+    /// Throws ``PasswordRefusal``, `HashingError` if too many look-ups in the list wait, and errors of the look-up.
     func check(new typed: String, for turn: HashingTurn) async throws {
         let password = try Password(typed: typed, limits: self.hashing)
         try password.checkAsNew(limits: self.hashing)
@@ -114,7 +114,7 @@ public struct PasswordAccounts: Sendable {
     }
 
     /// Returns the change to a new password at the person's wish. Everything that the account has authenticated ends,
-    /// and the account's devices are told.
+    /// the account's devices are told, and a letter goes to a confirmed address.
     func change(
         of account: AccountRecord, to hash: String, shown: ShownPassword, address: String?
     ) -> PasswordChange {
@@ -136,7 +136,8 @@ public struct PasswordAccounts: Sendable {
             id: self.random.identifier(), accountID: account.id, kind: kind, at: now, subject: account.shownName)
     }
 
-    /// Returns the record of a change of the password or the second factor, so that the person can disown the change.
+    /// Returns the record of a change of the password, the second factor or the recovery codes, so that the person can
+    /// disown the change.
     func accountChange(_ addition: AccountAddition, of account: AccountRecord, at now: Timestamp)
         -> AccountChangeRecord
     {
@@ -190,6 +191,7 @@ extension PasswordRefusal {
 }
 
 extension AccountRecord {
-    /// The name by which the person knows the account. A person from another provider may have no user name.
+    /// The name by which the person knows the account: the user name, or else the display name or the address; empty
+    /// without any. A person from another provider may have no user name.
     var shownName: String { self.username?.text ?? self.displayName ?? self.email?.address ?? "" }
 }

@@ -12,9 +12,9 @@ public struct PasswordDirectory: Sendable {
             case none
             /// An operator has set the password for one sign-in.
             case oneTime = "one-time"
-            /// The password is hashed by the present function.
+            /// The hash is of Argon2id, the present function. An imported hash of Argon2id is no exception.
             case own
-            /// The hash comes from another system. The next sign-in makes a new hash.
+            /// The hash is of another function, from another system. The next sign-in makes a new hash.
             case imported
         }
 
@@ -48,7 +48,8 @@ public struct PasswordDirectory: Sendable {
         return .own
     }
 
-    /// Sets a password for one sign-in, at which the person chooses another. Every session of the person ends.
+    /// Sets a password for one sign-in, at which the person chooses another. The password works for
+    /// ``Limits/PasswordAccounts/oneTimePasswordLifetime``. Every session of the person ends.
     ///
     /// Throws `notFound`; `invalidRequest` for an unacceptable password; `HashingError`.
     public func setOneTime(_ password: String, username: String, by operator: String) async throws {
@@ -93,7 +94,8 @@ public struct PasswordDirectory: Sendable {
         }
     }
 
-    /// Removes a person's second factor after its loss. Throws `notFound`, also without a second factor.
+    /// Removes a person's second factor with its recovery codes, after its loss. No session ends. Throws `notFound`,
+    /// also without a second factor.
     public func removeSecondFactor(username: String, by operator: String) async throws {
         let id = try await self.account(username).account.id
         let event = AuditEvent(.secondFactorRemoved, at: self.accounts.time.now(), accountID: id, actor: `operator`)

@@ -4,7 +4,8 @@ import _Primitives
 
 /// The common judgement of passwords and codes, for all places that ask for them.
 extension PasswordAccounts {
-    /// Returns the hash for the judgement, and the reason of the refusal if the hash does not match or is missing.
+    /// Returns the hash for the judgement, `nil` if no password may match, and the reason of the refusal if the
+    /// password does not match or the hash is `nil`.
     func hash(of known: PasswordAccount?, _ decision: AttemptDecision, at now: Timestamp) -> (
         PasswordHash?, PasswordSignIns.Refusal
     ) {
@@ -26,8 +27,9 @@ extension PasswordAccounts {
         return (hash, .wrong)
     }
 
-    /// Returns the part of the account that a typed code spends; `nil` if the text is neither a valid time-based code
-    /// nor a possible recovery code. The store takes the recovery code, and reports its existence.
+    /// Returns the step of the time-based code, or the digest of the recovery code, that a typed text spends. `nil` if
+    /// the text is neither a valid time-based code nor in the form of a recovery code. Only the store finds out if the
+    /// account has such a recovery code.
     func spent(
         _ typed: String, by kept: TOTPRecord, at now: Timestamp
     ) -> (spent: PasswordSignInStep.Spent, factor: PasswordSignInRecord.SecondFactor)? {
@@ -40,7 +42,7 @@ extension PasswordAccounts {
         return (.recoveryCode(self.digest(of: code, accountID: kept.accountID)), .recoveryCode)
     }
 
-    /// Returns the trail's entry for a spent code.
+    /// Returns the trail's entry for a spent recovery code; `nil` for a time-based code.
     func event(of spent: PasswordSignInStep.Spent, _ known: PasswordAccount, at now: Timestamp) -> AuditEvent? {
         guard case .recoveryCode = spent else { return nil }
         return AuditEvent(

@@ -27,7 +27,8 @@ public struct PasswordResets: Sendable {
         case done
         /// The code beside the password was wrong, or was not judged. The reason and the account are for the log alone.
         case refused(PasswordSignIns.Refusal, account: String)
-        /// The link is spent, its time is over, or the link was never valid.
+        /// The link is spent, its time is over, or the link was never valid. Or the account is locked, has no password,
+        /// or has changed meanwhile.
         case over
     }
 
@@ -51,7 +52,9 @@ public struct PasswordResets: Sendable {
         _ = try await accounts.store.keepAsk(for: name, at: now, most: accounts.limits.mail.waitingMails)
     }
 
-    /// Leaves a link in the outbox for each requested reset. Returns the refusals of the others, for the log alone.
+    /// Leaves a link in the outbox for each requested reset of an account with a password and a verified address, for a
+    /// batch of requests. Returns the refusals of the other requests, for the log alone. The outbox drops a letter if
+    /// too many letters wait.
     ///
     /// Any number of nodes can do so over one store. If a node is killed meanwhile, another node does its work.
     ///
@@ -89,7 +92,8 @@ public struct PasswordResets: Sendable {
         return nil
     }
 
-    /// Returns the account's facts for a link; `nil` if there is no account. Changes nothing.
+    /// Returns the account's facts for a link; `nil` if the link is not valid, or the account is locked or has no
+    /// password. Changes nothing.
     ///
     /// Cost: two queries.
     public func visit(link: String) async throws -> Visit? {
@@ -109,7 +113,7 @@ public struct PasswordResets: Sendable {
 
     /// Spends a link without a new password, so that the account knows the browser. A few passwords from the browser
     /// are then judged while the attempts of others are paused. No person is signed in. `false` if the link is spent,
-    /// its time is over, or the link was never valid.
+    /// its time is over, or the link was never valid, and if the account is locked or has no password.
     ///
     /// Throws ``AccountError`` `tooManyRequests` for an invalid link if the source was wrong too often.
     ///
@@ -128,11 +132,12 @@ public struct PasswordResets: Sendable {
             audit: AuditEvent(.browserKnown, at: now, address: address))
     }
 
-    /// Spends a link, and sets the password. Every session of the account ends, and the person is told. The account
-    /// knows the browser by the browser's given value. No person is signed in.
+    /// Spends a link, and sets the password. Every session of the account and every link to another provider ends, and
+    /// the person is told. The account knows the browser by the browser's given value, and no other browser. No person
+    /// is signed in. A refused attempt does not spend the link.
     ///
-    /// Throws `PasswordRefusal` for an unacceptable password, `HashingError`, and ``AccountError`` `tooManyRequests` if
-    /// the source was wrong too often.
+    /// Throws `PasswordRefusal` for an unacceptable password, `HashingError`, and for an invalid link ``AccountError``
+    /// `tooManyRequests` if the source was wrong too often.
     ///
     /// Cost: two queries, one hash, one store step; if a code is needed, one step more.
     public func reset(

@@ -9,7 +9,7 @@ public import _Primitives
 public struct PasswordSignIns: Sendable {
     /// The part of a sign-in that is still missing.
     public enum Stage: Sendable, Equatable {
-        /// Everything is missing: no password was shown.
+        /// Everything is missing: no right password was shown yet.
         case password
         /// A code is missing.
         case secondFactor
@@ -21,7 +21,7 @@ public struct PasswordSignIns: Sendable {
 
     /// The judgement of an attempt.
     public enum Verdict: Sendable, Equatable {
-        /// The attempt is right.
+        /// The attempt is right. The stage tells the part that is still missing.
         case right(Stage)
         /// The attempt is refused, or could not be judged. The reason is for the log alone, and so is the account of a
         /// known name.
@@ -29,6 +29,9 @@ public struct PasswordSignIns: Sendable {
     }
 
     /// The reason why an attempt was refused. The reason is for the operator's log, and never for the caller.
+    ///
+    /// At `resting` attempts are paused. At `spent` all attempts of the last days are used up. At `over` the request,
+    /// the account or the sign-in has changed meanwhile.
     public enum Refusal: String, Sendable, Equatable, CaseIterable {
         case wrong, unknownName = "unknown-name", locked, noPassword = "no-password", resting, spent
         case oneTimeOver = "one-time-password-over", unreadableHash = "unreadable-hash", over = "sign-in-over"
@@ -80,13 +83,13 @@ public struct PasswordSignIns: Sendable {
     /// Creates the sign-ins to these accounts.
     public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
 
-    /// Returns the stage of a request's sign-in.
+    /// Returns the stage of a request's sign-in, ``Stage/password`` before a sign-in has begun.
     public func stage(request: String) async throws -> Stage {
         try await self.accounts.store.passwordSignIn(request: request)?.stage ?? .password
     }
 
-    /// Returns the account name of a running sign-in, for a password manager that stores the new password with the
-    /// name.
+    /// Returns the user name of the account of a request's sign-in, for a password manager that stores the new password
+    /// with the name; `nil` without a sign-in or a user name.
     public func username(request: String) async throws -> String? {
         guard let record = try await self.accounts.store.passwordSignIn(request: request) else { return nil }
         return try await self.accounts.store.account(id: record.accountID)?.username?.text
@@ -107,7 +110,8 @@ public struct PasswordSignIns: Sendable {
     /// Throws ``AccountError`` `tooManyRequests` for a wrong password if the source has sent too many wrong passwords.
     /// Throws `HashingError` if too many attempts wait; the attempt then does not count. Past the source's budget a
     /// password is judged only for an account that was signed in to from there before. Every other name then takes the
-    /// same steps as an unknown name.
+    /// same steps as an unknown name. Past the budget, `tooManyRequests` also takes the place of every judgement while
+    /// the source has its share of waiting attempts.
     ///
     /// Cost: one query, one store step, one hash. A right password takes another step, and another hash if the stored
     /// hash has other parameters. Past the source's budget another query.
@@ -174,9 +178,11 @@ public struct PasswordSignIns: Sendable {
     /// Judges a code beside a right password: a time-based code or a recovery code. `nil` if no sign-in waits for a
     /// code.
     ///
-    /// Throws as ``attempt(username:password:at:)``.
+    /// Throws ``AccountError`` `tooManyRequests`, without a judgement, if the source was wrong too often and the
+    /// account was not signed in to from there before.
     ///
-    /// Cost: two queries, one store step; for a right code another step.
+    /// Cost: two queries, one store step; for a right code, and for a text in the form of a recovery code, another
+    /// step. Past the source's budget another query.
     public func attempt(code typed: String, at place: Place) async throws -> Verdict? {
         let accounts = self.accounts
         let now = accounts.time.now()
@@ -209,9 +215,10 @@ public struct PasswordSignIns: Sendable {
 
     /// Replaces a one-time password by a new password. `nil` if no sign-in waits for a new password.
     ///
-    /// Throws `PasswordRefusal` for an unacceptable password, and `HashingError`.
+    /// Throws `PasswordRefusal` for an unacceptable password and for the one-time password itself, `HashingError`, and
+    /// ``AccountError`` `tooManyRequests` as ``attempt(code:at:)``. A refused password counts in the source's budget.
     ///
-    /// Cost: two queries, one hash or two, one store step.
+    /// Cost: two queries, two hashes, one store step. Past the source's budget another query.
     public func choose(_ typed: String, at place: Place) async throws -> Verdict? {
         let accounts = self.accounts
         guard let previous = try await accounts.store.passwordSignIn(request: place.request),

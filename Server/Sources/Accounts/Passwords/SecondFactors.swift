@@ -2,7 +2,7 @@ public import Passwords
 import Store
 import _Primitives
 
-/// The second factor beside the password: a code of an authenticator app, or a recovery code from the same enrolment.
+/// The second factor beside the password: a code of an authenticator app, or one of the account's recovery codes.
 public struct SecondFactors: Sendable {
     private let accounts: PasswordAccounts
 
@@ -19,7 +19,8 @@ public struct SecondFactors: Sendable {
     }
 
     /// Offers a new secret to a person who has shown the account's present password. The server keeps nothing of the
-    /// offer: the page carries the sealed secret. The offer is valid until the account has another password or another
+    /// offer: the page carries the sealed secret. The offer is valid for
+    /// ``Limits/PasswordAccounts/secondFactorOfferLifetime``, and ends when the account has another password or another
     /// second factor.
     public func offer(to person: OwnPassword.Proved) throws -> Offer {
         let totp = TOTP(random: self.accounts.random, limits: self.accounts.hashing)
@@ -69,8 +70,8 @@ public struct SecondFactors: Sendable {
     /// Returns the recovery codes, which are shown once. `nil` if the code is wrong, or the account has changed since
     /// its password was shown.
     ///
-    /// The person is told. Everything that the account has authenticated in other sessions ends, because an attacker
-    /// with the password alone may have begun another session.
+    /// The person is told. Everything that the account has authenticated in other sessions than `session` ends, because
+    /// an attacker with the password alone may have begun another session. Without `session` everything ends.
     ///
     /// Cost: one store step.
     public func enrol(_ offer: Offer, code: String, session: String?) async throws -> [RecoveryCode]? {

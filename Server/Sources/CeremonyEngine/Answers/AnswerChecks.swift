@@ -13,7 +13,7 @@ struct ClientContext: Sendable {
     let clientErrorCode: Int?
     /// The secret by which the phone later proves to be the device of this enrolment.
     let deviceSecret: String?
-    /// The earlier device that the enrolment replaces, with its proof.
+    /// The earlier keys that the enrolment replaces, with the proof of being their devices.
     let replacement: ReplacementClaim?
     /// The facet of an app that is missing in the list of trusted facets, as the app itself gives the facet
     /// (``shown(facet:)``).
@@ -148,7 +148,8 @@ struct AnswerChecks: CeremonyPart {
         guard keys.count < 2 || Set(keys).count == keys.count else { throw Answered(twice, "a key is there twice") }
     }
 
-    /// Opens the server data of a response. Refuses data of another server and data after the end of its time.
+    /// Opens the server data of a response. Refuses missing data, data of another server or for another operation, and
+    /// data after the end of its time.
     func openServerData(_ text: String?, operation: UAF.Operation, at now: Timestamp) throws
         -> (data: SealedServerData, origin: ServerDataOrigin)
     {
@@ -163,8 +164,8 @@ struct AnswerChecks: CeremonyPart {
         return (data, origin)
     }
 
-    /// Returns the ceremony if the ceremony still takes an answer. Throws 1491 if the ceremony was answered before,
-    /// 1408 after the end of its time.
+    /// Returns the ceremony if the ceremony waits for an answer. Throws 1491 if the ceremony is gone, was not taken up,
+    /// was answered before or has ended, and 1408 after the end of its time.
     func checkAnswerable(_ ceremony: CeremonyRecord?, at now: Timestamp) throws -> CeremonyRecord {
         guard let ceremony, ceremony.phase == .claimed else {
             throw Answered(.invalidRequest, "nothing waits for this answer: it has ended or was answered before")

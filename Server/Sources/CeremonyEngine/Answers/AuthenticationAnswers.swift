@@ -27,8 +27,9 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// case. The step then also finds the keys and verifies the signature. This spares a read and two changes of
     /// thread. All checks that need no keys come before either.
     ///
-    /// A refused message is answered with its 14xx code. The refusal of an answer to a ceremony ends the ceremony. The
-    /// refusal of another answer leaves the challenge open, except after a counter that went back.
+    /// A refused message is answered with its 14xx code. The refusal of an answer to a ceremony ends the ceremony,
+    /// unless an earlier answer was accepted. The refusal of another answer leaves the challenge open, except after a
+    /// counter that went back.
     ///
     /// An invented key, of a name without an account, is judged like a registered key. So only the holder of a key
     /// learns whether the key is registered.

@@ -45,6 +45,7 @@ public struct WaitingQuestion: Sendable, Equatable {
 /// The state of a question.
 public enum BackchannelState: Sendable, Equatable {
     case waiting
+    /// The person has refused, or the phone's answer has failed.
     case denied
     /// The question's time is over, or there is no such question.
     case over
@@ -88,7 +89,10 @@ public struct BackchannelSignIns: CeremonyPart {
         try await self.store.createCeremony(ceremony, tokens: [], audit: nil)
     }
 
-    /// Returns the questions that wait for a person, the newest first, each with a new link.
+    /// Returns the questions that wait for a person, the newest first, at most ``Limits/activityRows``, each with a new
+    /// link in place of the earlier link.
+    ///
+    /// Cost: one query, and one store step for each question.
     public func waiting(accountID: String) async throws -> [WaitingQuestion] {
         let now = self.time.now()
         var questions: [WaitingQuestion] = []

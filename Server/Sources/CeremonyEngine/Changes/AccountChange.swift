@@ -3,7 +3,8 @@ import Store
 import _Primitives
 
 /// A change that opens a way into an account, or weakens one. The account's phone first signs a text with the name of
-/// the change. So an attacker who talked a person into approving a sign-in has only the session.
+/// the change. So an attacker who talked a person into approving a sign-in has only the session. In an account without
+/// a phone, the password or another provider confirms the change.
 public enum AccountChange: Hashable, Sendable {
     /// A code for another device of a personalised identity.
     case device

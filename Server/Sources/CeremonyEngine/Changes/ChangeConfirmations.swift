@@ -63,9 +63,10 @@ public struct RequestedChange: Sendable, Equatable {
 /// the asking browser then makes the change once.
 ///
 /// If the account has a personalised identity, the identity's session document confirms the change. In every other
-/// account a UAF transaction confirms the change. In an account without a phone the password and a second factor
-/// confirm the change. Without a password another provider does, and the change waits a day
-/// (``ChangeConfirmations/confirmByProvider(_:browser:accountID:provider:letter:)``).
+/// account a UAF transaction confirms the change. In an account without a phone the password confirms the change, with
+/// the second factor if there is one, or else with a mailed code if the account has a confirmed address. Without a
+/// password another provider does, and the change waits a day
+/// (``ChangeConfirmations/confirmByProvider(_:browser:accountID:method:letter:)``).
 public struct ChangeConfirmations: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & AccountChangeStore & CeremonyStore & IdentityStore
@@ -114,8 +115,8 @@ public struct ChangeConfirmations: CeremonyPart {
         return isAny ? .authentication : nil
     }
 
-    /// `true` if every means of a change's confirmation existed before a moment: the device that answered, and for a
-    /// UAF answer the keys of the device.
+    /// `true` if every means of a change's confirmation existed before a moment and still exists: the device that
+    /// answered, and for a UAF answer all keys of the device.
     private func wasConfirmed(_ reference: String, before moment: Timestamp) async throws -> Bool {
         guard let record = try await self.store.ceremony(.reference(reference)), let device = record.deviceID,
             let account = record.accountID
@@ -154,8 +155,9 @@ public struct ChangeConfirmations: CeremonyPart {
     /// The methods of a change whose password was right, by their RFC 8176 names, while a mailed code is missing.
     private static let partlyConfirmed = ["pwd"]
 
-    /// Confirms a change of an account without a phone, shortly after its password and second factor were right.
-    /// `methods` are their RFC 8176 names. Returns `true` if there was such a change.
+    /// Confirms a change of an account without a phone, shortly after the caller has judged the password, and the
+    /// second factor or mailed code if needed, as right. `methods` are their RFC 8176 names. Returns `true` if there
+    /// was such a change.
     public func confirmByPassword(
         _ reference: String, browser: String, accountID: String, methods: [String]
     ) async throws -> Bool {
@@ -189,15 +191,19 @@ public struct ChangeConfirmations: CeremonyPart {
         }
     }
 
-    /// Takes a confirmed change for the browser that asked, and returns `true` if the change may be made now.
+    /// Takes a confirmed change for the browser that asked, and returns `true` if the change may be made now. `false`
+    /// leaves the confirmation as it is.
     ///
     /// A confirmation is valid for one change, of one account, in one browser, for ``Limits/freshSignIn`` from the
-    /// approval. The step keeps the change, so that the person can later disown a stranger's change.
+    /// approval. A change that another provider has confirmed is valid from its waiting time on until it expires, and
+    /// only while the account has no phone. The step keeps the change, so that the person can later disown a stranger's
+    /// change. The steps that set a password, a second factor or recovery codes keep these changes themselves.
     ///
     /// - Parameter letter: Returns the letter that tells the person of the change, and the number of letters that may
     ///   wait.
     ///
-    /// Cost: one store step; for a decision about another change up to three queries more.
+    /// Cost: one query, one store step; for a decision about another change up to three queries more, and after the
+    /// confirmation of another provider up to two.
     public func take(
         _ change: AccountChange, _ reference: String, browser: String, accountID: String,
         letter: @escaping @Sendable (AccountChangeRecord) -> (MailRecord, most: Int)?
@@ -244,7 +250,8 @@ public struct ChangeConfirmations: CeremonyPart {
         self.time.now() < record.changedAt + self.limits.freshSignIn
     }
 
-    /// `true` if the phone has signed the text. The session document of an identity contains the text.
+    /// `false` if a phone has confirmed the change by a UAF answer without signing the text. No other confirmation
+    /// needs the check: the session document of an identity contains the text, and without a phone nothing is signed.
     private func isShown(_ record: CeremonyRecord, _ waiting: WaitingChange) -> Bool {
         guard record.kind == .authentication, !waiting.isWithoutPhone else { return true }
         guard let signed = record.contentHash, let content = record.detail.content else { return false }

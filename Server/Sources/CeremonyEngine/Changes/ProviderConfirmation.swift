@@ -68,8 +68,8 @@ extension ChangeConfirmations {
         return record.changedAt + self.limits.providerConfirmationWait
     }
 
-    /// Keeps a browser's trip to another provider, in place of any former trip. Returns `true` if the change waits for
-    /// the provider.
+    /// Keeps a browser's trip to another provider, in place of any former trip. `false`, and nothing is kept, if no
+    /// change of the account waits for this browser without a phone, or a provider has confirmed the change already.
     ///
     /// Cost: one store step.
     public func begin(_ trip: UpstreamTrip, browser: String, accountID: String) async throws -> Bool {
@@ -83,7 +83,8 @@ extension ChangeConfirmations {
         }
     }
 
-    /// Takes a browser's trip to another provider, once, by the digest of its state; `nil` if there is none.
+    /// Takes a browser's trip to another provider, once, by the digest of its state; `nil` if there is none, or its
+    /// time is over.
     ///
     /// Cost: one query, one store step.
     public func takeTrip(_ reference: String, stateDigest: [UInt8], browser: String, provider: String) async throws
@@ -106,7 +107,7 @@ extension ChangeConfirmations {
     }
 
     /// Confirms a change of an account with neither phone nor password, shortly after another provider authenticated
-    /// the person. Returns `true` if there was such a change.
+    /// the person and the trip was taken. Returns `true` if there was such a change.
     ///
     /// The change then waits for ``Limits/providerConfirmationWait``. A change that disowns another change does not
     /// wait, because a disownment gives access to no person.

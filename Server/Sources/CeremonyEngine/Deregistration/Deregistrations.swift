@@ -20,7 +20,8 @@ public struct Deregistrations: CeremonyPart {
     /// With `alone` the device asks without its person, and only the device's own keys are deleted.
     ///
     /// Refusals: 1400 for a context that is not understood, 1401 for another person's name, 1403 for a locked account,
-    /// 1480 for a model without metadata. `refused` receives the reason, for the log.
+    /// 1480 for a model without metadata, and `unacceptableAuthenticator` for a model that is of no operation.
+    /// `refused` receives the reason, for the log.
     public func deregister(
         _ message: GetUAFRequest, askedBy device: AuthenticatedDevice, alone: Bool = false,
         refused: (_ reason: String) -> Void = { _ in }
@@ -45,8 +46,8 @@ public struct Deregistrations: CeremonyPart {
     /// An unknown subject gets the same answer as a person whose keys have just gone. If a key was deleted, the person
     /// gets a notice.
     ///
-    /// Refusals: 1403 for every request of a client that may not have keys deleted; 1400 and 1480, as for a device.
-    /// `refused` receives the reason, for the log.
+    /// Refusals: 1403 for every request of a client that may not have keys deleted; 1400, 1480 and
+    /// `unacceptableAuthenticator`, as for a device. `refused` receives the reason, for the log.
     public func deregister(
         _ message: GetUAFRequest, client: DispatchingClient, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {

@@ -11,7 +11,8 @@ extension Dispatches {
     /// other people.
     ///
     /// The client holds the token, and so can redeem the token without any phone. The client therefore needs the same
-    /// permission as for a direct deregistration. Throws `forbidden` without the permission.
+    /// permission as for a direct deregistration. Throws `forbidden` without the permission, `invalidRequest` for a
+    /// context that is not understood or an unknown model, and `tooManyRequests`.
     func dispatchDeregistration(
         _ request: DispatchRequest, _ channel: CeremonyRecord.Channel, _ client: DispatchingClient
     ) async throws -> DispatchAnswer {

@@ -8,12 +8,12 @@ public import _Primitives
 public struct DispatchRequest: Sendable {
     /// The way in which the token travels: `link`, `png-qr-code` or `link-png-qr-code`.
     public var dispatcher: String
-    /// `op` of the wrapped request. Back ends dispatch authentications and deregistrations.
+    /// `op` of the wrapped request; `nil` is an authentication. Back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
     /// `context` of the wrapped request.
     ///
-    /// For an authentication: `subject` for a known person, `transaction` for a text or `payment` for typed fields to
-    /// agree to, and `policy` for a named policy. For a deregistration: the context of
+    /// For an authentication: `subject` for a known person, `transaction` for a text or a picture or `payment` for
+    /// typed fields to agree to, and `policy` for a named policy. For a deregistration: the context of
     /// ``Deregistrations/deregister(_:client:)``.
     public var context: JSONObject?
 
@@ -30,7 +30,7 @@ public enum DispatchResult: String, Sendable, CaseIterable {
     case dispatched, dispatchError, dispatcherNotFound, userNotFound, internalError
 }
 
-/// The answer to a dispatch. Unless the result is `dispatched`, all other members are missing.
+/// The answer to a dispatch. Unless the result is `dispatched`, all other members but the dispatcher are missing.
 public struct DispatchAnswer: Sendable, Equatable {
     /// The result of the dispatch.
     public var result: DispatchResult
@@ -63,13 +63,15 @@ public struct Dispatches: CeremonyPart {
     let budgets: Budgets
     let subjects: Subjects
 
-    /// Starts an authentication or a transaction for a back end.
+    /// Starts an authentication, a transaction or a deregistration for a back end.
     ///
-    /// An unknown subject is answered with `userNotFound`.
+    /// An unknown subject is answered with `userNotFound`, an unknown dispatcher with `dispatcherNotFound`, and an
+    /// authentication of a person without an active key with `dispatchError`.
     ///
-    /// Throws `invalidRequest` for a context that is not understood, for a text that cannot be shown, and for a payment
-    /// with an unacceptable field. Throws `forbidden` for a deregistration by a client that may not have keys deleted,
-    /// and `tooManyRequests` for a client that has used up its budget.
+    /// Throws `invalidRequest` for another operation, an unknown policy, a context that is not understood, a text that
+    /// cannot be shown, and a payment with an unacceptable field. Throws `invalidPicture`, `pictureNotShown` if no
+    /// authenticator of the person can show the picture, `forbidden` for a deregistration by a client that may not have
+    /// keys deleted, and `tooManyRequests` for a client that has used up its budget.
     ///
     /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {

@@ -10,7 +10,8 @@ extension Payment {
     /// and optionally `reference` and `executionDate`.
     ///
     /// Throws `JSONError` for missing and wrongly typed members, ``PaymentError`` for fields that make no payment, and
-    /// ``CeremonyError`` `invalidRequest` for an unknown member: the person would not sign the sender's meaning.
+    /// ``CeremonyError`` `invalidRequest` for an unknown member, because the person would not sign the sender's
+    /// meaning, and for both or none of `iban` and `account`.
     public init(json: JSONObject, maximumLength: Int) throws {
         guard json.members.allSatisfy({ Self.members.contains(ExactText($0.name)) }) else {
             throw CeremonyError(.invalidRequest, "a payment member that is not known")

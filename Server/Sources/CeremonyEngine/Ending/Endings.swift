@@ -2,14 +2,15 @@ import Store
 import UAF
 import _Primitives
 
-/// Ends ceremonies before their success, after a refused answer or at a party's own wish.
+/// Ends ceremonies before their success: after a refused answer, at a party's own wish, or after their time.
 struct Endings: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
     let hub: CeremonyHub
 
-    /// Ends a ceremony with the codes of an answer that was refused or reports a failure. An answer after another
-    /// answer only reads, and changes nothing.
+    /// Ends a ceremony by a denial, a failure or a cancellation, with the codes of the phone's answer if there is one.
+    /// A ceremony that has ended, or whose state does not allow the event, stays as it is: an answer after another
+    /// answer changes nothing.
     func end(
         _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode? = nil, audit: AuditEvent.Kind,
         refusedFacet: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil, at now: Timestamp

@@ -2,14 +2,15 @@ import Ceremony
 import Store
 import _Primitives
 
-/// Ends overdue ceremonies, and deletes records past their time.
+/// Ends overdue ceremonies, and activations that an unsettled attempt has disabled. Deletes records past their time.
 public struct Sweep: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore & NoticeStore
     let endings: Endings
 
-    /// Ends overdue ceremonies and wakes their watchers, and deletes records that no request can reach any more.
-    /// Returns the number of changed rows.
+    /// Ends overdue ceremonies and wakes their watchers. Ends activations whose last possible attempt was never
+    /// settled. Deletes ceremonies, notices, offers, consents and entries of histories past their time. Returns the
+    /// number of ended and deleted objects.
     ///
     /// Nothing depends on the time of a run: an overdue ceremony counts as expired already. Two simultaneous sweeps do
     /// no harm.

@@ -25,7 +25,7 @@ public struct ActivationView: Sendable, Equatable {
     public let id: String
     /// The state.
     public let state: State
-    /// The user name of the device's future owner; `nil` if the account is gone.
+    /// The user name of the device's future owner; `nil` if the account is gone or has no user name.
     public let username: String?
     /// The phone's own name for itself, known from its answer on.
     public let deviceName: String?

@@ -74,7 +74,8 @@ public struct Identities: Sendable {
 }
 
 extension Identities {
-    /// Returns the history's entry for sessions that end at a moment because their device was removed.
+    /// Returns a function from a moment to the history's entries for sessions that end then, because their device was
+    /// removed.
     public static func endOfSessions(limits: Limits) -> @Sendable (_ now: Timestamp) -> SessionEnding {
         { CeremonyRecord.ending(.failed, at: $0, limits: limits) }
     }

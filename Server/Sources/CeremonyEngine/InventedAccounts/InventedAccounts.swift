@@ -57,7 +57,7 @@ public struct InventedAccounts: CeremonyPart {
 
     // MARK: The document
 
-    /// Returns the distribution of invented accounts.
+    /// Returns the distribution of invented accounts: the operator's, or the standard distribution.
     public func keyDistribution() async throws -> KeyDistribution {
         self.distribution(of: try await self.store.inventedAccounts())
     }
@@ -83,7 +83,7 @@ public struct InventedAccounts: CeremonyPart {
     }
 
     /// Returns a distribution that resembles the present accounts, without setting the distribution. `nil` if no kind
-    /// of device occurs in ``Limits/proposalAccounts`` accounts. Reads every key.
+    /// of device, or no number of devices, occurs in ``Limits/proposalAccounts`` accounts. Reads every key.
     public func proposedKeyDistribution() async throws -> KeyDistribution? {
         KeyDistribution(
             proposedFrom: try await self.store.keyStatistics(limit: self.limits.pageSize),

@@ -20,8 +20,9 @@ public struct Redemptions: CeremonyPart {
     ///
     /// Readers look up a token or a code, and only a redeemable token reaches the writer (decision 17). `source` has a
     /// budget of worthless tokens; past the budget `tooManyRequests` is thrown in place of `tokenUnknown`. A right
-    /// token is accepted past the budget. Without a source nothing is counted. `refused` receives the reason for a
-    /// right token without a request: the target of the dispatch is gone.
+    /// token is accepted past the budget. Without a source nothing is counted. If the policy, a model or the account's
+    /// last key went after the dispatch, the token is used up, the answer has no request but the status
+    /// `unacceptableAuthenticator`, and `refused` receives the reason.
     public func redeem(
         token: String, operation: UAF.Operation, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {

@@ -54,7 +54,7 @@ extension CeremonyRecord {
 
 extension RegisteredCredential {
     /// Creates the verifier's form of a stored key. Throws `corrupt` for a name that no standard key can have, and for
-    /// unreadable evidence of the attestation.
+    /// unreadable evidence of the attestation or unreadable picture displays.
     init(_ record: CredentialRecord) throws {
         guard let aaid = try? AAID(record.aaid), let keyID = try? KeyID(record.keyID) else {
             throw StoreError(.corrupt, "a stored key without a proper name")

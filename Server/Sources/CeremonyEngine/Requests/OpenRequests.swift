@@ -23,8 +23,9 @@ public struct OpenRequests: CeremonyPart {
     }
 
     /// Returns an authentication request for a proven relying party (threat model, Policy downgrade by the caller). The
-    /// relying party may name a policy, and has no budget. An unknown policy is answered with 1400. `refused` receives
-    /// the reason, for the log.
+    /// relying party may name a policy, and has no budget. The keys are as for any caller. An unknown policy is
+    /// answered with 1400. `refused` receives the reason, for the log. Throws `invalidRequest` for a name beyond its
+    /// limits.
     public func authentication(
         username: String?, policy name: String?, refused: (_ reason: String) -> Void = { _ in }
     ) async throws -> ReturnUAFRequest {

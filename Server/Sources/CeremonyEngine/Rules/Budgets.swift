@@ -1,13 +1,13 @@
 import Store
 import _Primitives
 
-/// The budgets of work that strangers and clients may cause in this process.
+/// The budgets of work that strangers, devices and clients may cause in this process.
 struct Budgets: Sendable {
     /// Challenges at the request of a network.
     let challenges: Budget
-    /// Sets of codes on the pages of a network.
+    /// Sets of codes, and changes that are counted as codes, on the pages of a network or by an activation.
     let codes: Budget
-    /// Worthless tokens and codes from a network.
+    /// Worthless tokens and codes, and requests without a valid proof, from a network.
     let guesses: Budget
     /// Refused answers from a network.
     let refusals: Budget

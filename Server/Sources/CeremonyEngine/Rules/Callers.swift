@@ -31,7 +31,8 @@ public struct AuthenticatedDevice: Sendable, Equatable {
     }
 }
 
-/// The names by which relying parties know people: pairwise, a different name for each client.
+/// The names by which relying parties know people: pairwise, a different name for each client, or for each sector of
+/// clients.
 public struct Subjects: Sendable {
     let subject: @Sendable (_ accountID: String, _ clientID: String) async throws -> String
     let accountID: @Sendable (_ subject: String, _ clientID: String) async throws -> String?

@@ -53,7 +53,7 @@ public struct CeremonyConfiguration: Sendable {
     /// `true` if the server sends mail to people.
     public var sendsMail = false
 
-    /// Each of the product's own authenticators that asks the person, alone.
+    /// The matrix by which any single one of the product's own authenticators that ask the person suffices.
     public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
 
     /// Creates a configuration with the product's own authenticators.

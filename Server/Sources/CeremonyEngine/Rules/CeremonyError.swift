@@ -1,14 +1,14 @@
 public import Store
 public import UAF
 
-/// A refusal of the engine. Two errors are equal if their codes are equal. A store that cannot write throws
+/// A refusal of the engine. Two errors are equal if their codes are equal. A store that cannot read or write throws
 /// `StoreError` instead.
 public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason of the refusal, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name in kebab case, as in problem documents.
         public let name: String
-        /// The token was never given out, or its record is gone.
+        /// The token was never given out, its record is gone, or it is for another operation.
         public static let tokenUnknown = Self(name: "token-unknown")
         /// The token, or another one of the same ceremony, has been redeemed.
         public static let tokenAlreadyRedeemed = Self(name: "token-already-redeemed")
@@ -16,7 +16,8 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let tokenExpired = Self(name: "token-expired")
         /// The account, device, activation or sign-in does not exist.
         public static let notFound = Self(name: "not-found")
-        /// The name is taken.
+        /// An existing object prevents the action: an invitation has an activation, or the number of codes or keys has
+        /// reached its limit.
         public static let conflict = Self(name: "conflict")
         /// The browser is not the one that started the sign-in.
         public static let wrongBrowser = Self(name: "wrong-browser")
@@ -28,7 +29,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let invalidPicture = Self(name: "invalid-picture")
         /// No authenticator of the person can show the picture for the confirmation.
         public static let pictureNotShown = Self(name: "picture-not-shown")
-        /// The source has used up its budget.
+        /// The network or the client has used up its budget.
         public static let tooManyRequests = Self(name: "too-many-requests")
         /// The number for the confirmation of an enrolment is wrong. The enrolment has ended.
         public static let wrongNumber = Self(name: "wrong-number")

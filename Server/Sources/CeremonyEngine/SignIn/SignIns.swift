@@ -54,11 +54,13 @@ public enum SignInState: String, Sendable, CaseIterable {
     case approvedOnDevice = "approved-on-device"
     /// Another page of the same browser has completed the sign-in.
     case completed
+    /// The person has refused, or the app of a personalised identity has given up.
     case denied
+    /// The time is over, the sign-in was cancelled, or no browser has completed an approval in time.
     case expired
     case failed
 
-    /// `true` if no other state follows.
+    /// `true` if the page's channel ends with the state. Only `approved` can still become `completed` or `expired`.
     public var isFinal: Bool {
         switch self {
         case .waiting, .claimed, .approvedOnDevice: false
@@ -88,7 +90,7 @@ public struct SignInView: Sendable, Equatable {
     public let state: SignInState
     /// New codes while the state is `waiting`. The codes shown before are no longer valid.
     public let codes: SignInCodes?
-    /// The end of the present state.
+    /// The end of the present state. Without meaning in a state that ends the page's channel.
     public let expiresAt: Timestamp
     /// The codes of the phone, and of the server's answer, at the end; for the log.
     public let statusCodes: StatusCodes

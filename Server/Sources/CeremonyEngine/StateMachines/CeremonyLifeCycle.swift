@@ -4,8 +4,8 @@ package import _Primitives
 extension CeremonyRecord {
     /// Lets the state machine of the record's kind judge an event, and applies the decision.
     ///
-    /// An event after the end of the phase is refused like an event after the ceremony's end, even if the end is not
-    /// yet written.
+    /// An event other than ``CeremonyEvent/expire`` after the end of the phase is refused like an event after the
+    /// ceremony's end, even if the end is not yet written.
     package mutating func handle(_ event: CeremonyEvent, at now: Timestamp, lifetime: PhaseLifetime) -> CeremonyVerdict
     {
         if event != .expire, self.phase != .ended, now >= self.expiresAt { return .refuse(.over) }
@@ -60,7 +60,8 @@ extension CeremonyRecord {
 }
 
 extension CeremonyRecord {
-    /// Lets the record's state machine judge an event, and throws a refusal.
+    /// Lets the record's state machine judge an event, and throws a refusal. Does not throw if the event did not happen
+    /// but has ended the ceremony, as after a wrong number: the caller looks at the record's outcome.
     mutating func take(_ event: CeremonyEvent, at now: Timestamp, limits: Limits) throws(RefusedEvent) {
         switch self.handle(event, at: now, lifetime: PhaseLifetime(self.kind, limits)) {
         case .proceed, .end: return

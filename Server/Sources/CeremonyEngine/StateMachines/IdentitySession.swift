@@ -9,9 +9,9 @@ package struct IdentitySession: Equatable, Sendable {
     package enum Opening: Hashable, Sendable {
         /// A relying party shows a code.
         case login(isServiceActive: Bool, isOriginAllowed: Bool)
-        /// An app signs itself in.
+        /// An app signs its own person in at its service.
         case inApp(isAllowed: Bool, isRedirectExact: Bool, hasPKCE: Bool)
-        /// An app wants to act on its own account.
+        /// An app wants to act on its person's account.
         case apiAccess(IdentityPurpose, isActivationActive: Bool, isProven: Bool)
         /// A relying party wants a person asked. The relying party does not learn of the person's existence.
         case push(mayPush: Bool, isReachable: Bool)
@@ -68,7 +68,7 @@ package struct IdentitySession: Equatable, Sendable {
     /// Lets the session judge an event, and applies the decision.
     ///
     /// An event after the end of the present state is refused like an event after the session's end, even if the end is
-    /// not yet written.
+    /// not yet written. Only an event that ends the session still happens then.
     package mutating func handle(_ event: IdentityEvent, at now: Timestamp, limits: Limits) -> IdentityVerdict {
         // A lost reply is repeated even after an end.
         if case .again(let isIdentical) = event { return isIdentical ? .answerAgain : .refuse(.replayRefused) }

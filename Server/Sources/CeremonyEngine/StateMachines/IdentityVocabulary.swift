@@ -192,7 +192,7 @@ package enum IdentityEffect: Hashable, Sendable, CaseIterable {
 package enum IdentityVerdict: Hashable, Sendable {
     /// The event happened, with these effects.
     case proceed(Set<IdentityEffect>)
-    /// The event did not happen, and nothing changed.
+    /// The event did not happen, and nothing changed except the number of refused PINs of a grant.
     case refuse(IdentityRefusal)
     /// The event did not happen, and the session has ended because of the event.
     case end(IdentityRefusal, Set<IdentityEffect>)

@@ -109,7 +109,7 @@ package struct Lockout: Equatable, Sendable {
     }
 
     /// Takes back an attempt that certainly had no result: no caller has learned anything that a wrong attempt would
-    /// reveal. Returns `false`, and changes nothing, if another attempt is reserved.
+    /// reveal. Returns `false`, and changes nothing, unless this attempt is reserved.
     package mutating func withdraw(request: [UInt8]) -> Bool {
         guard let reservation = self.reservation, reservation.request == request else { return false }
         self.reservation = nil
@@ -136,7 +136,7 @@ package struct Lockout: Equatable, Sendable {
     /// Records the result of the reserved attempt.
     ///
     /// A right attempt is removed again, ends the row, and leaves the other failures of the window. Returns `false`,
-    /// and changes nothing, if another attempt is reserved.
+    /// and changes nothing, unless this attempt is reserved.
     package mutating func settle(request: [UInt8], isRight: Bool) -> Bool {
         guard let reservation = self.reservation, reservation.request == request else { return false }
         self.reservation = nil

@@ -1,7 +1,7 @@
 import Store
 
-/// The state machine of a transaction: a person agrees to a text from a back end. The verified answer is the end, and
-/// needs no further consent.
+/// The state machine of a transaction: a person agrees to a text or picture from a back end. The verified answer is the
+/// end, and needs no further consent.
 package struct TransactionStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.

@@ -1,10 +1,10 @@
 import _Primitives
 
-/// The states of a running ceremony for a watcher: first the present state, then each change, until the last state.
+/// The states of a running ceremony for a watcher: first the present state, then later states, until the last state.
 ///
-/// The ceremony is read from the store each time, and a skipped state is never shown late. The end of a phase is
-/// reported at its time, independent of the sweep. The sequence ends after a final state, and if too many watchers
-/// follow the same ceremony.
+/// The ceremony is read from the store each time. States between two reads are skipped, and never shown late. The end
+/// of a phase is reported at its time, independent of the sweep. The sequence ends after a final state, if too many
+/// watchers follow the same ceremony, and after ``CeremonyWatch/end()``.
 public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Sendable {
     /// The state, `true` if the state is the last, and the time of the phase's end.
     typealias Reading = (element: Element, isFinal: Bool, until: Timestamp?)
@@ -37,7 +37,8 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
             self.wakes = wakes
         }
 
-        /// Returns the next state that differs from the last; `nil` after the final state. Throws the store's errors.
+        /// Returns the next state that differs from the last; `nil` after the final state, and if the watching has
+        /// ended. Throws the store's errors.
         public mutating func next() async throws -> Element? {
             while let news = try await self.next(patience: nil) {
                 if case .state(let element) = news { return element }
@@ -46,7 +47,7 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
         }
 
         /// Returns the next state that differs from the last, or `quiet` if nothing has happened for `patience`; `nil`
-        /// after the final state. Throws the store's errors.
+        /// after the final state, and if the watching has ended. Throws the store's errors.
         public mutating func next(patience: Duration?) async throws -> CeremonyNews<Element>? {
             while !self.isOver {
                 if self.last != nil {

@@ -18,8 +18,8 @@ public struct CeremonyStatus: Sendable, Equatable {
     public let state: State
     /// The beginning of the state; the present time for an unknown session.
     public let timestamp: Timestamp
-    /// The person, by the client's name for the person. Known from the start, or from the end of a ceremony that began
-    /// without a person.
+    /// The person, by the client's name for the person. Known from the start of a transaction; for every other ceremony
+    /// `nil` before the success, and after an end without success.
     public let subject: String?
     /// The server's judgement of the phone's answer.
     public let uafStatusCode: Int?
@@ -38,9 +38,9 @@ public struct CeremonyStatus: Sendable, Equatable {
     public var isFinal: Bool { self.state == .succeeded || self.state == .failed || self.state == .unknown }
 }
 
-/// A text that a person agreed to, for the server to sign as evidence.
+/// A text or a picture that a person agreed to, for the server to sign as evidence.
 public struct ConfirmedTransaction: Sendable, Equatable {
-    /// The identifier of the session in which the text was dispatched.
+    /// The identifier of the session in which the text or picture was dispatched.
     public let sessionID: String
     /// The person, by the client's name for the person.
     public let subject: String

@@ -8,7 +8,8 @@ public struct HashingError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let busy = Self(name: .busy)
         /// The pool was shut down.
         public static let closed = Self(name: .closed)
-        /// The library failed: no memory, or a function that the system's libcrypt leaves out.
+        /// The library failed: no memory, or a function that the system's libcrypt leaves out. Or the limits allow no
+        /// hashing.
         public static let failed = Self(name: .failed)
         public var description: String { self.name.rawValue }
     }

@@ -1,4 +1,5 @@
-/// The load of a pool of hashing threads, for metrics.
+/// The load of a pool of hashing threads, for metrics. A search in the list of breached passwords alone counts as a
+/// hash without memory.
 public struct HashingLoad: Sendable, Hashable {
     /// The number of hashes that wait for a thread.
     public var waiting = 0

@@ -4,13 +4,13 @@ public import _Primitives
 /// Hashes and verifies passwords on a few threads of its own. An event loop or a thread of the cooperative pool never
 /// does such work, and never waits for it.
 ///
-/// The number of waiting hashes is bounded. Networks take turns, and the accounts of a network take turns within the
-/// network's. If the queue is full, the network with the most waiting hashes gives up a place, and that caller is told
-/// at once.
+/// The number of waiting hashes is bounded, in total and for each network. Networks take turns, and the accounts of a
+/// network take turns within the network's. Past its bound a network gives up one of its own places. If the queue is
+/// full, the network with the most waiting hashes gives up a place. The caller that loses its place is told at once.
 ///
 /// The memory of running hashes is bounded by the memory of one hash for each thread, or by the memory of the costliest
-/// readable hash, whichever is more. A caller that is cancelled while waiting leaves the queue. A hash that has begun
-/// is finished.
+/// readable hash, whichever is more. A caller that is cancelled while waiting leaves the queue with
+/// `CancellationError`. A hash that has begun is finished.
 public final class HashingPool: Sendable {
     private let queue: HashingQueue
     private let limits: PasswordLimits
@@ -66,8 +66,11 @@ public final class HashingPool: Sendable {
     /// Returns the verdict about a password and a stored hash.
     ///
     /// `hash` is `nil` for an account that does not exist or has no password, `password` is `nil` for a text that
-    /// cannot be a password. In both cases the verdict is `wrong`, after the work for an account with the present
-    /// parameters. An imported hash has its own cost until its first upgrade.
+    /// cannot be a password. In both cases the verdict is `wrong`, after the same work: by `hash`, or without a hash by
+    /// the present parameters. An imported hash has its own cost until its first upgrade. A password of 72 bytes or
+    /// more never upgrades a hash of bcrypt.
+    ///
+    /// Throws ``HashingError``.
     public func verify(
         _ password: Password?, against hash: PasswordHash?, for turn: HashingTurn = HashingTurn()
     ) async throws -> PasswordVerdict {
@@ -82,7 +85,8 @@ public final class HashingPool: Sendable {
         return .right(needsUpgrade: isWholeSeen && hash.needsUpgrade(to: self.limits.hashing))
     }
 
-    /// `true` if another hash of the network would take the place of a waiting hash of the same network.
+    /// `true` if the turn's network has used up its share of the waiting hashes, so that another hash takes the place
+    /// of one of its own.
     public func isFull(for turn: HashingTurn) -> Bool { self.queue.isFull(for: turn) }
 
     /// The present load of the pool.

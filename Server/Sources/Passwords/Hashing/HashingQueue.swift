@@ -53,6 +53,9 @@ final class HashingQueue: @unchecked Sendable {
     }
 
     /// Runs `work` on a hashing thread.
+    ///
+    /// Throws the errors of `work`, ``HashingError`` `busy` or `closed`, and `CancellationError` if the caller is
+    /// cancelled before the work begins.
     func run<Value: Sendable>(
         for turn: HashingTurn, memoryKiB: Int, _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -94,7 +97,7 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// `true` if another job of the network would take the place of the network's own job.
+    /// `true` if the network has used up its share, so that another job takes the place of one of its own jobs.
     func isFull(for turn: HashingTurn) -> Bool { self.condition.withLock { self.waiting.isFull(for: turn) } }
 
     /// Removes and returns a job that no thread has taken yet.

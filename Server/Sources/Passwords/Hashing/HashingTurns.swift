@@ -49,7 +49,7 @@ struct HashingTurns<Job> {
         self.share = share
     }
 
-    /// `true` if another job of the network would take the place of the network's own job.
+    /// `true` if the network has used up its share, so that another job takes the place of one of its own jobs.
     func isFull(for turn: HashingTurn) -> Bool {
         let own = self.networks.first { $0.name == ExactText(turn.network) }?.count ?? 0
         return own >= min(self.share, self.most)

@@ -17,7 +17,7 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
     public let algorithm: Algorithm
     /// The number of digits of a code.
     public let digits: Int
-    /// The number of seconds during which a code is valid.
+    /// The length of a step in seconds. Each step has its own code.
     public let periodSeconds: Int64
 
     /// Creates a new secret of 160 bits, for SHA-1.
@@ -45,8 +45,9 @@ public struct TOTP: Sendable, CustomStringConvertible, CustomReflectable {
         self.step(at: moment).map { String(decoding: self.code(ofStep: $0), as: UTF8.self) }
     }
 
-    /// Judges a typed code, and returns its step if the code is right. A right code belongs to the present step or an
-    /// adjacent step, and to a later step than `last`. Spaces within the code do not matter.
+    /// Judges a typed code, and returns its step if the code is right. A right code belongs to the present step or one
+    /// of the ``PasswordLimits/totpWindow`` steps before and after, and to a later step than `last`. Spaces within the
+    /// code do not matter.
     ///
     /// The store keeps the step as `last` for this secret, in the same business step that signs the person in. So no
     /// code counts twice, and no earlier code counts afterwards (RFC 6238, section 5.2). All codes of the window are

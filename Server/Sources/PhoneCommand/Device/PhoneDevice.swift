@@ -21,8 +21,8 @@ struct PhoneDevice: Sendable {
     /// The address for clients that only read the phone's data. No server has this address, and nothing is sent.
     private static let nowhere = URL(string: "https://localhost")
 
-    /// Switches the phone on, by default with this machine's network and clock. Throws ``StorageError``, and an error
-    /// for a missing certificate file.
+    /// Switches the phone on, by default with this machine's network and clock. Throws ``StorageError``, ``Refusal``
+    /// for a file of certificates or of the trace that cannot be used, and errors about the phone's folder.
     ///
     /// - Parameter waiting: The phone's way to wait; `nil` for waiting by the phone's clock.
     init(

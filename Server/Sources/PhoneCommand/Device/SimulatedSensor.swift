@@ -129,7 +129,8 @@ struct SimulatedPasscode: DevicePasscode {
     }
 }
 
-/// The files that set the behaviour of the phone's simulated parts.
+/// The files of settings in the phone's folder: for the simulated parts, for the app's sign-in, and for the trusted
+/// servers.
 enum SimulatedState {
     /// The names of all these files, in the phone's folder.
     static let names = [

@@ -68,7 +68,7 @@ struct AskedAttribute {
     /// Returns `valid`, or the fault of the value.
     func take(_ value: JSON?) -> String { self.taking(value) }
 
-    /// Takes one of ``aliases``.
+    /// Takes one of ``aliases``. Returns `false`, without a change, for any other alias.
     func choose(_ alias: PersonalInformationAlias) -> Bool { self.choosing(alias) }
 
     /// The fault that the server found.

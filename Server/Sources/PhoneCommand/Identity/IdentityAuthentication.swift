@@ -27,8 +27,8 @@ struct IdentityAuthentication {
 
     private var report: Report { self.person.report }
 
-    /// Authenticates. Throws ``Refusal`` if the person or the script stops, after informing the server. Throws
-    /// `CountersignError`.
+    /// Authenticates. Throws ``Refusal`` if the person or the script stops or cannot go on; the program then tries to
+    /// end the session at the server. Throws `CountersignError`.
     mutating func run(_ data: AuthenticationInitializationData) async throws -> AuthenticationResult {
         let request = try await self.sdk.authenticator.startAuthentication(data: data)
         var holder: any IdentitySessionHolder = request
@@ -219,7 +219,7 @@ struct IdentityRest {
     let person: IdentityHolder
 
     /// Reports a lockout, and waits for its end if the person can try again. Throws ``Refusal`` otherwise: the lockout
-    /// is permanent, nobody is present, or a script has no other PIN.
+    /// is permanent, a script has no other PIN, or a script would wait longer than ``PhoneLimits/scriptedRest``.
     ///
     /// - Parameters:
     ///   - seconds: The length of the lockout; `nil` for a permanent lockout.

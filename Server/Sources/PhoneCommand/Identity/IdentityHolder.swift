@@ -51,10 +51,11 @@ struct IdentityHolder {
 
     var terminal: PhoneTerminal { self.report.terminal }
 
-    /// Approves a request that the phone's own user has begun: nobody else is asked for approval.
+    /// Approves a request that the phone's own user has begun, unless the options deny it: nobody else is asked for
+    /// approval.
     mutating func approveOwnRequest() { self.script.approveOwnRequest() }
 
-    /// Approves an enrolment. A script that personalises a phone has agreed by its command.
+    /// Approves an enrolment, unless the options deny it. A script that personalises a phone has agreed by its command.
     mutating func approveEnrolment() { self.script.approveEnrolment() }
 
     /// Throws a usage ``Refusal`` if a PIN on the command line would go to a server on another machine.
@@ -77,10 +78,11 @@ struct IdentityHolder {
 
     // MARK: PINs
 
-    /// `true` if an unused PIN is left, so that a script can try again.
+    /// `true` if another attempt is possible: a person is at the terminal, or a script has an unused PIN.
     var canTryAgain: Bool { self.terminal.isInteractive || self.script.hasSecret }
 
-    /// Returns the next PIN. Throws ``Refusal`` if no PIN is left.
+    /// Returns the next PIN. A person types a new PIN twice. Throws ``Refusal`` if a script has no PIN left, if the
+    /// person gives up, or if the two new PINs differ.
     mutating func pin(_ asked: Asked) async throws -> SecretBytes {
         if let pin = self.script.next(.pin) { return SecretBytes(Array(pin.utf8)) }
         guard self.terminal.isInteractive, self.script.secret == nil else {

@@ -48,8 +48,8 @@ struct IdentityPhone: Sendable {
 
     // MARK: Trust
 
-    /// Returns `true` if a server answers now, with keys that its root key has signed. The keys are fetched anew,
-    /// whatever the phone has stored.
+    /// Returns `true` if a server answers now, with keys that its root key has signed, and `false` if the server cannot
+    /// be reached or cannot answer now. The keys are fetched anew, whatever the phone has stored.
     ///
     /// Throws ``Refusal``: `not-its-key` if another root key has signed the keys, `not-its-address` if the server has
     /// another name, `no-identities` if the address belongs to no such server, `tls-error`.

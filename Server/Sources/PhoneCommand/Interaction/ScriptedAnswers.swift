@@ -30,10 +30,11 @@ struct ScriptedAnswers: Sendable {
         }
     }
 
-    /// Approves an enrolment. A script that enrols a phone has agreed by its command.
+    /// Approves an enrolment, unless the options deny it. A script that enrols a phone has agreed by its command.
     mutating func approveEnrolment() { self.decision = self.decision ?? .approve }
 
-    /// Approves an authentication that the phone's own user starts: no other party asks for it.
+    /// Approves an authentication that the phone's own user starts, unless the options deny it: no other party asks for
+    /// it.
     mutating func approveOwnRequest() { self.decision = self.decision ?? .approve }
 
     /// Agrees to the phone's own request, whatever the answer to the following request is. Returns the answers to the
@@ -48,7 +49,8 @@ struct ScriptedAnswers: Sendable {
     /// `true` if a secret is left.
     var hasSecret: Bool { !self.secrets.isEmpty }
 
-    /// Returns the next PIN or password. Each line is used once.
+    /// Returns the next PIN or password. Each line is used once. `nil` if no secret is left, or if the secrets are of
+    /// the other kind.
     mutating func next(_ kind: AuthenticatorName) -> String? {
         self.secret != kind || self.secrets.isEmpty ? nil : self.secrets.removeFirst()
     }

@@ -43,7 +43,7 @@ struct Ended: Error {
 /// The reason that a command failed: a word for scripts, a sentence for people, and the exit code.
 struct Refusal: Error, Equatable {
     let status: Ending
-    /// The result: none of the first row.
+    /// The result: a word for a failure, never for a success.
     let outcome: Outcome
     /// The cause in kebab-case, for scripts.
     let reason: String

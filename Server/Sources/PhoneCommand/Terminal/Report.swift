@@ -34,7 +34,8 @@ struct Report: Sendable {
     /// Writes the command's answer unchanged, and a line feed.
     func answer(_ bytes: [UInt8]) { try? FileHandle.standardOutput.write(contentsOf: Data(bytes + [0x0A])) }
 
-    /// Runs a command's work. Reports a failure, and ends the program with the failure's exit code.
+    /// Runs a command's work. Reports a failure, and throws ``Ended``, which ends the program with the failure's exit
+    /// code.
     func running(_ body: () async throws -> Void) async throws {
         do {
             try await body()

@@ -23,7 +23,8 @@ public struct PersonProfile: Sendable, Equatable {
     /// The names that claims can have.
     public static let names = ["given_name", "family_name", "middle_name", "picture", "locale", "zoneinfo"]
 
-    /// Makes a profile of these claims. `nil` if there are no claims, a claim is empty, or a claim has another name.
+    /// Makes a profile of these claims. `nil` if there are no claims, a claim is empty or no text, or a claim has
+    /// another name.
     public init?(_ claims: JSONObject) {
         guard !claims.members.isEmpty else { return nil }
         for (name, value) in claims.members {
@@ -42,7 +43,8 @@ public struct PostalAddress: Sendable, Equatable {
     /// The names that parts can have.
     public static let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"]
 
-    /// Makes an address of these parts. `nil` if there are no parts, a part is empty, or a part has another name.
+    /// Makes an address of these parts. `nil` if there are no parts, a part is empty or no text, or a part has another
+    /// name.
     public init?(_ parts: JSONObject) {
         guard !parts.members.isEmpty else { return nil }
         for (name, value) in parts.members {

@@ -1,19 +1,21 @@
 import Foundation
 import _Primitives
 
-/// A person's user name in a single spelling, Unicode's NFC. Two spellings that Unicode treats as the same are the same
+/// A person's user name in Unicode's composed form (NFC). Two spellings that Unicode treats as the same are the same
 /// name, and have the same bytes here.
 ///
 /// A name is bounded, trimmed and composed once, at the entry. ``text`` keeps the spelling, which people see. ``key``
-/// is the same for all spellings of a name. Accounts, invented accounts, counters, budgets and hints go by the key.
+/// is the same for all spellings of a name, also for spellings with other capitals from A to Z. Accounts, invented
+/// accounts, counters, budgets and hints go by the key. `==` compares ``text``, so two names with the same key can be
+/// unequal.
 public struct AccountName: Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The name as it was written, trimmed and in Unicode's composed form (NFC).
     public let text: String
     /// The single spelling under which the name is looked up, counted and hashed: ``text`` with A to Z in lower case.
     /// No other letter changes its case, because that would depend on the language.
     public var key: String { self.text.asciiLowercased }
-    /// `true` if a letter other than A to Z stands in upper case. An account cannot have such a name: people who write
-    /// the letter in lower case would be a different person.
+    /// `true` if a letter other than A to Z stands in upper case. No new account gets such a name: people who write the
+    /// letter in lower case would be a different person.
     public var hasOtherCapitals: Bool {
         // Lower case as people write it serves this check alone: no name is looked up or kept in lower case.
         !self.key.lowercased().hasSameBytes(as: self.key)  // check: unicode-words

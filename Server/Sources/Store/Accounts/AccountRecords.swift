@@ -1,13 +1,15 @@
 public import _Primitives
 
-/// A person's e-mail address, as an operator entered it.
+/// A person's first e-mail address. The address comes from an operator, from the person's invitation, or from another
+/// provider.
 public struct AccountEmail: Sendable, Equatable {
     /// The address. Sealed at rest.
     public var address: String
-    /// `true` if the operator vouches that the address is the person's.
+    /// `true` if the address is known to be the person's: an operator or a trusted provider vouches for the address, or
+    /// the person has confirmed it by a mailed link.
     public var isVerified: Bool
 
-    /// Makes an e-mail address with the operator's word for it.
+    /// Makes an e-mail address.
     public init(address: String, isVerified: Bool) {
         self.address = address
         self.isVerified = isVerified

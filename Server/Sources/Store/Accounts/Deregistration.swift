@@ -12,7 +12,8 @@ public enum CredentialSelection: Sendable, Equatable {
         }
     }
 
-    /// All keys, with every device and every session of the account.
+    /// All keys, with every device and every session of the account. For ``DeregistrationAsker/device(_:)`` only the
+    /// keys that this asker reaches, and only the sessions of devices that have no key left.
     case all
     /// The keys of one model, on every device.
     case model(String)
@@ -22,9 +23,10 @@ public enum CredentialSelection: Sendable, Equatable {
 
 /// The result of a deregistration.
 public enum DeregistrationOutcome: Sendable, Equatable {
-    /// The keys were found and deleted, in this number.
+    /// The selected keys that existed are deleted. The number can be 0.
     case deregistered(credentials: Int)
-    /// The account, or the asking device, does not exist (any more). Nothing was changed.
+    /// The account does not exist (any more), or the asking device is no active device of the account. Nothing was
+    /// changed.
     case unknown
     /// The account of the asking device is locked. Nothing was changed.
     case locked
@@ -36,8 +38,9 @@ public enum DeregistrationAsker: Sendable, Equatable {
     case anybody
     /// The account's person, on this device.
     case person(onDevice: String)
-    /// This device alone, without its person. Only the device's own keys among the selected keys are deleted, with the
-    /// keys of its other registrations.
+    /// This device alone, without its person. Among the selected keys, only keys of registrations with this device's
+    /// identity key are deleted: the keys of this registration and of the same phone's other registrations. A device
+    /// without an identity key has nothing deleted.
     case device(String)
 
     /// The asking device; `nil` for `anybody`.

@@ -94,10 +94,11 @@ public struct DeviceIdentityAddition: Sendable, Equatable {
 /// ``CeremonyChange/identityAddition``.
 public protocol DeviceIdentityStore: Sendable {
     /// Returns the device of a signing key, by the key's name. If several registrations of one phone have the key, the
-    /// result is the newest registration that may authenticate, or else a recently removed one. `nil` if no device has
-    /// the key.
+    /// result is the newest active registration, or else the registration removed last. `nil` if only pending
+    /// registrations have the key, or none. The account can be locked.
     func device(ofKey name: String) async throws -> ProvingDevice?
 
-    /// Returns `true` if the registration has the signing key of that name.
+    /// Returns `true` if the registration has the signing key of that name, also if the registration is pending or
+    /// recently removed.
     func isKey(_ name: String, ofDevice id: String) async throws -> Bool
 }

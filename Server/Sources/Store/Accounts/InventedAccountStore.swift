@@ -57,7 +57,7 @@ public protocol InventedAccountStore: Sendable {
     /// Sets the document, or removes it.
     func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws
 
-    /// Counts the active keys of all accounts, with at most `limit` kinds of devices. The method reads every key. It is
-    /// for an operator's request, never for a client's.
+    /// Counts the active keys of all accounts. The result has at most `limit` sets of keys, and at most `limit` numbers
+    /// of devices. The method reads every key. It is for an operator's request, never for a client's.
     func keyStatistics(limit: Int) async throws -> KeyStatistics
 }

@@ -22,8 +22,8 @@ public struct AdministratorRecord: Sendable, Equatable {
 
 /// Administrators and the one-time link that makes the first of them.
 public protocol AdministrationStore: Sendable {
-    /// Keeps the link's digest in place of an earlier digest. Returns `false`, and keeps nothing, if an administrator
-    /// exists.
+    /// Keeps the link's digest in place of an earlier digest. Returns `false`, and keeps nothing, if an administrator's
+    /// token has not expired at the event's moment.
     func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool
 
     /// Uses a link up and adds the administrator. Returns `false` if the link is unknown, used or expired at `now`.

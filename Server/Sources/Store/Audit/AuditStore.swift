@@ -2,8 +2,9 @@ public import _Primitives
 
 /// An event that an auditor may ask about.
 ///
-/// An event names things only by their identifiers and codes: no name, text or secret. Its only fact about a person is
-/// the network address of a browser in which a person signed in. The address is sealed at rest.
+/// An event names accounts and things by their identifiers and codes. It has no name of an account's person, no content
+/// and no secret. Its only fact about a person is the network address of a browser in which a person signed in. The
+/// address is sealed at rest.
 public struct AuditEvent: Sendable, Equatable {
     /// The kind of an event. The set grows; a stored name keeps its meaning.
     public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -20,7 +21,8 @@ public struct AuditEvent: Sendable, Equatable {
     public var accountID: String?
     /// The ceremony of the event.
     public var ceremonyID: String?
-    /// The actor: an operator's name for the trail, a client's identifier, or `nil` for the person's own device.
+    /// The actor: an operator's name for the trail, or a client's identifier. `nil` for the person, the person's own
+    /// device, or the server itself.
     public var actor: String?
     /// A code with more detail: a status code, a device's identifier.
     public var detail: String?
@@ -140,8 +142,10 @@ public enum AuditVerdict: Sendable, Equatable {
 public protocol AuditStore: Sendable {
     /// Adds an event that belongs to no other step.
     ///
-    /// The entry's code is an HMAC over the code before and every field, under a key derived from the key-encryption
-    /// key. Without the key no attacker can change, remove or reorder an entry unseen, except the newest entries.
+    /// The entry's code is an HMAC over the code before and every field, under a key derived from the store's root
+    /// secret (``SealingRoot``), which is sealed under the key-encryption key. Without the root secret no attacker can
+    /// change or reorder entries unseen. An attacker can remove entries unseen only at the end of the trail. An event
+    /// that is a little earlier than the last entry gets that entry's moment (``Limits/Fixed/auditDisorder``).
     func appendAudit(_ event: AuditEvent) async throws
 
     /// Returns the entries after the number `after`, oldest first, at most `limit`.

@@ -61,10 +61,10 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var phase: Phase
     /// The way the ceremony ended; set when the phase is `ended`.
     public var outcome: Outcome?
-    /// The relying party whose back end started the ceremony.
+    /// The relying party whose back end started the ceremony; `nil` if a browser, an operator or an app started it.
     public var clientID: String?
-    /// The identifier of the authorization request of a browser's sign-in. A single ceremony at a time has the
-    /// reference.
+    /// The identifier by which another part finds the ceremony: of a browser's authorization request, of a client's
+    /// request without a browser, or of a change of an account. A single ceremony at a time has the reference.
     public var reference: String?
     /// SHA-256 of the starting browser's cookie.
     public var browserDigest: [UInt8]?

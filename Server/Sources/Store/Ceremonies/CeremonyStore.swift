@@ -4,7 +4,8 @@ public import _Primitives
 public enum CeremonyKey: Sendable, Equatable {
     /// The ceremony's identifier.
     case id(String)
-    /// The reference that a browser signs in for: the newest ceremony of the reference.
+    /// The reference of a sign-in, of a question without a browser, or of a change (``CeremonyRecord/reference``): the
+    /// newest ceremony of the reference.
     case reference(String)
     /// The digest of the ceremony's continuation.
     case continuation([UInt8])
@@ -43,8 +44,9 @@ public struct CeremonyChange: Sendable {
     /// Keys to add to an existing device, in place of its keys of the same models.
     public var newCredentials: [CredentialRecord] = []
     /// The keys of a device for itself, which the device has stated in an authentication. They are taken if the device
-    /// has none yet. With ``DeviceIdentityAddition/replacement`` they replace other keys, if the device may
-    /// authenticate and no device has one of them.
+    /// has none yet. Keys that another account has, or another pair of keys, are left out, and the step goes on. With
+    /// ``DeviceIdentityAddition/replacement`` they replace other keys, if the device may authenticate and no device has
+    /// one of them.
     public var identityAddition: DeviceIdentityAddition?
     /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. The store knows the names of the
     /// deleted keys for as long as the ceremony: ``RedeemedCeremony/deregistered``.
@@ -90,8 +92,8 @@ public struct DeviceRegistration: Sendable, Equatable {
     /// The account's keys, by their identifiers, that are deleted when the device is activated, and stay otherwise. A
     /// key of another account counts as unknown.
     public var replaces: [String]
-    /// The keys by which the device speaks for itself; `nil` if the device stated none. A key of another device is a
-    /// conflict.
+    /// The keys by which the device speaks for itself; `nil` if the device stated none. A key that another account has,
+    /// or another pair of keys, is a conflict. Several registrations of one phone have the same pair.
     public var identity: DeviceIdentity?
 
     /// Joins a device with its keys.
@@ -125,10 +127,10 @@ public struct RedeemedCeremony: Sendable, Equatable {
     public var ceremony: CeremonyRecord
     /// The account of a registration; `nil` for every other kind.
     public var account: AccountRecord?
-    /// The active keys of the ceremony's account, if the account is known.
+    /// The active keys of the ceremony's account. Empty for a deregistration, and if the account is not known yet.
     public var credentials: [CredentialRecord]
-    /// The keys that the redemption of a deregistration has deleted, in this redemption or the first, the newest key
-    /// first.
+    /// The keys that the redemption of a deregistration has deleted, in this redemption or the first, the last deleted
+    /// key first.
     public var deregistered: [CredentialSelection.Name]
     /// `true` if the token was redeemed before, and this redemption changed nothing.
     public var isAgain: Bool
@@ -152,7 +154,8 @@ public struct OfferedCeremony: Sendable, Equatable {
     public var ceremony: CeremonyRecord
     /// The token.
     public var token: DispatchTokenRecord
-    /// The keys that the redemption of a deregistration has deleted, the newest key first; none before the redemption.
+    /// The keys that the redemption of a deregistration has deleted, the last deleted key first; none before the
+    /// redemption.
     public var deregistered: [CredentialSelection.Name]
 
     /// Joins a ceremony with its token.
@@ -182,15 +185,18 @@ public protocol CeremonyStore: DeregistrationStore {
     func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
 
     /// Returns the present ceremony of a token, the token, and the keys that its redemption has deleted; `nil` if no
-    /// ceremony has that token. Runs on a reader: nothing waits for the writer.
+    /// ceremony has that token. The token may have expired. Runs on a reader: nothing waits for the writer.
     func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony?
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
-    /// Returns `nil` if no ceremony has the token.
+    /// Returns `nil` if no ceremony has the token. `judge` also decides about an expired token. Throws as
+    /// ``change(_:judge:)``.
     ///
-    /// A reader first finds the ceremony and asks `screen`. A request refused or answered by `screen` never waits for
-    /// the writer, and neither does an unknown token. `judge` sees the present row in its step: another request may
-    /// have been quicker.
+    /// `screen` is asked before `judge`: it throws to refuse the request, returns a result to answer the request
+    /// without `judge`, and returns `nil` to go on. A reader finds the ceremony and asks `screen`, so a request that
+    /// `screen` refuses or answers does not wait for the writer, and neither does an unknown token. The store may skip
+    /// the reader for the first request with a token that this process has just made, and ask `screen` in the step.
+    /// `judge` sees the present row in its step: another request may have been quicker.
     func redeem(
         tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
@@ -199,9 +205,10 @@ public protocol CeremonyStore: DeregistrationStore {
     /// Finds a ceremony, lets `judge` decide, and writes the row and the change. Returns `nil` if the ceremony does not
     /// exist.
     ///
-    /// Throws `conflict` if a counter does not advance or a key with that model and name exists already. Throws
-    /// `forbidden` if the account is locked or a key is not active. Throws `notFound` if a key, or the device that a
-    /// key is to join, is gone or not active.
+    /// Throws `conflict` if a counter does not advance, if a key with that model and name exists already, if another
+    /// device has a new device's identity key, or if the device to activate is gone. Throws `forbidden` if the account
+    /// is locked or a key is not active. Throws `notFound` if a key, or the device that a key is to join, is gone or
+    /// not active.
     func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord?
 
     /// Accepts the answer to a challenge without a row. Notes the challenge, lets `judge` decide with the stored data
@@ -209,7 +216,9 @@ public protocol CeremonyStore: DeregistrationStore {
     ///
     /// Returns `nil`, without judging or writing, if the challenge was answered before: of many concurrent calls for
     /// the same challenge one succeeds. An error of `judge` reaches the caller, and the challenge stays as it was.
-    /// `judge` runs inside the step: it may check a signature, but must not wait. Throws as ``change(_:judge:)``.
+    /// `judge` runs inside the step: it may check a signature, but must not wait. The parts of a change that need a
+    /// ceremony have no effect here: the fate of its device, the deregistration, and new tokens. Throws as
+    /// ``change(_:judge:)``.
     func answer<Result: Sendable>(
         _ challenge: AnsweredChallenge, keys: [(aaid: String, keyID: [UInt8])], at now: Timestamp,
         judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
@@ -237,7 +246,8 @@ public protocol CeremonyStore: DeregistrationStore {
     func verificationMaterial(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
         -> [StoredCredential?]?
 
-    /// Returns ceremonies that have not ended although their phase was over at `now`, at most `limit`.
+    /// Returns the identifiers of ceremonies that have not ended although their phase was over at `now`, the longest
+    /// overdue first, at most `limit`.
     func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
 
     /// Deletes ceremonies ended before `endedBefore`, and challenges expired before `now`, at most `limit` rows of

@@ -2,9 +2,9 @@
 /// `nil` for a session without an entry.
 public typealias SessionEnding = @Sendable (CeremonyRecord) throws -> IdentityOutcomeChange?
 
-/// Deletes keys and devices. The same step ends everything that depends on a device: the sessions signed in to with the
-/// device, the grants from these sessions, sign-ins with the device that no browser has taken up, and the device's
-/// pending enrolment.
+/// Deletes keys and devices. The same step ends everything that depends on a device: the sessions with an
+/// authentication by the device, the grants from these authentications (lasting grants too), the device's open
+/// ceremonies, and sign-ins with the device that no browser has taken up.
 public protocol DeregistrationStore: Sendable {
     /// Deletes keys of an account, and the devices that have no keys left. The event and the notice are written if a
     /// key was deleted. A named key of another account counts as unknown.
@@ -22,6 +22,7 @@ public protocol DeregistrationStore: Sendable {
     /// exist. `ending` is as for a deregistration.
     func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool
 
-    /// Returns the account of an active device; `nil` if the account has no such device.
+    /// Returns the account with that identifier, locked or not, if the device is an active device of the account;
+    /// otherwise `nil`.
     func account(id: String, ofDevice device: String) async throws -> AccountRecord?
 }

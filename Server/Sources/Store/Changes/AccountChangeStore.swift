@@ -96,8 +96,8 @@ public struct AccountChangeDecision: Sendable {
 
 /// Keeps changes of accounts, and lets their additions rest.
 ///
-/// A change is kept by the step of its ceremony that takes the confirmation (``CeremonyChange/accountChange``). A change goes
-/// with its account.
+/// The step of a ceremony that takes the confirmation keeps the change (``CeremonyChange/accountChange``). A change
+/// goes with its account.
 public protocol AccountChangeStore: Sendable {
     /// Returns the change with the identifier; `nil` if the change does not exist.
     func accountChange(_ id: String) async throws -> AccountChangeRecord?
@@ -118,12 +118,13 @@ public protocol AccountChangeStore: Sendable {
     /// change, or the change is not in the state before: `made` before `disowned`, `disowned` before `reclaimed`.
     func decide(_ decision: AccountChangeDecision) async throws -> Bool
 
-    /// Spends the mailed link about a change and returns the change's identifier; `nil` if the link is spent, too old, or
-    /// about something else. Must be one step.
+    /// Spends the mailed link about a change and returns the change's identifier; `nil` if the link is spent, too old,
+    /// or for another purpose. Must be one step.
     func takeChangeLink(digest: [UInt8], at moment: Timestamp) async throws -> String?
 
     /// Spends the mailed code that confirms a change of an account, and forgets the wrong attempts at codes of the
-    /// account. Returns `false` if the code is spent, too old, or another account's. Must be a single step.
+    /// account. Returns `false`, and changes nothing, if the code is spent, too old, or another account's. Must be a
+    /// single step.
     func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool
 
     /// Forgets changes that were decided before `moment`, with all their resting additions, at most `limit`. Returns

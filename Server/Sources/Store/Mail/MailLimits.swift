@@ -17,8 +17,9 @@ extension Limits {
         public var asksAtOnce = 256
         /// The time for sending a letter without a link. Past it the letter is given up, and the audit trail says so.
         public var mailLifetime: Duration = .seconds(24 * 60 * 60)
-        /// The number of letters waiting to be sent, and of waiting requests for letters. Past it no more links are
-        /// mailed. The answer to a request stays the same, and the operator is told the number of dropped letters.
+        /// The number of letters waiting to be sent, and of waiting requests for letters. Past it further letters and
+        /// requests are dropped, except the news that the password or its second factor was changed. The answer to a
+        /// request stays the same, and the operator is told the number of dropped letters.
         public var waitingMails = 10_000
         /// The waiting letters for strangers, who have not proved their identity. The letters are a part of all waiting
         /// letters.

@@ -21,8 +21,8 @@ public struct MailedLinkRecord: Sendable, Equatable {
     public var accountID: String
     /// The purpose of the link.
     public var purpose: Purpose
-    /// The further address that the link is about, by its identifier; `nil` for the account's first address. For other
-    /// purposes, the change.
+    /// For a confirmation, the further address by its identifier, or `nil` for the account's first address. For a
+    /// question, the change; for a typed code, the reference of the change; `nil` for a new password.
     public var about: String?
     /// The moment from which the link opens nothing.
     public var expiresAt: Timestamp
@@ -203,9 +203,10 @@ public struct WaitingMails: Sendable, Equatable {
 /// letters wait than allowed. For a stranger's letter, only strangers' letters count. A letter that is not left for
 /// that reason counts as dropped.
 ///
-/// Mail goes with its account and with its link. A link goes with everything that the account has authenticated, with a
-/// new password, and with another address of the account. The links of ``MailedLinkRecord/Purpose/changeQuestion``
-/// stay: a change of the password must not remove the letter about the change.
+/// Mail goes with its account and with its link. A link ends when everything that the account has authenticated is
+/// ended, when the account gets a new password, and when its first address is changed. The links of
+/// ``MailedLinkRecord/Purpose/changeQuestion`` stay: a change of the password must not remove the letter about the
+/// change.
 public protocol MailStore: Sendable {
     /// Keeps a request for a new password. Returns `false`, and counts the letter as dropped, if `most` requests wait
     /// already.
@@ -247,7 +248,8 @@ public protocol MailStore: Sendable {
     /// Makes a letter wait until `moment`, if no other caller has taken the letter since.
     func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws
 
-    /// Returns the link whose secret has this digest; `nil` if the link does not exist, or its time is over.
+    /// Returns the link whose secret has this digest; `nil` if the link does not exist, is for another purpose, or its
+    /// time is over.
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
         -> MailedLinkRecord?
 

@@ -19,7 +19,8 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public let state: String?
     /// The client's `nonce`, for the ID token.
     public let nonce: String?
-    /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` if the code is bound to the nonce.
+    /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` if the code is bound to the nonce, or to the
+    /// client's authentication alone.
     public let codeChallenge: [UInt8]?
     /// The subject of the only person who may sign in (`id_token_hint`); `nil` for any person.
     public let expectedSubject: String?

@@ -26,7 +26,8 @@ public enum CodeTaking: Sendable, Equatable {
     case taken(CodeRecord, StandingGrant)
     /// The code had been taken before. Its grant is gone now.
     case replayed
-    /// The code does not exist (any more), or the session in which the code was made has ended.
+    /// The code does not exist (any more), its grant or the session in which the code was made has ended, or its client
+    /// is switched off. Or the code was taken before, and the call was not right. Nothing was changed.
     case unknown
 }
 
@@ -52,11 +53,13 @@ public protocol AuthorizationStore: Sendable {
 
     /// Ends a request with a sign-in: removes the request, ends the session whose cookie the browser showed, begins the
     /// new session, keeps the grant and its code, and remembers the subject for ``account(subject:client:)``. All or
-    /// nothing.
+    /// nothing. Clients are told of the ended session only if it was another person's (``ClientOutbox``).
     ///
     /// Throws ``StoreError/Code/notFound`` if the request is gone (for the second of two calls at once), or the device
     /// of the authentication is gone, or its account. Throws the same if the account is locked, or was locked at any
-    /// time since the authentication.
+    /// time since the authentication. Throws the same if the session that the request waited in, the sign-in by a
+    /// password or by another provider, or the grant's consent has ended, or if the client is a service of personalised
+    /// identities and the authentication was not for this service.
     func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws
 
     /// Ends a request with an authentication added to an existing session. Removes the request, adds the first
@@ -71,20 +74,23 @@ public protocol AuthorizationStore: Sendable {
     /// Keeps a grant of the session that the grant names, with its code. Notes that the session was used at `moment`,
     /// and remembers the subject.
     ///
-    /// Throws ``StoreError/Code/notFound`` if the session has ended.
+    /// Throws ``StoreError/Code/notFound`` if the session or the grant's consent has ended, or if the client is a
+    /// service of personalised identities and the authentication was not for this service.
     func addGrant(_ grant: GrantRecord, code: CodeRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws
 
-    /// Takes a code, for good: the code stays taken even if its taker then finds an error.
+    /// Takes a code, for good: the code stays taken even if its taker then finds an error. The first call takes the
+    /// code, right or not, and also a code whose own time is over (``CodeRecord/expiresAt``): the taker checks both.
     ///
     /// Must be atomic: of any number of calls for the same code exactly one gets ``CodeTaking/taken(_:_:)``. The next
-    /// right call ends the grant with all dependent rows and all grants made from it (RFC 6749, section 4.1.2). A wrong
-    /// call gets ``CodeTaking/unknown``, and changes nothing: an old code by itself, out of a browser's history, ends
-    /// no grant.
+    /// right call ends the grant with all dependent rows and all grants made from it (RFC 6749, section 4.1.2). A later
+    /// call that is not right gets ``CodeTaking/unknown``, and changes nothing: an old code by itself, out of a
+    /// browser's history, ends no grant.
     ///
     /// - Parameters:
     ///   - replay: The audit event of a code that was taken before; the store adds the account to the event. The event
     ///     is kept once for a grant.
     ///   - isRight: Returns `true` if all other values that the client shows with the code are right for the code.
+    ///     Asked only about a code that was taken before.
     func takeCode(
         digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
         isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
@@ -97,9 +103,9 @@ public protocol AuthorizationStore: Sendable {
     /// at most `limit`.
     func clients(knowingAccount id: String, after client: String?, limit: Int) async throws -> [String]
 
-    /// Deletes rows that have ended by `moment`, at most `limit` of each kind: requests, grants, sessions,
-    /// authentications, names of revoked tokens, and rows of ``ReplayStore``. Returns the number of deleted rows. An
-    /// authentication ends with the last row made from it.
+    /// Deletes rows that have ended by `moment`, at most `limit` of each kind: authorization requests, pushed requests,
+    /// device codes, backchannel requests, grants, sessions, authentications, names of revoked tokens, and rows of
+    /// ``ReplayStore``. Returns the number of deleted rows. An authentication ends with the last row made from it.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended too.
     func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int

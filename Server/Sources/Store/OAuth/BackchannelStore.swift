@@ -118,7 +118,8 @@ public protocol BackchannelStore: Sendable {
     /// the reason.
     func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws
 
-    /// Returns the request with the identifier, expired or not; `nil` once the grant of the request was revoked.
+    /// Returns the request with the identifier, expired or not; `nil` if none exists, or if the request's grant is not
+    /// valid at `moment` any more.
     func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest?
 
     /// Answers a client.
@@ -130,7 +131,9 @@ public protocol BackchannelStore: Sendable {
     /// Gives a client the grant that its person has agreed to: begins the session and keeps the grant, together with
     /// the audit event. All or nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` if the request is gone or was answered (for the second of two calls at
-    /// once), or the device of the authentication is gone, or its account is locked.
+    /// Throws ``StoreError/Code/notFound`` if the request is gone, has expired or was answered (for the second of two
+    /// calls at once), or the device of the authentication is gone, or its account is gone, locked, or was locked since
+    /// the authentication. Throws the same if the client is a service of personalised identities and the authentication
+    /// was not for this service.
     func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws
 }

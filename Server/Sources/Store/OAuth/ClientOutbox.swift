@@ -52,10 +52,10 @@ public struct WaitingDeliveries: Sendable, Equatable {
 
 /// Keeps messages to clients until the clients have been told, even if this process ends.
 ///
-/// The steps that end a session fill the outbox: a sign-out by the person in the browser or from elsewhere, a sign-out
-/// by an operator, a lock, and the end of a device or of the account. The same step leaves a delivery for each client
-/// that the session has signed in to and that wants to be told. A session leaves no delivery when its time runs out, or
-/// when its own person's next sign-in replaces it.
+/// Every step that ends a session fills the outbox, such as a sign-out by the person or an operator, a lock, the end of
+/// a device or of the account, or another person's sign-in in the same browser. The same step leaves a delivery for
+/// each client that the session has signed in to and that wants to be told. Only two ends leave no delivery: the
+/// session's time runs out, or its own person's next sign-in in the browser replaces it.
 ///
 /// The step that ends a ceremony leaves a delivery too, however the ceremony ends, if the ceremony's reference is a
 /// request with a ``BackchannelRequestRecord/notification``.
@@ -63,7 +63,7 @@ public struct WaitingDeliveries: Sendable, Equatable {
 /// Deliveries go with their client.
 public protocol ClientOutbox: Sendable {
     /// Takes deliveries due at `moment` for the caller until `lease`. Then the deliveries are due again, whatever
-    /// became of the caller.
+    /// became of the caller. Deliveries to a client that has no address for them any more are deleted.
     ///
     /// Must be atomic: of any number of callers a single caller has a delivery.
     ///

@@ -20,7 +20,8 @@ public struct ClientProfile: Sendable, Equatable {
     public var detailTypes: [String]
     /// `true` if the client's app may sign people in without a browser (OAuth 2.0 for First-Party Applications).
     public var signsInDirectly: Bool
-    /// `true` if the client pushes its authorization requests (`require_pushed_authorization_requests`, RFC 9126, section 6).
+    /// `true` if the client pushes its authorization requests (`require_pushed_authorization_requests`, RFC 9126,
+    /// section 6).
     public var requiresPushedRequests = false
     /// The `max_age` of requests without the parameter (`default_max_age`, OpenID Connect Dynamic Client Registration
     /// 1.0, section 2); `nil` for no such age.

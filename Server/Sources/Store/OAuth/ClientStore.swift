@@ -119,8 +119,8 @@ public struct ClientSettings: Sendable, Equatable {
     public var isDisabled = false
     /// The client's settings at the app sign-in service; `nil` for a client of OpenID Connect.
     public var signInService: SignInServiceSettings?
-    /// The address of the list of the sector's redirect addresses (`sector_identifier_uri`, OpenID Connect Core 1.0, section
-    /// 8.1); `nil` for a client that is a sector by itself. The host of the address is the sector.
+    /// The address of the list of the sector's redirect addresses (`sector_identifier_uri`, OpenID Connect Core 1.0,
+    /// section 8.1); `nil` for a client that is a sector by itself. The host of the address is the sector.
     public var sectorIdentifierURI: String?
 
     /// Makes settings; by default the settings of a client that names nothing (OpenID Connect Dynamic Client
@@ -158,13 +158,15 @@ public struct FormerSecret: Sendable, Equatable {
     }
 }
 
-/// A relying party that the administrator has registered (RFC 6749, section 2).
+/// A relying party (RFC 6749, section 2). An operator has registered it, or it came by itself
+/// (``ClientRecord/registration``).
 public struct ClientRecord: Sendable, Equatable {
-    /// The public identifier (`client_id`): 128 random bits as base64url.
+    /// The public identifier (`client_id`): 128 random bits as base64url. For a client that came by a document, the
+    /// document's address.
     public let id: String
     /// The name that people see.
     public var name: String
-    /// The addresses that a sign-in may lead to; compared letter by letter.
+    /// The addresses that a sign-in may lead to; compared as ``address(answering:)`` says.
     public var redirectURIs: [String]
     /// The addresses that a sign-out may lead to; compared letter by letter.
     public var postLogoutRedirectURIs: [String]
@@ -210,7 +212,8 @@ extension ClientSettings {
         self.isPublic ? RedirectURI.everyKind : [.https, .loopback, .localhost]
     }
 
-    /// Returns an address of the client, if the client may have such an address. Throws `OAuthError` `invalid_request`.
+    /// Returns the text as an address. Throws `OAuthError` `invalid_request` if the text is no address that the client
+    /// may have.
     public func redirectURI(_ text: String) throws(OAuthError) -> RedirectURI {
         guard self.signInService?.takesAnyScheme == true else {
             return try RedirectURI(text, allowing: self.redirectKinds)
@@ -272,13 +275,15 @@ public protocol ClientStore: Sendable {
     /// Adds a client, with the audit event.
     ///
     /// Throws ``StoreError/Code/conflict`` if the identifier is taken, if `limit` clients exist already, or if another
-    /// client owns one of its resources. Must be a single step.
+    /// client owns one of its resources. Strangers' clients (``ClientRecord/isStranger``) and other clients are counted
+    /// apart: only clients of the new client's kind count. Must be a single step.
     func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws
 
     /// Returns the client with the identifier; `nil` if none exists.
     func client(_ id: String) async throws -> ClientRecord?
 
-    /// Returns all clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
+    /// Returns all clients, the oldest first. There are never more than the limits of ``addClient(_:limit:audit:)`` and
+    /// ``RegistrationStore/addStranger(_:limit:unusedSince:audit:)`` together.
     func clients() async throws -> [ClientRecord]
 
     /// Returns the client that owns a resource, by the resource's identifier; `nil` if no client owns the resource. At
@@ -293,12 +298,13 @@ public protocol ClientStore: Sendable {
     func hasSignInServiceClient() async throws -> Bool
 
     /// Returns the audiences of the access tokens of the app sign-in service's clients with shared sessions, each
-    /// audience once.
+    /// audience once. A client that is switched off does not count.
     func sharedAudiences() async throws -> [String]
 
     /// Changes a client together with the audit events that `change` returns. Returns the changed client; `nil` if the
     /// client does not exist. Open authorization requests end if they would lead to an address that the client has no
-    /// more.
+    /// more. If the client moves to the app sign-in service or away from it, all its requests, grants and device
+    /// secrets end.
     ///
     /// Must be a single step: no other change comes between the client that `change` gets and the client that `change`
     /// makes. An error of `change` is passed on, and nothing is changed. Throws ``StoreError/Code/conflict`` if another
@@ -307,7 +313,9 @@ public protocol ClientStore: Sendable {
         async throws
         -> ClientRecord?
 
-    /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the
-    /// audit event. Returns `true` if the client existed; otherwise no event is kept.
+    /// Deletes a client with its requests of every kind, grants, device secrets, consents, the subjects it knows and
+    /// its waiting messages, with the audit event. If the client is a service, its invitations go, with the provisional
+    /// accounts of open invitations, and all entries about people at the service. Returns `true` if the client existed;
+    /// otherwise no event is kept.
     func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool
 }

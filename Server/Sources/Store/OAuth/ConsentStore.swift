@@ -86,21 +86,24 @@ public protocol ConsentStore: Sendable {
     /// Returns the account's consents, the last given first, at most `limit`.
     func consents(account: String, limit: Int) async throws -> [ConsentRecord]
 
-    /// Ends a consent, and with it every grant that depends on the consent, with the audit event. Returns `false`,
-    /// without an event, if the account has no such consent.
+    /// Ends a consent, and with it every grant and device secret that depends on the consent, with the audit event.
+    /// Returns `false`, without an event, if the account has no such consent.
     func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
     /// Begins a session, or continues a session, for a request that still waits for its person's consent, and notes the
-    /// session in the request. A session that an earlier call for the same request has begun ends. All or nothing.
+    /// session in the request. A session that an earlier call for the same request has begun ends. The session with the
+    /// digest `cookieDigest` ends too, or is the session that continues. All or nothing.
     ///
     /// Throws ``StoreError/Code/notFound`` if the request is gone, or the device of the authentication is gone, or its
-    /// account is locked, or a session that was to continue has ended.
+    /// account is gone, locked, or was locked since the authentication. Throws the same if a session that was to
+    /// continue, the session that the request waited in, or the sign-in by a password or by another provider has ended.
     func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws
 
     /// Ends a request with a grant that depends on a consent, and keeps the consent. An account has at most
     /// ``Limits/Fixed/consentsPerClient`` consents to a client: past it the oldest consent ends. All or nothing.
     ///
     /// Throws ``StoreError/Code/notFound`` if the request is gone (for the second of two calls at once), or its session
-    /// has ended.
+    /// has ended, or the client is a service of personalised identities and the authentication was not for this
+    /// service.
     func consent(_ consented: ConsentedAuthorization, usedAt moment: Timestamp, audit: AuditEvent) async throws
 }

@@ -117,7 +117,7 @@ public protocol DeviceCodeStore: Sendable {
 
     /// Makes `request` wait for the person who has typed the code. The same browser gets the already waiting request if
     /// the browser comes again. Returns the identifier of the waiting request; `nil` if the code does not exist, was
-    /// answered, or was typed in another browser before.
+    /// answered, or was typed in another browser before. The caller checks the code's end.
     ///
     /// Must be atomic: of any number of browsers a single browser gets an answer.
     func begin(_ request: AuthorizationRequestRecord, userCode: TypedCode) async throws -> String?
@@ -126,7 +126,7 @@ public protocol DeviceCodeStore: Sendable {
     /// takes, together with the audit event. All or nothing.
     ///
     /// Throws ``StoreError/Code/notFound`` if the request is gone or no device's (for the second of two calls at once),
-    /// or the device of the authentication is gone, or its account is locked.
+    /// and as ``AuthorizationStore/complete(_:replacing:)`` does.
     func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws
 
     /// Answers a device.

@@ -63,7 +63,8 @@ public protocol DeviceSecretStore: Sendable {
     func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool
 
     /// Keeps a secret, in place of the client's earlier secret in the session, and gives the secret to the grant.
-    /// Returns `true` if the session and the grant exist, and the grant came of no other grant and has no secret yet.
+    /// Returns `true` if the session exists, and the grant was given in it, came of no other grant and has no secret
+    /// yet; otherwise changes nothing.
     func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool
 
     /// Returns the secret with the digest, with its session; `nil` if none exists.
@@ -73,8 +74,9 @@ public protocol DeviceSecretStore: Sendable {
     ///
     /// - Parameter redirectURI: The service's address for people, for the list of the services that the session has
     ///   signed in to.
-    /// - Throws: ``StoreError/Code/notFound`` if secret, session or consent has ended, the session is not the grant's,
-    ///   or the grant's client does not exist, or is not of the secret's group.
+    /// - Throws: ``StoreError/Code/notFound`` if secret, session or consent has ended, the grant names another session
+    ///   than the secret's, or the grant's client does not exist, or is not of the secret's group. The same if the
+    ///   client is a service of personalised identities and the authentication was not for this service.
     func addGrant(
         _ grant: GrantRecord, byDeviceSecret digest: [UInt8], redirectURI: String, usedAt moment: Timestamp,
         audit: AuditEvent

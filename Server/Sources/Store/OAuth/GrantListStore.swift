@@ -42,7 +42,7 @@ public struct GrantListing: Sendable, Equatable {
     public let clientName: String
     /// The granted scopes, separated by spaces.
     public let scope: String
-    /// The session in which the access was given; `nil` for a grant that was given without a browser.
+    /// The session in which the access was given; `nil` for a grant without a session.
     public let session: GivingSession?
     /// The moment when the access was given.
     public let since: Timestamp
@@ -73,9 +73,9 @@ public struct GrantListing: Sendable, Equatable {
 public enum GrantSelection: Sendable, Equatable {
     /// The grant, or the device secret, with the identifier.
     case grant(String)
-    /// All grants of a client.
+    /// All grants of a client, and its device secrets.
     case client(String)
-    /// All grants.
+    /// All grants and device secrets.
     case all
 }
 
@@ -89,6 +89,6 @@ public protocol GrantListStore: Sendable {
     /// Ends grants and device secrets of an account, also grants that end with a session, with all grants and tokens
     /// that came of them, together with the audit event. Returns the number of ended grants and secrets; without any
     /// there is no event. Another account's grant does not count. The grants of apps by a device secret go on if the
-    /// secret is ended by its identifier.
+    /// secret is ended by its identifier. Consents stay in every case.
     func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int
 }

@@ -75,7 +75,7 @@ public struct CodeRecord: Sendable, Equatable {
     /// The client's `nonce`, for the ID token.
     public let nonce: String?
     /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` if no verifier may come, because the code is
-    /// bound to the nonce.
+    /// bound to the nonce, or to the client's authentication alone.
     public let challenge: [UInt8]?
     /// The key that the client has to show with the code (`dpop_jkt`), by its thumbprint; `nil` for any key, or none.
     public let keyThumbprint: String?

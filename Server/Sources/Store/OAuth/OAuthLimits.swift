@@ -70,8 +70,8 @@ extension Limits {
         /// The time for clients to keep the key set and the discovery document.
         public var keySetLifetime: Duration = .seconds(5 * 60)
         /// The time for which a signing key signs. Past it a new key of the same algorithm signs. The new key has been
-        /// in the key set for ``keyAnnouncement`` by then. No key signs for less than ``retiredKeyRetention``, so that
-        /// there are few signing keys.
+        /// in the key set for ``keyAnnouncement`` by then. Unless an operator rotates the keys, no key signs for less
+        /// than ``retiredKeyRetention`` or ``Limits/sessionLifetime``, so that there are few signing keys.
         public var signingKeyLifetime: Duration = .seconds(90 * 24 * 60 * 60)
         /// The time for which a new signing key is in the key set before the key signs. The time is longer than any
         /// client may keep a key set without the new key, and longer than nodes take to hear of the key.
@@ -120,7 +120,8 @@ extension Limits {
         public var backchannelRequestLifetime: Duration = .seconds(5 * 60)
         /// The longest time for a person to answer a client's request without a browser.
         public var longestBackchannelRequest: Duration = .seconds(10 * 60)
-        /// The redirect addresses of each client, and the number of its addresses for after signing out.
+        /// The redirect addresses of each client, the number of its addresses for after signing out, and the number of
+        /// its origins.
         public var addressesPerClient = 16
         /// The bytes of a client's keys (`jwks`).
         public var keySetBytes = 16_384
@@ -157,7 +158,8 @@ extension Limits {
         /// The clients of strangers on a server: clients of open registration, and clients with a metadata document and
         /// people's consent. Strangers take no place of ``clients``. Past it: `temporarily_unavailable`.
         public var strangers = 500
-        /// The age from which a stranger's client without a consent makes room for a new one, when all places are taken.
+        /// The age from which a stranger's client without a consent makes room for a new one, when all places are
+        /// taken.
         public var unusedStrangerLifetime: Duration = .seconds(24 * 60 * 60)
         /// The open registrations of clients from each network at once. Past it: 429.
         public var openRegistrationBurst = 5

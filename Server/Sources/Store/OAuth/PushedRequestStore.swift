@@ -39,7 +39,7 @@ public protocol PushedRequestStore: Sendable {
 
     /// Makes `request`, made from the pushed request, wait for the person of its browser. If the same browser comes
     /// again, it gets the request that already waits. Returns the identifier of the waiting request; `nil` if the
-    /// pushed request is gone, or another browser came with it before.
+    /// pushed request is gone, or another browser came with it before. The caller checks the end of the pushed request.
     ///
     /// Must be atomic: of any number of browsers one gets an answer. The pushed request ends with `request` at the
     /// latest.

@@ -61,7 +61,7 @@ public struct RefreshFamily: Sendable, Equatable {
         case same(RefreshFamily)
         /// The token is refused, and nothing changes: a request was late, or came twice.
         case late
-        /// The token is past: the token is in wrong hands. The family ends.
+        /// The token is none that the family still takes: the token counts as stolen. The family ends.
         case past
     }
 

@@ -119,10 +119,11 @@ public enum RefreshOutcome: Sendable, Equatable {
     case renewed(Renewal)
     /// The token is refused, and nothing has changed: the request was late, or came twice.
     case late
-    /// The token was past: the token is in wrong hands. The grant is gone with all dependent rows and all grants made
+    /// The token was past: the token counts as stolen. The grant is gone with all dependent rows and all grants made
     /// from it.
     case reused
-    /// The family does not exist (any more).
+    /// The family or its grant does not exist (any more), its time is over, or the client is switched off. Nothing has
+    /// changed.
     case unknown
 }
 
@@ -146,8 +147,8 @@ public protocol RefreshStore: Sendable {
         judge: @escaping @Sendable (StandingGrant) throws -> Void
     ) async throws -> RefreshOutcome
 
-    /// Returns the grant that stands at `moment`, with its authentication; `nil` if the grant is unknown, or if the
-    /// grant or a row that it depends on has ended.
+    /// Returns the grant that stands at `moment`, with its authentication; `nil` if the grant is unknown, if the grant
+    /// or a row that it depends on has ended, or if its client is switched off.
     ///
     /// - Parameter token: An access token of the grant by its `jti`. If the token was revoked, the result is `nil` too.
     func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant?

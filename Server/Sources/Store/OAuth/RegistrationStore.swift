@@ -30,7 +30,8 @@ public protocol RegistrationStore: Sendable {
     /// `moment`. Tokens that are no longer valid are deleted.
     func addInitialToken(_ token: InitialTokenRecord, limit: Int, at moment: Timestamp, audit: AuditEvent) async throws
 
-    /// Returns the token with the digest, if the token is valid at `moment`; otherwise `nil`.
+    /// Returns the token with the digest, if the token is valid at `moment`: not expired, and good for another client.
+    /// Otherwise returns `nil`.
     func initialToken(digest: [UInt8], at moment: Timestamp) async throws -> InitialTokenRecord?
 
     /// Returns the tokens that are valid at `moment`, the oldest first.
@@ -49,9 +50,10 @@ public protocol RegistrationStore: Sendable {
         async throws
 
     /// Adds a stranger's client (``ClientRecord/isStranger``), with the audit event. If `limit` strangers' clients
-    /// exist, the oldest from before `unusedSince` without a consent makes room, with its requests.
+    /// exist, the oldest from before `unusedSince` without a consent makes room, with its requests. A client that is
+    /// switched off, or is a service of personalised identities, does not make room.
     ///
-    /// Must be a single step. Throws ``StoreError/Code/conflict`` if the identifier is taken, or if no client can make
-    /// room.
+    /// Must be a single step. Throws ``StoreError/Code/conflict`` if the identifier is taken, if another client owns
+    /// one of its resources, or if no client can make room.
     func addStranger(_ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent) async throws
 }

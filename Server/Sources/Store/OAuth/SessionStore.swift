@@ -13,8 +13,8 @@ public struct SessionRecord: Sendable, Equatable {
     public let usedAt: Timestamp
     /// The absolute end of the session.
     public let expiresAt: Timestamp
-    /// `true` if a browser has the session. A session without a browser belongs to an app or a device, and ends with
-    /// the last grant given in it.
+    /// `true` if a browser has the session. A session without a browser belongs to an app or a device, and ends when a
+    /// client ends the last grant given in it (``RefreshStore/deleteGrant(_:client:audit:)``).
     public let hasBrowser: Bool
 
     /// The authentication that counts, the last.
@@ -66,9 +66,12 @@ public struct SessionListing: Sendable, Equatable {
     }
 }
 
-/// Finds and ends sessions. Sessions begin in ``AuthorizationStore/complete(_:replacing:)``.
+/// Finds and ends sessions. Sessions begin in ``AuthorizationStore/complete(_:replacing:)``,
+/// ``ConsentStore/authenticate(_:replacing:)``, ``DeviceCodeStore/confirm(_:audit:)`` and
+/// ``BackchannelStore/grant(_:at:audit:)``.
 public protocol SessionStore: Sendable {
-    /// Returns the session of a cookie, expired or not; `nil` if no authentication of the session is left.
+    /// Returns the session of a cookie, expired or not; `nil` if no session has the cookie, or if no authentication of
+    /// the session is left.
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord?
 
     /// Returns the number of sessions that go on at `moment`, of all accounts.
@@ -76,8 +79,8 @@ public protocol SessionStore: Sendable {
     /// - Parameter idleSince: Sessions that were not used after this moment have ended.
     func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int
 
-    /// Ends a session, and with it the grants that do not last, with the audit event. Returns `true` if the session
-    /// existed; otherwise no event is kept.
+    /// Ends a session, and with it the grants that do not last, with the audit event. Lasting grants go on. Returns
+    /// `true` if the session existed; otherwise no event is kept.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool
 
     /// Returns the account's open sessions at `moment`, the last used session first, at most `limit`, each with at most

@@ -44,7 +44,8 @@ public struct ProviderKeys: Sendable, Equatable {
     /// The secret from which pairwise subjects are computed. The secret never changes: with a new secret every person
     /// would become a stranger.
     public let subjectSecret: SecretBytes
-    /// The signing keys, the newest first. Among the keys of an algorithm that are not retired, the oldest signs.
+    /// The signing keys, the newest first. Among the keys of an algorithm and a face that are not retired yet, the
+    /// oldest signs.
     public let signingKeys: [SigningKeyRecord]
 
     /// Makes a record of these values.
@@ -74,8 +75,9 @@ public protocol SigningKeyStore: Sendable {
     /// Adds each of `keys` as the newest key of its algorithm and face, and retires the former newest key at
     /// `takeover`. Forgets keys retired before `moment`, with the audit event. Returns the keys after the step.
     ///
-    /// Must be atomic. If `present` names a key that is not the newest of its algorithm any more, nothing is done: of
-    /// two nodes with the same keys at once, a single node rotates.
+    /// Must be atomic. If `present` names a key that is not the newest of its algorithm and face any more, nothing is
+    /// done, and no event is kept: of two nodes with the same keys at once, a single node rotates. With `nil` the keys
+    /// are rotated in any case.
     func rotateSigningKeys(
         to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
         forgettingRetiredBefore moment: Timestamp,

@@ -4,7 +4,7 @@ public import _Primitives
 /// of tokens revoked before their end.
 public protocol TokenStore: Sendable {
     /// Returns the grant that stands at `moment`, with its authentication; `nil` if the grant is unknown, if the grant
-    /// or a row that it depends on has ended, or if a token in the list was revoked.
+    /// or a row that it depends on has ended, if its client is switched off, or if a token in the list was revoked.
     ///
     /// - Parameter tokens: Access tokens of the grant by their `jti`.
     func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant?

@@ -9,20 +9,21 @@ public protocol PasswordStore: Sendable {
     func passwordAccount(id: String) async throws -> PasswordAccount?
 
     /// Sets an account's password in place of the former password. Forgets the wrong attempts at the password and at
-    /// its codes, all attempts of 30 days included, and the browsers and networks that the account knows. A change by a
-    /// mailed link also removes the account's links to other providers.
+    /// its codes, all attempts of 30 days included, the counts of requested letters, and the browsers and networks that
+    /// the account knows. The account's mailed links end, except questions about changes. A change by a mailed link
+    /// also removes the account's links to other providers.
     ///
     /// Must be a single step. Returns `false`, and changes nothing, if the account does not exist, or a condition of
     /// the change no longer holds.
     func setPassword(_ change: PasswordChange) async throws -> Bool
 
-    /// Removes the password of an account, and ends all authentications of the account. Returns `false` if the account
-    /// does not exist, or has no password.
+    /// Removes the password of an account, and ends all authentications of the account. The second factor stays.
+    /// Returns `false` if the account does not exist, or has no password.
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool
 
     /// Sets an account's secret for time-based codes and its recovery codes, or the recovery codes alone, in place of
-    /// the former ones. A new secret ends unfinished sign-ins by the password alone, and the account's authentications
-    /// in all sessions but the change's own.
+    /// the former ones. A new secret ends sign-ins by the password that have not become a session, and all
+    /// authentications of the account outside the change's own session.
     ///
     /// Must be a single step. Returns `false`, and changes nothing, if the account does not exist, the account no
     /// longer has the shown values, or codes are to go with a secret that the account does not have.
@@ -39,7 +40,7 @@ public protocol PasswordStore: Sendable {
     /// answers: of many attempts at once each gets the count of the attempt before.
     ///
     /// - Parameter mail: The letter that the same step leaves in the outbox, if the attempt may be made and fewer
-    ///   letters wait than the given number.
+    ///   letters wait than the given number. The result does not depend on the letter.
     func countAttempt(
         _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
@@ -72,8 +73,8 @@ public protocol PasswordStore: Sendable {
 
     /// Spends a mailed link to a new password without a new password: the account knows the browser from now on.
     ///
-    /// Must be a single step. Returns `false`, and changes nothing, if the link does not exist, or its account is
-    /// locked or has no password.
+    /// Must be a single step. Returns `false`, and changes nothing, if the link does not exist, its time is over, or
+    /// its account is locked or has no password.
     func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool
 
     /// Goes a step on in a sign-in, and forgets the wrong attempts in a row at the right password or code. If a known
@@ -81,10 +82,11 @@ public protocol PasswordStore: Sendable {
     /// password makes the account forget the browsers and networks that it knows. A visit makes the account remember
     /// them.
     ///
-    /// Must be a single step. Returns `false`, and changes nothing, if a condition of the step no longer holds. The
-    /// authorization request is gone, the account is gone or locked, the sign-in before it has changed, or the verified
-    /// hash is no longer the account's. Or another request has spent the code, or the account's second factor was set
-    /// or removed and the sign-in does not know it.
+    /// Must be a single step. Returns `false`, and changes nothing, if a condition of the step no longer holds. A
+    /// condition fails if the authorization request is gone, the account is gone or locked, the sign-in has changed
+    /// since ``PasswordSignInStep/previous``, or the verified hash is no longer the account's. A condition fails also
+    /// if the code is spent or does not exist, or if the account's second factor was set or removed and the sign-in
+    /// does not know it.
     func advance(_ step: PasswordSignInStep) async throws -> Bool
 
     /// Takes the password and code that a signed-in person has shown for a change of an account. Spends the code, and

@@ -1,6 +1,7 @@
 public import _Primitives
 
-/// Another provider by which people can sign in here (OpenID Connect, or plain OAuth 2.0), as an operator has set it up.
+/// Another provider by which people can sign in here (OpenID Connect, or plain OAuth 2.0), as an operator has set it
+/// up.
 public struct UpstreamProvider: Sendable, Equatable {
     /// The protocol of the other provider.
     public enum Kind: String, Sendable, CaseIterable {

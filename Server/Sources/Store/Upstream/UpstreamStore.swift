@@ -26,7 +26,8 @@ public protocol UpstreamProviderStore: Sendable {
 /// Keeps the identities of people at other providers, and the trips of browsers there and back.
 public protocol UpstreamStore: UpstreamProviderStore {
     /// Begins a trip, in place of any other trip of the same request to the same provider. The state of the earlier
-    /// trip is worth nothing from then on. Throws ``StoreError/Code/notFound`` if the request or the provider is gone.
+    /// trip is worth nothing from then on, and the earlier arrival from this provider for the request is forgotten.
+    /// Throws ``StoreError/Code/notFound`` if the request or the provider is gone.
     func begin(_ trip: UpstreamTrip) async throws
 
     /// Returns the request of a trip that ``takeTrip(stateDigest:provider:browserDigest:at:)`` would take; `nil` if the
@@ -77,8 +78,9 @@ public protocol UpstreamStore: UpstreamProviderStore {
     func forgetWantedLink(request: String, provider: String) async throws
 
     /// Connects the waiting identity of a request with an account, if its person has requested the connection. An
-    /// identity with a link stays as it is. An account that is locked, or has `limit` links, gets no link. Returns the
-    /// reason without a link, and `nil` with a link. The wish is over either way.
+    /// identity with a link stays as it is; if the link is this account's, the result is `nil`. An account that is
+    /// locked, or has `limit` links, gets no link. Returns the reason without a link, and `nil` with a link. The wish
+    /// is over either way.
     ///
     /// - Parameter link: Makes the link of an identity, the audit event, and the notice for the person's devices.
     func connect(
@@ -100,7 +102,7 @@ public enum LinkRefusal: String, Sendable, Equatable, CaseIterable {
     case taken
     /// The account has the largest number of links.
     case full
-    /// No identity waits any more, or the account is locked.
+    /// No identity waits any more, or the account is gone or locked.
     case over
 }
 

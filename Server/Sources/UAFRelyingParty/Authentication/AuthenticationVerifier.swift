@@ -13,7 +13,8 @@ public struct ExpectedAuthentication: Sendable {
     public var transaction: [Transaction]
     /// The server data of the request.
     public var serverData: String?
-    /// The account whose keys must sign; `nil` if the response names the account.
+    /// The account whose keys must sign; `nil` if any account may answer, so that the keys in the response determine
+    /// the account.
     public var account: String?
 
     /// Keeps the contents of a request.
@@ -76,7 +77,7 @@ public struct RegisteredCredential: Hashable, Sendable {
     }
 
     /// Returns `true` if the authenticator shows a content. For a picture, the registration must have reported such
-    /// pictures. For other contents, the model decides.
+    /// pictures. Every other content gives `true`, because the model decides, and the caller checks the model.
     public func shows(_ content: Transaction) -> Bool {
         guard content.contentType == .imagePNG else { return true }
         guard let picture = content.pngCharacteristics else { return false }
@@ -96,13 +97,13 @@ public struct VerifiedAuthentication: Hashable, Sendable {
     public let alternative: Int
     /// The SHA-256 of the confirmed content; `nil` if the request had no transaction.
     public let confirmedContentHash: [UInt8]?
-    /// The application that called the client.
+    /// The caller of the client: a web origin or an app.
     public let facetID: FacetID
     /// The keys with which the device proves its own identity, if a registered key of the device has signed their
     /// announcement.
     public let deviceKeys: DeviceKeyAnnouncement?
     /// `true` if the key that signed the announcement verifies its person: the key is not silent, and asks for more
-    /// than a person's presence.
+    /// than a person's presence or place. `false` without an announcement.
     public let areDeviceKeysByPerson: Bool
 
     /// The signature of one key.

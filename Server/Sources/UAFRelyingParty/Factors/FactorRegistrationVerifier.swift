@@ -33,7 +33,7 @@ public struct ExpectedFactorRegistration: Sendable {
 /// storage can try PINs.
 public struct VerifiedFactorRegistration: Sendable {
     private let factors: [AuthenticatorType: VerifiedRegistration.Key]
-    /// The application that called the client.
+    /// The caller of the client: a web origin or an app.
     public let facetID: FacetID
 
     init(_ factors: [AuthenticatorType: VerifiedRegistration.Key], facetID: FacetID) {

@@ -40,7 +40,7 @@ public struct VerifiedFactors: Hashable, Sendable {
     public let alternative: Int
     /// Each factor once, in the order of device, PIN and finger or face.
     public let factors: [Factor]
-    /// The application that called the client.
+    /// The caller of the client: a web origin or an app.
     public let facetID: FacetID
     /// The final challenge as it was sent. Every factor has signed its hash.
     public let finalChallenge: String

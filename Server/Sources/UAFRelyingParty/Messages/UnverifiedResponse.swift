@@ -34,7 +34,8 @@ public struct UnverifiedRegistration: Hashable, Sendable {
     public var serverData: String? { self.envelope.header.serverData }
     /// The challenge that the client claims to answer; `nil` if the client failed before it had a challenge.
     public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
-    /// The application that the client claims to speak for; `nil` if the client failed before it knew the application.
+    /// The caller that the client claims to act for, a web origin or an app; `nil` if the client failed before it knew
+    /// the caller.
     public var facetID: FacetID? { self.envelope.finalChallenge?.facetID }
     /// `true` if the client reports a failure: the response has no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
@@ -76,7 +77,8 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
     public var serverData: String? { self.envelope.header.serverData }
     /// The challenge that the client claims to answer; `nil` if the client failed before it had a challenge.
     public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
-    /// The application that the client claims to speak for; `nil` if the client failed before it knew the application.
+    /// The caller that the client claims to act for, a web origin or an app; `nil` if the client failed before it knew
+    /// the caller.
     public var facetID: FacetID? { self.envelope.finalChallenge?.facetID }
     /// `true` if the client reports a failure: the response has no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }

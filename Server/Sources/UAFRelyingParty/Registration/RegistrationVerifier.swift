@@ -39,7 +39,7 @@ public struct VerifiedRegistration: Hashable, Sendable {
     public let keys: [Key]
     /// The index of the satisfied alternative of the policy, from 0.
     public let alternative: Int
-    /// The application that called the client.
+    /// The caller of the client: a web origin or an app.
     public let facetID: FacetID
     /// The keys with which the device proves its own identity, if a new key has signed their announcement.
     public let deviceKeys: DeviceKeyAnnouncement?

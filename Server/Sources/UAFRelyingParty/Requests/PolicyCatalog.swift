@@ -29,7 +29,8 @@ public struct PolicyCatalog: Sendable {
         }
     }
 
-    /// Adds a policy. Throws ``PolicyFileError`` for an invalid name, and ``RequestError``.
+    /// Adds a policy, in place of an earlier policy of the name. Throws ``PolicyFileError`` for an invalid name, and
+    /// ``RequestError`` as ``RequestBuilder/checkNamed(_:)`` does.
     public mutating func add(_ policy: Policy, named name: String, metadata: MetadataCatalog) throws {
         guard Self.isName(name) else { throw PolicyFileError(file: name, reason: "not a name of a policy") }
         try RequestBuilder(metadata: metadata, appID: "").checkNamed(policy)

@@ -10,17 +10,18 @@ public typealias FactorMatrix = [[AuthenticatorModel.Factor]]
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of faults.
     public enum Code: String, Hashable, Sendable {
-        /// The policy has no alternative, or an empty alternative.
+        /// The policy has no alternative, or an empty alternative; or a request to delete keys names no key.
         case emptyPolicy
         /// Silent authenticators alone could satisfy an alternative.
         case silentPolicy
-        /// An alternative for a transaction has no authenticator that can show the transaction.
+        /// No alternative remains whose authenticators can show the transaction. For unknown people, the server offers
+        /// no transaction that has only pictures.
         case noTransactionDisplay
         /// The standard does not allow the text to be confirmed.
         case transactionText
         /// The picture to be confirmed is no complete PNG file with the named characteristics.
         case transactionPicture
-        /// A model has no metadata.
+        /// A model has no metadata, or is the model for ceremonies of personalised identities alone.
         case unknownModel
         /// The account has no device with the keys of any alternative.
         case noSuitableCredential
@@ -57,7 +58,7 @@ public struct RequestBuilder: Sendable {
     }
 
     /// Makes a request for new keys. `existing` are the account's keys: an authenticator that holds such a key does not
-    /// take part.
+    /// take part. A revoked model does not take part either.
     public func registrationRequest(
         challenge: Challenge, username: String, factors: FactorMatrix, existing: [RegisteredCredential] = [],
         serverData: String?
@@ -86,7 +87,8 @@ public struct RequestBuilder: Sendable {
 
     /// Makes a request for signatures by one account's keys, or by any account's keys if `credentials` is `nil`.
     ///
-    /// With `credentials`, each device is a separate alternative: keys of two devices never answer together.
+    /// With `credentials`, each device is a separate alternative: keys of two devices never answer together. With a
+    /// `transaction`, only the alternatives remain that can show the transaction.
     public func authenticationRequest(
         challenge: Challenge, factors: FactorMatrix, credentials: [RegisteredCredential]?,
         transaction: [Transaction] = [], serverData: String?

@@ -39,7 +39,8 @@ public struct SealedServerData: Hashable, Sendable {
     /// Returns the text for the header's `serverData`. `seal` makes bytes unreadable and unchangeable for everybody
     /// else, bound to ``label``.
     ///
-    /// Throws ``RequestError/Code/outOfRange`` if the text would be longer than the 1536 characters of §1.
+    /// Throws ``RequestError/Code/outOfRange`` if the text would be longer than the 1536 characters of §1, and if
+    /// `seal` throws.
     public func sealed(by seal: ([UInt8]) throws -> [UInt8]) throws(RequestError) -> String {
         var object: JSONObject = [
             "op": .string(self.operation.rawValue), "challenge": .string(self.challenge.text),

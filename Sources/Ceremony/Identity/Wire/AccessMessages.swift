@@ -132,7 +132,8 @@ public enum Completion: IdentityMessage {
     /// A further factor: a UAF registration response with one assertion over ``SessionDocument/challenge``. A factor
     /// that replaces another names the other factor's key, as in ``AccessRequest/replaces``.
     case addFactor(response: String, replaces: KeyID? = nil)
-    /// A new PIN: a UAF registration response with the PIN's assertion over ``SessionDocument/challenge``.
+    /// A new PIN with its number (`version`), and a UAF registration response with the PIN's assertion over
+    /// ``SessionDocument/challenge``.
     case changePin(version: UInt32, response: String)
     /// An activation for another device.
     case newActivation(NewActivation)
@@ -144,7 +145,8 @@ public enum Completion: IdentityMessage {
     public struct NewActivation: IdentityMessage {
         /// ``ProcessCode/digest(ofClaim:)`` of the secret.
         public var claimDigest: [UInt8]
-        /// The public key of the activation's PIN, whose device secret is the code's, version 0 (P-256).
+        /// The public key (P-256) that the activation's PIN gives, with the code's secret as the device secret and with
+        /// the version 0.
         public var pinKey: JWK
         /// The parameters with which the PIN became the key.
         public var pin: PinParameters

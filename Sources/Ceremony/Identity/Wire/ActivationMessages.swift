@@ -289,7 +289,7 @@ public struct EnrollRequest: IdentityMessage {
     }
 }
 
-/// An activation in the server's answers: after an enrolment, and for every `GET /identity/activation`.
+/// An activation in the server's answers: after an enrolment or a change, and for every `GET /identity/activation`.
 public struct ActivationRecord: IdentityMessage, Hashable {
     /// The identifier of the activation.
     public var activation: String
@@ -299,7 +299,7 @@ public struct ActivationRecord: IdentityMessage, Hashable {
     public var factors: [String]
     /// The key of the activation's finger or face; `nil` if the activation has none, or if the server does not say.
     public var biometricKey: KeyID?
-    /// The number of the PIN that is in force.
+    /// The number of the PIN that is in force; `nil` if the activation has no PIN.
     public var pinVersion: UInt32?
     /// The moment of creation.
     public var createdAt: Timestamp

@@ -77,7 +77,7 @@ public enum FinishResponse: IdentityMessage {
     /// All factors of one alternative were right.
     case accepted(AcceptedSession)
     /// An attempt that was wrong, without a hint at the wrong factor. The session goes on after the lockout, with
-    /// another document.
+    /// the document in ``RefusedAttempt/next``, or ends if no document is there.
     case lockout(RefusedAttempt)
 
     public init(json object: JSONObject) throws(IdentityMessageError) {

@@ -38,15 +38,17 @@ public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConve
         private let base: Base
         /// The bytes are not JSON, or a member is missing, of another type or outside its bounds.
         public static let malformed = Self(base: .malformed)
-        /// The message has the form of a later version.
+        /// The message has a value that only another version knows, such as a new purpose, or has a PIN's parameters
+        /// that this version does not accept.
         public static let unsupported = Self(base: .unsupported)
-        /// No trusted key has signed the message.
+        /// No trusted key has signed the message, or the secret of a code does not belong to the signed part.
         public static let wrongSignature = Self(base: .wrongSignature)
         /// The message answers another request, or comes from another server.
         public static let wrongReceiver = Self(base: .wrongReceiver)
         /// The message has expired.
         public static let expired = Self(base: .expired)
-        /// The message was not sealed to this server, or was sealed for another place.
+        /// The message was not sealed to this server, or was sealed for another place. For a sender: the key to seal to
+        /// is invalid, or the encapsulation is for another purpose.
         public static let notSealed = Self(base: .notSealed)
         public var description: String { self.base.rawValue }
     }
@@ -114,7 +116,7 @@ extension JSONObject {
         return Timestamp(milliseconds: milliseconds)
     }
 
-    /// Returns at most `limit` objects; an empty array if the member is missing.
+    /// Returns the objects of an array; an empty array if the member is missing. Throws for more than `limit` objects.
     func objects(_ name: String, limit: Int = 64) throws(JSONError) -> [JSONObject] {
         let values = try self.array(name) ?? []
         guard values.count <= limit else { throw JSONError(.wrongType, name) }
@@ -126,7 +128,8 @@ extension JSONObject {
         return objects
     }
 
-    /// Returns at most `limit` lists of at most `limit` texts each; an empty array if the member is missing.
+    /// Returns the lists of texts of an array; an empty array if the member is missing. Throws for more than `limit`
+    /// lists, or for a list of more than `limit` texts.
     func textLists(_ name: String, limit: Int = 16) throws(JSONError) -> [[String]] {
         let values = try self.array(name) ?? []
         guard values.count <= limit else { throw JSONError(.wrongType, name) }

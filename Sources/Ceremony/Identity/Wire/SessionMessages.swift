@@ -339,7 +339,7 @@ public struct PrepareRequest: IdentityMessage {
 
 /// The answer to a ``PrepareRequest``.
 public enum PrepareResponse: IdentityMessage {
-    /// All errors of the answers at once. The phone can send the same request again, a few times.
+    /// All errors of the answers at once. The phone can send corrected answers, a few times.
     case errors([PersonalAttribute: AuthenticationInformationErrorCode], deadlines: SessionDeadlines)
     /// The document to sign.
     case prepared(PreparedSession)
@@ -387,7 +387,7 @@ public struct PreparedSession: IdentityMessage {
     public var salts: [PersonalAttribute: SuppliedValueSalt]
     /// The factors to sign with, as in ``RequestDocument/Role/alternatives``.
     public var alternatives: [[String]]
-    /// The names of the types that the activation lacks for every alternative.
+    /// The names of the types that the activation lacks, as in ``RequestDocument/Role/missing``.
     public var missing: [String]
     /// The AppID of the UAF assertions.
     public var appID: String

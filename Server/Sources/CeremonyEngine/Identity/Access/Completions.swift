@@ -35,7 +35,8 @@ public struct Completions: CeremonyPart {
         }
     }
 
-    /// `POST /identity/api-access/{session}/complete`.
+    /// `POST /identity/api-access/{session}/complete`: judges the payload of the granted action, and does the action. A
+    /// new PIN that is refused uses up one of a few tries; a factor that exists already ends the session.
     public func complete(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             let message = try CompleteRequest(parsing: proven.body)

@@ -3,7 +3,7 @@ import Store
 import UAF
 import _Primitives
 
-/// Sessions that an app begins itself, to sign its own person in or to act on its own account.
+/// Sessions that an app begins itself, to sign its own person in or to act on the person's account.
 public struct SessionBegins: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore & ServiceStore
@@ -14,7 +14,7 @@ public struct SessionBegins: CeremonyPart {
 
     // MARK: In-app
 
-    /// `POST /identity/in-app`.
+    /// `POST /identity/in-app`: begins a session that signs the app's person in at a service.
     public func inApp(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             if let given = try await self.answerGiven(to: proven) { return given }
@@ -44,7 +44,7 @@ public struct SessionBegins: CeremonyPart {
 
     // MARK: Its own account
 
-    /// `POST /identity/api-access`.
+    /// `POST /identity/api-access`: begins a session for an action on the person's own account.
     public func access(_ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             if let given = try await self.answerGiven(to: proven) { return given }
@@ -91,7 +91,7 @@ public struct SessionBegins: CeremonyPart {
         return ProvenInvitation(id: id, tokenDigest: tokenDigest)
     }
 
-    /// `true` if the key belongs to an activation's finger or face.
+    /// `true` if the key is the activation's key of a finger or face.
     private func isFinger(_ key: KeyID, of activation: StoredActivation) async throws -> Bool {
         try await self.store.credentials(of: activation).keys(of: .biometric).contains { $0.keyID == key.bytes }
     }

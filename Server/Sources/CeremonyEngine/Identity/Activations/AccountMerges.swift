@@ -61,7 +61,8 @@ extension AccountStore {
 }
 
 extension AccountMerges {
-    /// `true` if an invitation's account was merged into another account, together with its activation.
+    /// `true` if the invitation of this identifier was accepted. Asked about an activation without an offer: its
+    /// account was then merged into another account, or the offer was used long ago.
     func wasMerged(_ invitation: String) async throws -> Bool {
         try await self.store.invite(invitation)?.state == .accepted
     }

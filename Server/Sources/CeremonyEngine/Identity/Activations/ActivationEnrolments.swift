@@ -49,7 +49,8 @@ public struct ActivationEnrolments: CeremonyPart {
         }
     }
 
-    /// Returns the earlier receipt, for the same request.
+    /// Returns the earlier receipt, for the same request. Throws `IdentityProblem` `activationDataConsumed` for any
+    /// other request.
     private func again(
         _ id: String, _ call: IdentityCall, _ claim: ProofClaim, _ request: String, at now: Timestamp
     ) async throws -> [UInt8] {

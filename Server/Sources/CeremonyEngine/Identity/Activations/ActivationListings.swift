@@ -72,7 +72,7 @@ public enum ShownActivation: Sendable, Equatable {
 public enum OfferState: String, Sendable {
     /// The code can be used.
     case waiting
-    /// A device is personalised by the code.
+    /// A device is personalised by the code, or the account of the code's invitation was merged into another account.
     case done
     /// The code can no longer be used: its time is over, the code was withdrawn, or its PIN was wrong too often.
     case over
@@ -169,7 +169,8 @@ public struct ActivationListings: CeremonyPart {
         }
     }
 
-    /// Ends an activation, or withdraws an unused code; `false` if the account has neither of this identifier.
+    /// Ends an activation with its device, keys and sessions, and leaves a notice for the person's devices. Or
+    /// withdraws an unused code. `false` if the account has neither of this identifier.
     ///
     /// - Parameter operator: The name of the operator, for the trail; `nil` for the person.
     public func end(_ id: String, accountID: String, by operator: String? = nil) async throws -> Bool {
@@ -188,8 +189,7 @@ public struct ActivationListings: CeremonyPart {
             ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
     }
 
-    /// Returns the state of a code. The state of a code that never existed is the same as the state of a forgotten
-    /// code.
+    /// Returns the state of a code. A code that never existed is `over`, like a forgotten code without an activation.
     public func state(ofOffer id: String) async throws -> OfferState { try await self.reading(id).state }
 
     /// Returns the states of a code, from the present state to the last.

@@ -16,8 +16,8 @@ public struct ActivationOffer: Sendable, Equatable {
     public let expiresAt: Timestamp
 }
 
-/// Offers of activations by operators and invitations. The code and the PIN are made here, and the stored data reveals
-/// neither.
+/// Offers of activations by operators, by invitations and by people on pages. The code is made here, and the PIN unless
+/// a person has chosen the PIN. The stored data reveals neither.
 public struct ActivationOffers: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore & InviteStore
@@ -27,7 +27,8 @@ public struct ActivationOffers: CeremonyPart {
     /// Offers an activation to a person on a page, with a PIN that the person has chosen.
     ///
     /// Throws as ``offer(accountID:pin:name:invite:lifetime:isAnew:limit:by:)``, and `tooManyRequests`: `source` has a
-    /// budget of codes. An account has at most ``Limits/openOffersPerAccount`` at a time.
+    /// budget of codes. An account has at most ``Limits/openOffersPerAccount`` at a time; `isAnew` replaces a code, and
+    /// is not bounded.
     public func offerOnPage(
         accountID: String, pin: String, name: String? = nil, isAnew: Bool = false, source: String
     ) async throws -> ActivationOffer {
@@ -52,7 +53,8 @@ public struct ActivationOffers: CeremonyPart {
     ///   - operator: The name for the audit trail; `nil` if the person asks.
     ///
     /// Throws `CeremonyError`: `notFound` for the account, `locked`, `invalidRequest` and `pinTooSimple` for the PIN;
-    /// `conflict` if the invitation has an activation, or the account has the maximum number of codes.
+    /// `conflict` if the invitation has an activation, or an offer without `isAnew`; if `isAnew` is set and the account
+    /// has no open invitation; or if the account has the maximum number of codes.
     public func offer(
         accountID: String, pin: String? = nil, name: String? = nil, invite: String? = nil,
         lifetime: Duration? = nil, isAnew: Bool = false, limit: Int? = nil, by operator: String?
@@ -107,7 +109,7 @@ public struct ActivationOffers: CeremonyPart {
         guard !SimplePin.isSimple(pin.utf8) else { throw CeremonyError(.pinTooSimple) }
     }
 
-    /// Returns the open invitation that an account was made for.
+    /// Returns the open invitation that an account was made for; `nil` if there is none, and for a named invitation.
     private func invitation(of accountID: String, named name: String?, at now: Timestamp) async throws -> InviteRecord?
     {
         guard name == nil, let invitation = try await self.store.invite(provisionalAccountID: accountID),

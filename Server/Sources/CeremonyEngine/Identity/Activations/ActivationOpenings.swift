@@ -208,15 +208,15 @@ extension PendingActivationRecord {
     }
 
     /// Throws `IdentityProblem` if the code cannot be used: the code was used or withdrawn, its time is over, or a
-    /// lockout runs.
+    /// lockout runs that another request than `request` has caused.
     func checkUsable(at now: Timestamp, unlessReservedBy request: [UInt8]? = nil) throws(IdentityProblem) {
         try self.checkOffered(at: now)
         if let reservation = self.lockout.reservation, reservation.request == request { return }
         if let lockout = Lockout(self.lockout).pending(at: now) { throw IdentityProblem(lockout) }
     }
 
-    /// Checks the code as ``checkUsable(at:unlessReservedBy:)`` does, for a device that has proved the PIN. Later wrong
-    /// PINs of other devices do not delay the device.
+    /// Checks the code as ``checkUsable(at:unlessReservedBy:)`` does, but allows a running lockout, for a device that
+    /// has proved the PIN: later wrong PINs of other devices do not delay the device.
     func checkOffered(at now: Timestamp) throws(IdentityProblem) {
         switch self.state {
         case .offered: break

@@ -25,7 +25,8 @@ public struct IdentityCall: Sendable {
     }
 }
 
-/// The answer to a phone: the text of a signed answer. A repeated request gets the same text.
+/// The answer to a phone: the text of a signed answer. A repeated request gets the same text if a step has kept the
+/// answer; a refusal that changed nothing is signed anew.
 public struct IdentityReply: Sendable, Equatable {
     /// The way in which an answer goes out over HTTP. All decisions of the server share a single status, so that an
     /// observer of the status alone cannot tell refusals apart.
@@ -43,7 +44,8 @@ public struct IdentityReply: Sendable, Equatable {
     public let body: [UInt8]
     /// The status over HTTP.
     public let status: Status
-    /// The code of the refusal, for the log; `nil` without a refusal, and for a repeated answer.
+    /// The code of a refusal that changed nothing, for the log; `nil` without a refusal, for a refusal that a step has
+    /// kept as its answer, and for a repeated answer.
     public let refusal: String?
 }
 

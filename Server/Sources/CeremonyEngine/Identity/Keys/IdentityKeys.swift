@@ -10,7 +10,8 @@ public struct IdentityKeys: Sendable {
     /// Returns the public part of the root, for the configuration of apps.
     public func root() async throws -> JWK? { try await self.keys.root().publicKey }
 
-    /// Returns the keys to which phones seal, the newest first. Makes a new key if the newest is a day old.
+    /// Returns the keys to which phones seal, and the former keys that the server still opens, the newest first. Makes
+    /// a new key if the newest is a day old.
     public func sealingKeys() async throws -> [ListedSealingKey] { try await self.keys.listedSealingKeys() }
 
     /// The names of the provider's keys that sign codes and answers, or have made signatures that are still valid.

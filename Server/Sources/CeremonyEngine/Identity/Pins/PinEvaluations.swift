@@ -7,7 +7,8 @@ import _Primitives
 /// Questions of phones to the PIN service about a PIN (`pin/2`, decision 69).
 ///
 /// An evaluation lets its owner try one PIN, so a question is an attempt. The attempt is counted in its own step before
-/// the service is asked, and only right factors take the attempt back. There is one question for each document to sign.
+/// the service is asked. Only right factors take the attempt back, or a service that certainly has not evaluated. There
+/// is one question for each document to sign.
 /// The same question after a lost answer is the same attempt, and so is a repetition of the same request at any time.
 public struct PinEvaluations: CeremonyPart {
     let environment: CeremonyEnvironment

@@ -33,7 +33,7 @@ public struct IdentityConsents: CeremonyPart {
         }
     }
 
-    /// Returns the newest consents of an account, the newest first.
+    /// Returns the newest consents of an account, the newest first, at most ``Limits/identityConsentRows``.
     public func consents(accountID: String) async throws -> [Consent] {
         try await self.store.identityConsents(accountID: accountID, limit: self.limits.identityConsentRows)
             .map { try Consent($0) }

@@ -148,7 +148,7 @@ struct IdentityTurn {
         return reserved
     }
 
-    /// Records the result of the reserved attempt; `false` if another attempt is reserved.
+    /// Records the result of the reserved attempt; `false`, without a change, unless this attempt is reserved.
     mutating func settle(_ request: [UInt8], isRight: Bool) -> Bool {
         var lockout = Lockout(self.activation.lockout)
         guard lockout.settle(request: request, isRight: isRight) else { return false }
@@ -156,7 +156,7 @@ struct IdentityTurn {
         return true
     }
 
-    /// Takes back an attempt without a result; `false` if another attempt is reserved.
+    /// Takes back an attempt without a result; `false`, without a change, unless this attempt is reserved.
     mutating func withdraw(_ request: [UInt8]) -> Bool {
         var lockout = Lockout(self.activation.lockout)
         guard lockout.withdraw(request: request) else { return false }

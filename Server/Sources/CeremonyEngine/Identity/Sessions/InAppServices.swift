@@ -3,7 +3,7 @@ public import _Primitives
 
 /// The wish of an app that signs its own person in: the members of an authorization request (RFC 6749, section 4.1.1).
 public struct InAppWish: Sendable, Equatable {
-    /// A redirect address of the service, to the letter.
+    /// The redirect address. ``InAppServices`` takes only an address of the service, to the letter.
     public let redirectURI: String
     /// The scopes, separated by spaces.
     public let scope: String

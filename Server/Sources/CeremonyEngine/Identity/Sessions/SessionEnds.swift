@@ -11,7 +11,7 @@ public struct SessionEnds: CeremonyPart {
     let steps: IdentitySteps
     let services: (any InAppServices)?
 
-    /// `POST …/abort`.
+    /// `POST …/abort`: gives up the session.
     public func abort(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             try await self.steps.answer(session, proven) { turn in
@@ -21,7 +21,7 @@ public struct SessionEnds: CeremonyPart {
         }
     }
 
-    /// `POST …/prolong`.
+    /// `POST …/prolong`: moves the session's next deadline, at most to its latest possible end, and returns both.
     public func prolong(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             try await self.steps.answer(session, proven) { turn in

@@ -36,7 +36,8 @@ public struct SessionFinishes: CeremonyPart {
         }
     }
 
-    /// `POST …/finish`.
+    /// `POST …/finish`: judges the signatures of the factors. Wrong factors are answered with the lockout, and with a
+    /// new document if the session outlasts the lockout.
     public func finish(_ session: String, _ call: IdentityCall) async throws -> IdentityReply {
         try await self.envelope.reply(to: call) { proven in
             // An unreadable request is an attempt like any other.
@@ -83,7 +84,8 @@ public struct SessionFinishes: CeremonyPart {
     private enum Finding {
         case right(VerifiedFactors)
         case wrong
-        /// The factors come from an app outside the list of facets, whatever the factors are.
+        /// The factors come from an app outside the list of facets, whatever the factors are, and the PIN service was
+        /// not asked before.
         case ofAnotherApp
     }
 

@@ -44,7 +44,8 @@ public struct SessionListings: CeremonyPart {
     let store: any IdentityStore
     let hub: CeremonyHub
 
-    /// Returns the running sessions of an account, the newest first, at most a page. Cost: one query.
+    /// Returns the running sessions that activations of an account have claimed or begun, the newest first, at most a
+    /// page. Cost: one query.
     public func running(accountID: String) async throws -> [ListedIdentitySession] {
         try await self.store.openIdentitySessions(
             accountID: accountID, at: self.time.now(), limit: self.limits.pageSize
@@ -62,7 +63,8 @@ public struct SessionListings: CeremonyPart {
     }
 
     /// Aborts a session as its phone does: the typed values are erased, the session's page is told, and the history
-    /// gets an entry. A repeated abort changes nothing. `nil` if the account has no session of this identifier.
+    /// gets an entry. A repeated abort changes nothing. `nil` if the account has no session of this identifier, or the
+    /// session was deleted meanwhile.
     ///
     /// A session stays while its question to the PIN service is judged. The judgement ends when the phone finishes, or
     /// when its proof is too old.

@@ -5,7 +5,7 @@ import Store
 import UAF
 import _Primitives
 
-/// The terms of a session for a person: the possible roles, the factors for signing, and the requested data.
+/// The terms of a session for a person: the person's roles, the factors for signing, and the requested data.
 struct SessionTerms: Sendable {
     /// The service that asks.
     let service: SessionDocument.Service
@@ -15,7 +15,7 @@ struct SessionTerms: Sendable {
     let isMember: Bool
     /// `true` if the person was invited, or an invitation is not required.
     let isInvited: Bool
-    /// The person's possible roles, each with its required factors.
+    /// The roles that the person has and can choose from, each with its required factors.
     let roles: [(role: SessionDocument.Role, factors: AuthenticatorMatrix)]
     /// The requested attributes.
     let requested: RequestedInformation

@@ -1,6 +1,6 @@
 public import _Primitives
 
-/// The recorded failed attempts of one activation. The engine has the rules (`Lockout`).
+/// The recorded failed attempts of one activation, or of one offer. The engine has the rules (`Lockout`).
 public struct LockoutRecord: Sendable, Equatable {
     /// The number of failed attempts in a row.
     public var failuresInARow: Int
@@ -8,7 +8,9 @@ public struct LockoutRecord: Sendable, Equatable {
     public var failures: [Timestamp]
     /// The moment until which no attempt is judged.
     public var lockedUntil: Timestamp?
-    /// `true` if the activation is disabled for good.
+    /// `true` if the activation is disabled: failed attempts have disabled it, or its person has disowned it
+    /// (``AccountChangeStore``). Also `true` while its last attempt is being verified: a right attempt enables the
+    /// activation again.
     public var isPermanent: Bool
     /// The attempt that is being verified, by the SHA-256 of its request, with the moment of its count; `nil` for none.
     public var reservation: Reservation?

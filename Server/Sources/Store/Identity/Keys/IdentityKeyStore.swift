@@ -26,7 +26,8 @@ public protocol IdentityKeyStore: Sendable {
     /// Returns the root's private scalar of P-256: the existing root, or else `made`, which is kept from then on.
     func identityRoot(orElse made: SecretBytes, audit: AuditEvent) async throws -> SecretBytes
 
-    /// Returns the keys to open messages with, the newest first.
+    /// Returns the keys to open messages with, the newest first. A key whose time is over is among them until a step
+    /// erases it.
     func identitySealingKeys() async throws -> [SealingKeyRecord]
 
     /// Adds a key that phones seal to from then on, with the audit event, and erases keys whose time is over at the

@@ -8,7 +8,7 @@ public struct InviteRecord: Sendable, Equatable {
         case open
         /// The invitation was accepted.
         case accepted
-        /// An operator has revoked the invitation.
+        /// An operator has revoked the invitation, or the service no longer has the role.
         case revoked
     }
 
@@ -80,7 +80,7 @@ public enum InviteRefusal: Error, Equatable {
     case notInvited
     /// The accounts cannot be merged. Either the account is the provisional account, is gone, or has no room for
     /// another address. Or the invitation has no account that could be merged into another: its account is locked, or
-    /// already belongs to a person.
+    /// already belongs to a person. Or the invitation's code was used, revoked or made anew since its PIN was proved.
     case notMergeable
 }
 
@@ -102,13 +102,13 @@ public struct InviteBounds: Sendable {
 ///
 /// An invitation is accepted in three ways:
 ///
-/// - The account with the invited address accepts it.
+/// - An account that has the invited address, verified, accepts it.
 /// - The provisional account gets its first activation, and the same step accepts the invitation
 ///   (``OfferChange/enrolled``).
 /// - The provisional account is merged into an account that its person already has (``IdentityChange/merge``).
 public protocol InviteStore: Sendable {
     /// Adds an invitation, with its provisional account if any, and leaves its letter. Returns `true` if the letter was
-    /// left. The letter is not left if `most` letters wait already.
+    /// left. The letter is not left if `most` letters wait already. The invitation is added all the same.
     ///
     /// Throws ``StoreError/Code/notFound`` if the organisation, the service or the role does not exist, and
     /// ``StoreError/Code/conflict`` if the bounds are reached.
@@ -131,20 +131,22 @@ public protocol InviteStore: Sendable {
     /// Returns the accounts that have `address` as a verified address, at most `limit`.
     func accounts(verifiedEmail address: String, limit: Int) async throws -> [String]
 
-    /// Accepts an invitation for an account that has the invited address. Does nothing for the account that has already
-    /// accepted it. Throws ``InviteRefusal``.
+    /// Accepts an invitation for an account that has the invited address, verified. The invitation's provisional
+    /// account is deleted, unless it is this account or somebody has enrolled at it. Does nothing for the account that
+    /// has already accepted it. Throws ``InviteRefusal``.
     func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws
 
-    /// Revokes an open invitation, and deletes its provisional account. Returns `false` if there is no open invitation
-    /// with the identifier.
+    /// Revokes an open invitation, expired or not, and deletes its provisional account, unless somebody has enrolled at
+    /// it. Returns `false` if there is no open invitation with the identifier.
     func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool
 
     /// Extends an invitation that is open at the event's moment. Returns `false` if there is no such invitation, or if
     /// the invitation already ends later.
     func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes the provisional accounts of invitations whose time was over at `now`, and invitations whose time was
-    /// over before `endedBefore`, at most `limit` of each. Returns the number of deleted rows.
+    /// Deletes the provisional accounts, at which nobody has enrolled, of open invitations whose time was over at
+    /// `now`, and invitations whose time was over before `endedBefore`, at most `limit` of each. Returns the number of
+    /// deleted rows.
     func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
 }
 
@@ -204,7 +206,7 @@ public protocol AdditionalEmailStore: Sendable {
     func additionalEmails(accountID: String) async throws -> [AdditionalEmail]
 
     /// Adds an address. Returns `false` if the account does not exist. Throws ``StoreError/Code/conflict`` if the
-    /// account has `limit` addresses, or already has this address.
+    /// account has `limit` additional addresses, or already has this address, also as its first address.
     func addEmail(_ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent) async throws -> Bool
 
     /// Sets whether an address is verified as the person's. Returns `false` if the account has no such address. If the

@@ -37,7 +37,8 @@ public protocol OrganisationStore: Sendable {
     /// belongs to another organisation.
     func renameOrganisation(_ id: String, to name: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes an organisation with its memberships and invitations. Returns `false` if it does not exist.
+    /// Deletes an organisation with its memberships and invitations. The provisional accounts of open invitations go
+    /// too. Returns `false` if it does not exist.
     ///
     /// Throws ``StoreError/Code/conflict`` if a service is restricted to the organisation: without the organisation
     /// everybody could use the service, or nobody.

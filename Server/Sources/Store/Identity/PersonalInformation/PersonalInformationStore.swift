@@ -6,7 +6,8 @@ public import _Primitives
 /// Exactly one of an attribute's values is primary: the first value, until another value is made primary. If the
 /// primary value is deleted, the oldest remaining value becomes primary.
 public protocol PersonalInformationStore: Sendable {
-    /// Adds a value to an account, with the audit event. Returns `false` if the account does not exist.
+    /// Adds a value to an account, with the audit event. The store decides whether the value is primary, whatever the
+    /// record says. Returns `false` if the account does not exist.
     ///
     /// Throws ``StoreError/Code/conflict`` if the attribute has `limit` values.
     func addPersonalValue(_ value: PersonalValueRecord, accountID: String, limit: Int, audit: AuditEvent) async throws
@@ -138,7 +139,7 @@ public struct IdentityHistoryEntry: Sendable, Equatable {
 }
 
 /// The history of an account's sessions. Entries are kept for their time, and at most as many for an account as the
-/// limit allowed when the newest entry came.
+/// limit allows. After the limit was lowered, each new entry removes a few old entries until the limit holds.
 public protocol IdentityHistoryStore: Sendable {
     /// Returns the newest sessions of an account before a number, the newest first, at most `limit`; `nil` begins with
     /// the newest.

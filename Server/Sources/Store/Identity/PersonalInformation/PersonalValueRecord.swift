@@ -7,7 +7,7 @@ public struct PersonalValueRecord: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// An operator.
         case administrator
-        /// The person, on the way to a service.
+        /// The person: in a session, or by confirming an e-mail address.
         case person
     }
 

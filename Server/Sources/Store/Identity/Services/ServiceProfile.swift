@@ -19,7 +19,7 @@ public struct ServiceProfile: Sendable, Equatable {
     public let roles: [ServiceRole]
     /// The attributes that the service requests of people.
     public let attributes: [PersonalAttribute: Requirement]
-    /// The domains of the pages from which people sign in; empty to allow every address of the service.
+    /// The domains of the pages from which people sign in; empty to allow pages of every host.
     public let loginDomains: [LoginDomain]
     /// `true` if people can sign in to the service by a personalised identity.
     public var isActive = true

@@ -7,7 +7,8 @@ public struct ServiceRole: Sendable, Equatable {
     public let id: String
     /// The name that people see.
     public let name: String
-    /// The authenticators that the person has to use.
+    /// The combinations of authenticators that are enough. The person has to use every authenticator of one
+    /// combination.
     public let factors: AuthenticatorMatrix
     /// `true` if people without a role entry have the role.
     public let isDefault: Bool

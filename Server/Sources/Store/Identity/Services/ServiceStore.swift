@@ -66,14 +66,15 @@ public protocol ServiceStore: Sendable {
     /// Makes a client a service, or changes a service, with the audit event. Returns `false` if the client does not
     /// exist.
     ///
-    /// The same step removes roles of people that the service no longer has. If the service requests an attribute that
-    /// it did not request before, the step also ends all people's choices of values.
+    /// The same step removes roles of people that the service no longer has, and revokes open invitations to these
+    /// roles. If the service requests an attribute that it did not request before, the step also ends all people's
+    /// choices of values for the service.
     ///
     /// Throws ``StoreError/Code/notFound`` if the organisation of the profile does not exist.
     func setServiceProfile(_ profile: ServiceProfile, client: String, audit: AuditEvent) async throws -> Bool
 
-    /// Makes a service an ordinary client again, and deletes all entries about people at the service. Returns `false`
-    /// if the client is no service.
+    /// Makes a service an ordinary client again. Deletes its invitations, with the provisional accounts of open
+    /// invitations, and all entries about people at the service. Returns `false` if the client is no service.
     func removeServiceProfile(client: String, audit: AuditEvent) async throws -> Bool
 
     /// Returns an account's standing at a service; `nil` if the account does not exist, or the client is no service.

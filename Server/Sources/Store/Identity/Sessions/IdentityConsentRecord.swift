@@ -17,7 +17,7 @@ public struct IdentityConsentRecord: Sendable, Equatable {
     /// The document, byte by byte as it was shown and signed. The document has aliases. For typed values it has only
     /// digests whose keys are forgotten.
     public var document: [UInt8]
-    /// The final challenge of UAF, which holds the document's hash. Every factor has signed its hash.
+    /// The final challenge of UAF, which holds the document's hash. Every factor has signed the hash of this challenge.
     public var finalChallenge: String
     /// Every judged factor. All factors were right.
     public var factors: [Factor]

@@ -126,7 +126,7 @@ public enum IdentityStep<Result: Sendable>: Sendable {
     case again([UInt8])
     /// Another request has the same name, with other bytes. Nothing happened.
     case replayed
-    /// The session or the activation does not exist.
+    /// The session, the activation or the offer does not exist. Nothing happened.
     case missing
 }
 
@@ -150,9 +150,9 @@ public struct RequestName: Sendable, Equatable {
 /// Sessions of personalised identities (ceremonies with a document of their progress), the activations that take part,
 /// and the offers of new activations.
 ///
-/// Each method with an effect is a single atomic step, as ``CeremonyStore``'s are, and first checks whether the request
-/// was answered before. An error of a `judge` reaches the caller, and nothing is changed. A `judge` is quick and pure,
-/// except for the check of signatures.
+/// Each method with an effect is a single atomic step, as ``CeremonyStore``'s are. A method with a `request` first
+/// checks whether the request was answered before. An error of a `judge` reaches the caller, and nothing is changed. A
+/// `judge` is quick and pure, except for the check of signatures.
 public protocol IdentityStore: CeremonyStore {
     /// Returns an activation with its device, on a reader; `nil` if none exists.
     func activation(id: String) async throws -> ActivationRecord?
@@ -160,7 +160,8 @@ public protocol IdentityStore: CeremonyStore {
     /// Returns the activations of an account, the oldest first.
     func activations(accountID: String) async throws -> [ActivationRecord]
 
-    /// Returns the answer given to a request; `nil` if the request was not answered. Runs on a reader.
+    /// Returns ``IdentityStep/again(_:)`` with the answer given to a request, or ``IdentityStep/replayed`` if another
+    /// request of the same name was answered; `nil` if neither was answered. Runs on a reader.
     func answer(to request: RequestName) async throws -> IdentityStep<Never>?
 
     /// Returns the present data for the decision about a step of a session; `nil` if the session or the activation does
@@ -175,7 +176,7 @@ public protocol IdentityStore: CeremonyStore {
     ///
     /// The whole activation except its device can change. Changes with a moment, such as a counter's, have the moment
     /// of the session's last change. The end of a session erases the answers given in the session, except this step's
-    /// own.
+    /// own. Throws as ``CeremonyStore/change(_:judge:)``, and ``InviteRefusal`` if a merge is impossible.
     ///
     /// - Parameter tokenDigest: The claim that was shown, for a session that is not claimed yet.
     func step<Result: Sendable>(
@@ -194,9 +195,9 @@ public protocol IdentityStore: CeremonyStore {
     ) async throws -> IdentityStep<Void>
 
     /// Adds an offer of an activation. Throws `conflict` if a device has that identifier. Throws `conflict` if an offer
-    /// has that identifier; with `replacing`, only if that offer was used, and otherwise the new offer takes its place.
-    /// Throws `conflict` also if the account has `limit` offers that can still be used when this offer is made; `nil`
-    /// is no bound.
+    /// has that identifier; with `replacing`, only if that offer was used or is another account's, and otherwise the
+    /// new offer takes its place. Throws `conflict` also if the account has `limit` offers that can still be used when
+    /// this offer is made; `nil` is no bound.
     func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
 
     /// Revokes an offer that can still be used. Returns `false` if the account has no such offer.
@@ -211,8 +212,9 @@ public protocol IdentityStore: CeremonyStore {
     /// Lets `judge` decide on an offer, and writes the offer, its outcome, and the answer. The step after which the
     /// offer can no longer be used erases the key of its PIN.
     ///
-    /// Throws `conflict` if a device with the offer's identifier, or a key, exists already, and `forbidden` if the
-    /// account of the enrolment is locked.
+    /// Enrolling at the provisional account of an open invitation accepts the invitation in the same step. Throws
+    /// `conflict` if a device with the offer's identifier, or a key, exists already, `forbidden` if the account of the
+    /// enrolment is locked, and `notFound` if it is gone.
     func step<Result: Sendable>(
         offer id: String, request: RequestName?,
         judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
