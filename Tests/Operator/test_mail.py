@@ -78,7 +78,7 @@ class Mail(operators.OperatorTest):
         self.assertRegex(out, r"(?m)^unknown  mail$")
 
     def test_the_guides_mail_programs_have_what_the_unit_needs(self):
-        guide = (programs.ROOT / "docs/guides/operator.md").read_text()
+        guide = (programs.ROOT / "docs/guides/operator/passwords.md").read_text()
         rows = dict(re.findall(r"^\| (Postfix|Exim|OpenSMTPD|msmtp[^|]*) \| `([^`]+)` \|", guide, flags=re.M))
         self.assertEqual(len(rows), 4)
         self.assertTrue(all(command.startswith("/usr/") for command in rows.values()), rows)
