@@ -23,7 +23,7 @@ struct Migration: Sendable {
         .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
         .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
         .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
-        .nameKeys, .registeredRules,
+        .nameKeys, .registeredRules, .knownAddresses, .collidingNames,
     ]
 
     /// Adds the epoch, which names a stretch of the store's life. A restored backup begins another epoch.

@@ -44,7 +44,7 @@ enum BackupColumns {
         "activation.reserved_request", "identity_answer.request_hash", "pending_activation.claim_digest",
         "pending_activation.reserved_request", "pending_activation.token_digest",
         "account.email_code", "account_email.address_code", "invite.email_code",
-        "account.username_code", "administrator.token_digest", "administrator_link.digest",
+        "account.username_code", "account.colliding_code", "administrator.token_digest", "administrator_link.digest",
         "answered_challenge.digest", "audit.code", "ceremony.browser_digest", "ceremony.confirmation_code",
         "ceremony.content_hash", "ceremony.continuation_digest", "credential.key_id",
         "deregistered_key.key_id", "known_browser.digest", "known_network.network", "device.secret_code",

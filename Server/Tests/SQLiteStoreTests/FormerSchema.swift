@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 11
+    static let count = 13
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -34,5 +34,7 @@ enum FormerSchema {
         ALTER TABLE account DROP COLUMN profile;
         ALTER TABLE account DROP COLUMN updated_at;
         ALTER TABLE reset_ask DROP COLUMN exact_code;
+        DROP INDEX account_colliding_code;
+        ALTER TABLE account DROP COLUMN colliding_code;
         """
 }

@@ -160,6 +160,30 @@ struct UpgradeTests {
         }
         let asks = try await store.takeAsks(at: Timestamp(seconds: 2), lease: Timestamp(seconds: 3), limit: 99)
         #expect(asks.map(\.accountID) == [ids[0], ids[1], nil, ids[2], ids[2], ids[2]])
+        // No account gets a further spelling: "Pat" would then mean two accounts.
+        for name in ["PAT", "pat", "Pat"] {
+            await #expect(throws: StoreError.self, "\(name)") {
+                try await store.createAccount(
+                    AccountRecord(
+                        id: "new", username: AccountName(stored: name), displayName: nil, isLocked: false,
+                        createdAt: Timestamp(seconds: 1)),
+                    audit: AuditEvent(.init(rawValue: "account-created"), at: Timestamp(seconds: 1)))
+            }
+        }
+        let renamed = AuditEvent(.accountRenamed, at: Timestamp(seconds: 1))
+        await #expect(throws: StoreError.self) {
+            try await store.setAccountNames(
+                id: ids[2], audit: [renamed], username: AccountName(stored: "PAT"), displayName: nil)
+        }
+        for (id, name) in [(ids[0], "Patrick"), (ids[1], "Paul")] {
+            #expect(
+                try await store.setAccountNames(
+                    id: id, audit: [renamed], username: AccountName(stored: name), displayName: nil))
+        }
+        #expect(
+            try await store.setAccountNames(
+                id: ids[2], audit: [renamed], username: AccountName(stored: "PAT"), displayName: nil))
+        #expect(try await store.account(username: AccountName(stored: "pat"))?.id == ids[2])
         await store.close()
     }
 

@@ -65,6 +65,11 @@ extension Migration {
                 CREATE INDEX rested_recovery_code_change ON rested_recovery_code (change_id);
                 """)
     }
+
+    /// Notes of a change that adds an address if the account's person had confirmed the address before the change.
+    static let knownAddresses = Migration(name: "changes with known addresses") { db, _ in
+        try db.execute(sql: "ALTER TABLE account_change ADD COLUMN address_was_known INTEGER NOT NULL DEFAULT 0")
+    }
 }
 
 extension SealingPurpose {
@@ -169,6 +174,16 @@ extension Database {
                 .madeAt: change.madeAt.milliseconds, .state: change.state.rawValue,
                 .decidedAt: change.decidedAt.milliseconds,
             ], by: ChangeColumn.insertion)
+        guard let address = change.addition.email else { return }
+        try self.cachedStatement(
+            sql: """
+                UPDATE account_change SET address_was_known = 1 WHERE id = ?1 AND (
+                    EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?3 AND email_verified = 1)
+                    OR EXISTS (
+                        SELECT 1 FROM account_email
+                        WHERE account_id = ?2 AND address_code = ?3 AND is_verified = 1))
+                """
+        ).execute(arguments: [change.id, change.accountID, sealing.emailCode(address).blob])
     }
 
     fileprivate func accountChange(_ id: String, _ sealing: Sealing) throws -> AccountChangeRecord? {
@@ -225,17 +240,23 @@ extension Database {
     private static let factorIsNew =
         "account_id = ?2 AND EXISTS (SELECT 1 FROM totp WHERE totp.account_id = ?2 AND totp.set_at >= ?3)"
 
-    /// Lets an e-mail address rest: as a further address, and as a value for services. If the address is the account's
-    /// first address, the address stays and loses its confirmation.
+    /// Lets an e-mail address rest: as a value for services, and as a further address. If the address is the account's
+    /// first address, the address stays and loses its confirmation. An address that the person had confirmed before the
+    /// change rests as a value alone: the change has not made the address a way into the account.
     private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
         let code = sealing.emailCode(address).blob
-        try self.move(
-            .emails, where: "account_id = ?2 AND address_code = ?3", change: change.id, [change.accountID, code])
         try self.restValues(
             of: .email, equalTo: { $0.asciiLowercased.hasSameBytes(as: address.asciiLowercased) }, change, sealing)
+        let isNew = "(SELECT address_was_known FROM account_change WHERE id = ?1) = 0"
+        try self.move(
+            .emails, where: "account_id = ?2 AND address_code = ?3 AND \(isNew)", change: change.id,
+            [change.accountID, code])
         try self.cachedStatement(
-            sql: "UPDATE account SET email_verified = 0 WHERE id = ? AND email_code = ? AND email_verified = 1"
-        ).execute(arguments: [change.accountID, code])
+            sql: """
+                UPDATE account SET email_verified = 0
+                WHERE id = ?2 AND email_code = ?3 AND email_verified = 1 AND \(isNew)
+                """
+        ).execute(arguments: [change.id, change.accountID, code])
         if self.changesCount > 0 {
             try self.cachedStatement(sql: "UPDATE account_change SET rests_first_email = 1 WHERE id = ?")
                 .execute(arguments: [change.id])
@@ -270,9 +291,14 @@ extension Database {
         _ change: AccountChangeRecord, unusableHash: String, ifSetSince moment: Timestamp?, at now: Timestamp,
         _ sealing: Sealing
     ) throws {
+        // The unknown password of another change that was disowned before stays: the password in its place rests already.
         let count = try self.move(
-            .passwords, where: "account_id = ?2 AND set_at >= ?3", change: change.id,
-            [change.accountID, moment?.milliseconds ?? 0])
+            .passwords,
+            where: """
+                account_id = ?2 AND set_at >= ?3 AND NOT EXISTS (
+                    SELECT 1 FROM rested_password AS resting JOIN account_change AS earlier ON earlier.id = change_id
+                    WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
+                """, change: change.id, [change.accountID, moment?.milliseconds ?? 0])
         guard count > 0 else { return }
         try self.replacePassword(
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)

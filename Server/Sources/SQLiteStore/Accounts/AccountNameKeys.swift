@@ -47,4 +47,50 @@ extension Migration {
             }
         }
     }
+
+    /// Keeps, for an account that answers to its exact bytes alone, the code of all spellings of its name. No other
+    /// account gets a name with this code: a name in the exact bytes would then mean two accounts.
+    static let collidingNames = Migration(name: "colliding user names") { db, sealing in
+        try db.execute(
+            sql: """
+                ALTER TABLE account ADD COLUMN colliding_code BLOB;
+                CREATE INDEX account_colliding_code ON account (colliding_code) WHERE colliding_code IS NOT NULL;
+                """)
+        for (id, sealed, code) in try db.rows(
+            "SELECT id, username, username_code FROM account WHERE username <> X''", [],
+            { (id: try $0.text("id"), sealed: try $0.bytes("username"), code: try $0.bytes("username_code")) })
+        {
+            guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
+            let name = AccountName(stored: AccountName.trimmed(written))
+            guard sealing.exactUsernameCode(name) == code else { continue }
+            try db.execute(
+                sql: "UPDATE account SET colliding_code = ? WHERE id = ?",
+                arguments: [sealing.usernameCode(name).blob, id])
+        }
+    }
+}
+
+extension Sealing {
+    /// Returns the code by which a user name is found, in all spellings.
+    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
+
+    /// Returns the code for a user name that another account has in another spelling.
+    func exactUsernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .exactUsernameCode) }
+
+    /// Returns the two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one
+    /// account has either code: if names collide, no account has the code of all spellings.
+    func usernameCodes(_ username: AccountName) -> [[UInt8]] {
+        [self.exactUsernameCode(username), self.usernameCode(username)]
+    }
+}
+
+extension Database {
+    /// Refuses a user name of which other accounts have spellings, each by its exact bytes. Throws ``StoreError``
+    /// `conflict`.
+    func refuseColliding(_ username: AccountName?, for account: String, _ sealing: Sealing) throws {
+        guard let username else { return }
+        let code = sealing.usernameCode(username).blob
+        let holder = try self.row("SELECT 1 FROM account WHERE colliding_code = ? AND id <> ?", [code, account])
+        guard holder == nil else { throw StoreError(.conflict, "accounts have other spellings of the user name") }
+    }
 }

@@ -163,8 +163,11 @@ extension SQLiteDatabase: AccountStore {
             // An unchanged value is not resealed. A restore treats a changed sealed value without an audit entry as the
             // act of somebody else.
             if account.username != username {
-                try db.cachedStatement(sql: "UPDATE account SET username_code = ?, username = ? WHERE id = ?")
-                    .execute(arguments: [
+                try db.refuseColliding(username, for: id, sealing)
+                try db.cachedStatement(
+                    sql: "UPDATE account SET username_code = ?, colliding_code = NULL, username = ? WHERE id = ?"
+                ).execute(
+                    arguments: [
                         sealing.usernameCode(username, account: id).blob, try sealing.username(username, account: id),
                         id,
                     ])
@@ -237,18 +240,6 @@ extension SQLiteDatabase: AccountStore {
 }
 
 extension Sealing {
-    /// Returns the code by which a user name is found, in all spellings.
-    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
-
-    /// Returns the code for a user name that another account has in another spelling.
-    func exactUsernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .exactUsernameCode) }
-
-    /// Returns the two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one
-    /// account has either code: if names collide, no account has the code of all spellings.
-    func usernameCodes(_ username: AccountName) -> [[UInt8]] {
-        [self.exactUsernameCode(username), self.usernameCode(username)]
-    }
-
     /// Returns the code by which an account is found among names. An account without a user name has a code that no
     /// name has.
     fileprivate func usernameCode(_ username: AccountName?, account: String) -> [UInt8] {
@@ -412,6 +403,7 @@ extension Database {
 
     /// Adds an account within the present step.
     func insert(_ account: AccountRecord, _ sealing: Sealing) throws {
+        try self.refuseColliding(account.username, for: account.id, sealing)
         let displayName = try account.displayName.map {
             try sealing.seal($0, purpose: .displayName, row: account.id).blob
         }

@@ -90,6 +90,7 @@ struct EditableTable: Sendable {
             ("phone", [.accountPhoneChanged]), ("phone_verified", [.accountPhoneChanged]),
             ("postal_address", [.accountAddressChanged]), ("profile", [.accountProfileChanged]),
             ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),
+            ("colliding_code", [.accountRenamed]),
             ("display_name", [.accountDisplayNameChanged]), ("updated_at", Self.changesPerson),
         ],
         passedOver: ["is_locked", "locked_at"], isAbout: "entry.account_id = theirs.id")

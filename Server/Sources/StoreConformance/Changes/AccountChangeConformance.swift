@@ -273,9 +273,50 @@ public enum AccountChangeConformance {
             try expect(try await store.additionalEmails(accountID: Self.alice).map(\.id) == ["further"], "as before")
             try expect(try await values() == [address, "old@post.example"], "as before")
         },
+        ConformanceCheck("addresses that were confirmed before the change stay, and rest as values alone") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            _ = try await store.addEmail(
+                AdditionalEmail(id: "further", address: "further@post.example", isVerified: true, createdAt: .start),
+                accountID: Self.alice, limit: 9, audit: sampleAudit())
+            for address in ["alice@post.example", "further@post.example"] {
+                try await Self.keep(Self.change(.email(address), address), store)
+                let record = PersonalValueRecord(
+                    id: address, attribute: .email, alias: address, value: address, isVerified: true, source: .person,
+                    createdAt: Self.made)
+                _ = try await store.addPersonalValue(record, accountID: Self.alice, limit: 9, audit: sampleAudit())
+                try expect(try await Self.decide(.disowned, store, address), "disowned")
+            }
+            try expect(try await store.personalValues(accountID: Self.alice).isEmpty, "no service")
+            try expect(try await store.account(id: Self.alice)?.email?.isVerified == true, "letters still go there")
+            try expect(try await store.additionalEmails(accountID: Self.alice).map(\.isVerified) == [true], "and there")
+        },
+        ConformanceCheck("a password that rests comes back also if a second factor was disowned after it") { store in
+            try await Self.keep(Self.change(.password, "password"), store)
+            try await Self.keep(Self.change(.secondFactor, "factor"), store)
+            try await Self.password("$newer$", at: Self.made, store)
+            let totp = TOTPRecord(
+                accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: Self.made)
+            _ = try await store.setSecondFactor(totp, recoveryCodes: [Self.bytes(1)], audit: sampleAudit())
+            try expect(try await Self.decide(.disowned, store, "password"), "disowned")
+            try expect(try await Self.decide(.disowned, store, "factor", after: 1), "disowned")
+            try expect(try await Self.hash(store) == "$unusable$", "nobody knows it")
+            try expect(try await Self.decide(.reclaimed, store, "factor", after: 2), "reclaimed")
+            try expect(try await Self.hash(store) == "$unusable$", "its own change is still disowned")
+            try expect(try await Self.decide(.reclaimed, store, "password", after: 3), "reclaimed")
+            try expect(try await Self.hash(store) == "$newer$", "it counts again")
+        },
         ConformanceCheck("the account's first address is not confirmed while it rests; a number rests as a value") {
             store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            func setFirst(isVerified: Bool) async throws {
+                _ = try await store.setAccountEmail(
+                    AccountEmail(address: "alice@post.example", isVerified: isVerified), id: Self.alice,
+                    audit: sampleAudit())
+            }
+            try await setFirst(isVerified: false)
             try await Self.keep(Self.change(.email("alice@post.example")), store)
+            try await setFirst(isVerified: true)
             try expect(try await Self.decide(.disowned, store), "disowned")
             try expect(try await store.account(id: Self.alice)?.email?.isVerified == false, "not confirmed")
             try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
