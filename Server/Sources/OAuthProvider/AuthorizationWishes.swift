@@ -152,7 +152,8 @@ struct SignInServiceWishes: Sendable, Equatable {
         self.init(type: type, answers: answers, level: kept[Name.level] ?? "", needed: kept[Name.levels])
     }
 
-    /// The encoded wishes, as they are kept with the request.
+    /// The sign-in type, the way of answers and the levels as form parameters: the text that the waiting request keeps,
+    /// and from which ``init(_:)`` reads them again.
     var text: String {
         var kept: Parameters = [
             Name.type: self.type, Name.answers: self.answers.rawValue, Name.level: self.level,

@@ -351,6 +351,23 @@ struct MutualTLSTests {
         }
     }
 
+    @Test("tokens are bound to a certificate or to a key: a client that is to have both is refused")
+    func oneBinding() async throws {
+        try await Self.run { f in
+            var both = Self.settings(Self.issued, name: Self.name)
+            both.tokens.keyBound = true
+            let refused = await #expect(throws: OAuthError.self) { _ = try await f.register(both) }
+            #expect(refused?.code == .invalidRequest)
+            #expect(refused?.message?.contains("or to a DPoP key") == true)
+            let client = try await f.register(Self.settings(Self.issued, name: Self.name)).client
+            var change = ClientChange()
+            change.tokens.keyBound = true
+            await #expect(throws: OAuthError(.invalidRequest)) { try await f.provider.changeClient(client.id, change) }
+            change.tokens.certificateBound = false
+            #expect(try await f.provider.changeClient(client.id, change)?.settings.tokens.keyBound == true)
+        }
+    }
+
     @Test("what is bound to a certificate is exchanged with it alone")
     func exchange() async throws {
         try await Self.run { f in

@@ -365,6 +365,29 @@ struct RegisteredRulesTests {
         }
     }
 
+    @Test("of changes at once that ask for a secret, one tells the secret that is kept, and no other tells any")
+    func secretsAtOnce() async throws {
+        try await ProviderFixture.run { f in
+            let registering = Registering(f)
+            let own = try #require(
+                try await registering.register(["token_endpoint_auth_method": .string("none")]).body)
+            let id = try own.requiredString("client_id")
+            let header = "Bearer \(try own.requiredString("registration_access_token"))"
+            let secrets = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        try await registering.replace(
+                            id, header, ["token_endpoint_auth_method": .string("client_secret_basic")]
+                        ).body?.string("client_secret")
+                    }
+                }
+                return try await group.reduce(into: [String]()) { if let secret = $1 { $0.append(secret) } }
+            }
+            let kept = try await f.provider.client(id)?.secretDigest
+            #expect(secrets.map(Sealing.digest(ofSecret:)) == [kept])
+        }
+    }
+
     @Test("a client does not take a rule back by itself, and an operator does")
     func rulesStay() async throws {
         try await ProviderFixture.run { f in

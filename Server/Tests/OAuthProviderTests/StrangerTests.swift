@@ -407,6 +407,25 @@ struct ClientDocumentTests {
         }
     }
 
+    @Test("a budget that has run out leaves a document that is kept in force, as an address does that does not answer")
+    func budgetOfTheHost() async throws {
+        var limits = Limits()
+        limits.oauth.clientDocumentBurstPerHost = 2
+        limits.oauth.clientDocumentsPerHostAndMinute = 1
+        try await StrangerFixture.run(limits: limits) { f in
+            #expect(try await f.outcome() == "sign-in")
+            f.f.clock.advance(.seconds(60 * 60))
+            for number in 0..<3 {
+                _ = try await f.outcome(["client_id": "https://app.example/x\(number)"], source: "d\(number)")
+            }
+            #expect(
+                try await f.outcome(["client_id": "https://app.example/4"], source: "e")
+                    == "clientDocumentsPerHostAndMinute")
+            let calls = f.hosts.calls.count
+            #expect(try await f.outcome(source: "f") == "sign-in" && f.hosts.calls.count == calls)
+        }
+    }
+
     @Test("whoever has no budget left takes no place of a document that is kept")
     func places() async throws {
         var limits = Limits()

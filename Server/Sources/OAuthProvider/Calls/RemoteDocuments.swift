@@ -74,7 +74,8 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
     ///   - isStaleEnough: `true` if a kept document counts, without a new call, for as long as a document counts whose
     ///     address does not answer.
     ///   - isEnough: Returns `true` if a kept document has the wanted content.
-    ///   - admit: Is called before the call to the address. An error of `admit` is thrown on, and prevents the call.
+    ///   - admit: Is called before the call to the address. An error of `admit` prevents the call, and is thrown on if
+    ///     no kept document can be used.
     ///
     /// Throws ``OutgoingCallError`` if no document can be had. Cost: nothing if the document is kept; else a call.
     func document(
@@ -109,7 +110,11 @@ final class RemoteDocuments<Document: Sendable>: Sendable {
             let usable = now < entry.usableUntil ? entry.document : nil
             if let usable, isStaleEnough || now < entry.freshUntil, isEnough(usable) { return .found(usable) }
             if now >= entry.triedAt + self.rules.pause, !entry.isBeingFetched {
-                try admit()
+                // A budget that has run out takes nothing away: the kept document counts as if the address did not answer.
+                do { try admit() } catch {
+                    guard let usable else { throw error }
+                    return .found(usable)
+                }
                 self.makeRoom(for: place, in: &kept)
                 kept[place, default: Kept()].isBeingFetched = true
                 kept[place]?.triedAt = now

@@ -201,6 +201,11 @@ extension OpenIDProvider {
                 "Tokens that are pushed to a client are bound neither to a certificate nor to a DPoP key: the client shows none of its own then."
             )
         }
+        guard !(settings.tokens.certificateBound && settings.tokens.keyBound) else {
+            throw OAuthError(
+                .invalidRequest,
+                "The tokens of a client are bound to its certificate or to a DPoP key: leave out one of the two.")
+        }
         if let name = settings.certificateName {
             guard (1...Limits.Fixed.certificateNameBytes).contains(name.value.utf8.count),
                 name.value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })

@@ -185,7 +185,8 @@ extension ClientRecord {
         json["scope"] = .string((scopes + self.settings.tokens.scopes).joined(separator: " "))
         json["subject_type"] = .string("pairwise")
         json["require_auth_time"] = .bool(true)
-        json["dpop_bound_access_tokens"] = .bool(self.settings.tokens.keyBound || self.settings.isFAPI2)
+        json["dpop_bound_access_tokens"] = .bool(
+            self.settings.tokens.keyBound || self.settings.isFAPI2 && !self.settings.tokens.certificateBound)
         json["tls_client_certificate_bound_access_tokens"] = .bool(self.settings.tokens.certificateBound)
         json["require_pushed_authorization_requests"] = .bool(
             self.settings.profile.requiresPushedRequests || self.settings.isFAPI2)

@@ -209,8 +209,9 @@ public struct ClientRegistrations: Sendable {
                 return current.events(after: before, at: now, by: id)
             }
             guard let changed else { throw Self.noToken }
-            var answer = try self.answer(
-                changed, secret: known.secretDigest == nil ? secret : nil, shown: header)
+            // Another request may have changed the client since it was read: only a stored secret is told.
+            let isStored = changed.secretDigest.map { constantTimeEqual($0, asked.client.secretDigest ?? []) } ?? false
+            var answer = try self.answer(changed, secret: isStored ? secret : nil, shown: header)
             answer[ClientMetadata.ignored] = ClientMetadata.ignoredMembers(of: stated, by: changed)
             return ProviderAnswer(status: 200, body: answer)
         }

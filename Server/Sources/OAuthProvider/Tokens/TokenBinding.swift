@@ -57,6 +57,11 @@ extension OpenIDProvider {
         -> TokenBinding?
     {
         if let proof { return .key(proof.thumbprint) }
+        guard !client.settings.tokens.keyBound else {
+            throw OAuthError(
+                .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",
+                detail: "its setting is --dpop-bound-access-tokens")
+        }
         if client.settings.tokens.certificateBound {
             guard let certificate = connection.certificate else {
                 throw OAuthError(
@@ -65,11 +70,6 @@ extension OpenIDProvider {
                     detail: "its setting is --certificate-bound-tokens, and it has shown none")
             }
             return .certificate(certificate.thumbprint)
-        }
-        guard !client.settings.tokens.keyBound else {
-            throw OAuthError(
-                .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",
-                detail: "its setting is --dpop-bound-access-tokens")
         }
         guard !client.settings.isFAPI2 else {
             throw OAuthError(
