@@ -6,7 +6,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
             case serverUnreachable, serverMisconfigured, notThisSignIn, codeRefused, clientRefused, answerNotTrusted
         }
         private let base: Base
-        /// No answer came, or the token endpoint failed (a status of 500 or more).
+        /// No answer came, or the server failed (a status of 500 or more).
         ///
         /// Trying again can help. If the server already accepted the code, the app begins again.
         public static let serverUnreachable = Self(base: .serverUnreachable)

@@ -125,9 +125,7 @@ public actor IdentityBackend {
             case "invalid_grant": throw BackendError(.codeRefused, refusal)
             case "invalid_client", "unauthorized_client": throw BackendError(.clientRefused, refusal)
             default:
-                throw BackendError(
-                    answer.status >= 500 ? .serverUnreachable : .serverMisconfigured,
-                    "the token endpoint answers with \(answer.status)")
+                throw BackendError(.serverMisconfigured, "the token endpoint answers with \(answer.status)")
             }
         }
         return try Self.object(answer)
@@ -226,14 +224,19 @@ public actor IdentityBackend {
         guard let url = URL(string: address), url.host() != nil, Self.isSafe(url) else {
             throw BackendError(.serverMisconfigured, "an address that is neither https nor this machine")
         }
+        let answer: TransportResponse
         do {
-            return try await self.transport.send(
+            answer = try await self.transport.send(
                 TransportRequest(
                     method: method, url: url, headers: [("Accept", "application/json")] + headers, body: body,
                     timeout: Self.timeout))
         } catch {
             throw BackendError(.serverUnreachable, "\((error as? TransportError)?.code.description ?? "no answer")")
         }
+        guard answer.status < 500 else {
+            throw BackendError(.serverUnreachable, "\(url.path()) answers with \(answer.status)")
+        }
+        return answer
     }
 
     /// Returns `true` if a secret may go to the address: over TLS, or on this machine.

@@ -17,6 +17,8 @@ private final class Provider: Transport {
         var tokenStatus = 200
         var tokenError = "invalid_grant"
         var signsWithOtherKey = false
+        /// The path that answers with 503.
+        var failing: String?
     }
 
     let key: SigningKey
@@ -39,6 +41,7 @@ private final class Provider: Transport {
             state.requests.append(request)
             return state.answers
         }
+        guard request.url.path() != answers.failing else { return self.json([:], status: 503) }
         switch request.url.path() {
         case "/.well-known/openid-configuration":
             return self.json([
@@ -200,6 +203,22 @@ private final class Provider: Transport {
                 try await backend.finish(signIn, code: "c", state: signIn.offer.state, issuer: "https://id.example")
             }
         }
+    }
+
+    @Test(
+        "A server that fails is told as one that cannot be reached, wherever it fails",
+        arguments: ["/.well-known/openid-configuration", "/oauth2/token", "/oauth2/jwks", "/oauth2/userinfo"])
+    func tellsFailures(path: String) async throws {
+        let provider = try Provider(Provider.Answers())
+        let backend = self.backend(provider)
+        let signIn = backend.begin()
+        provider.answer(self.right(signIn))
+        provider.answer { $0.failing = path }
+        await self.expect(.serverUnreachable) {
+            try await backend.finish(signIn, code: "c", state: signIn.offer.state, issuer: "https://id.example")
+        }
+        provider.answer { $0.failing = nil }
+        _ = try await backend.finish(signIn, code: "c", state: signIn.offer.state, issuer: "https://id.example")
     }
 
     @Test("A discovery document of another issuer is not gone by")

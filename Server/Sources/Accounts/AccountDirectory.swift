@@ -133,7 +133,7 @@ public struct AccountDirectory: Sendable {
         guard try await self.store.setAccountEmail(email, id: account.id, audit: event) else {
             throw AccountError(.notFound)
         }
-        account.email = email
+        (account.email, account.updatedAt) = (email, event.at)
         return account
     }
 

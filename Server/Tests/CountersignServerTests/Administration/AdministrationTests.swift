@@ -230,6 +230,22 @@ struct AdministrationTests {
         }
     }
 
+    @Test("an e-mail address that is set or taken away is answered as the account is read afterwards")
+    func addressesAsRead() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let path = "/admin/v1/accounts/alice"
+            _ = try await client.send(.post, "/admin/v1/accounts", ["username": .string("alice")])
+            for method in [HTTPRequest.Method.put, .delete] {
+                server.clock.advance(by: .seconds(60))
+                let body: JSONObject? = method == .put ? ["email": .string("a@post.example")] : nil
+                let answered = try await client.send(method, path + "/email", body).object
+                let read = try await client.send(.get, path).object
+                #expect(answered == read && read["updatedAt"] != read["createdAt"])
+            }
+        }
+    }
+
     @Test("a person's profile is set as a whole, taken away, and refused where a claim is none of its kind")
     func profiles() async throws {
         let server = try await ServerFixture()
