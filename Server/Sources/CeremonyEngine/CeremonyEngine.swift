@@ -33,7 +33,7 @@ public struct CeremonyEngine: Sendable {
     public let enrolments: Enrolments
     /// Deregistrations that are requested directly.
     public let deregistrations: Deregistrations
-    /// The proofs that devices give with their own keys.
+    /// Checks the proofs that devices give of their requests with their own keys.
     public let deviceProofs: DeviceProofs
     /// The view that back ends have of their dispatches.
     public let sessions: DispatchedSessions

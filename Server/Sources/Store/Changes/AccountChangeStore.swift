@@ -33,7 +33,7 @@ public struct AccountChangeRecord: Sendable, Equatable {
         case reclaimed
     }
 
-    /// 128 random bits as base64url.
+    /// Random, 16 bytes as base64url.
     public let id: String
     /// The account of the change.
     public let accountID: String

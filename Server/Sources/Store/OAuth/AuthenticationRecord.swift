@@ -20,7 +20,7 @@ public struct RoleAtService: Sendable, Equatable {
 /// An authentication is written once and never changes. Sessions and grants depend on it: deleting an authentication
 /// ends all of them.
 public struct AuthenticationRecord: Sendable, Equatable {
-    /// 128 random bits as base64url.
+    /// Random, 16 bytes as base64url.
     public let id: String
     /// The method name of a sign-in by a password. Such a sign-in has a row of its own until it is completed.
     public static let passwordMethod = "password"

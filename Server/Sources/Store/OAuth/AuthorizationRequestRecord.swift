@@ -3,7 +3,7 @@ public import _Primitives
 /// A validated authorization request that waits for a person (RFC 6749, section 4.1.1): the request of a client, and
 /// the address for the answer. The request ends in an ``AuthenticationRecord``, or in a refusal.
 public struct AuthorizationRequestRecord: Sendable, Equatable {
-    /// 128 random bits as base64url. The identifier is not secret: only the browser that started can go on.
+    /// Random, 16 bytes as base64url. The identifier is not secret: only the browser that started can go on.
     public var id: String
     /// SHA-256 of the starting browser's cookie.
     public let browserDigest: [UInt8]

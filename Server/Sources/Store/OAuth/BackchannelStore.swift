@@ -26,8 +26,8 @@ public struct BackchannelNotification: Sendable, Equatable {
 
 /// A client's request to authenticate a named person without a browser (OpenID Connect CIBA Core 1.0).
 public struct BackchannelRequestRecord: Sendable, Equatable {
-    /// 128 random bits as base64url. The part that asks the person knows the request by this identifier. The identifier
-    /// opens nothing.
+    /// Random, 16 bytes as base64url. The part that asks the person knows the request by this identifier. The
+    /// identifier opens nothing.
     public let id: String
     /// SHA-256 of the client's identifier for the request (`auth_req_id`). The identifier has 256 random bits.
     public let digest: [UInt8]

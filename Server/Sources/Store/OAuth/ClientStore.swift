@@ -161,7 +161,7 @@ public struct FormerSecret: Sendable, Equatable {
 /// A relying party (RFC 6749, section 2). An operator has registered it, or it came by itself
 /// (``ClientRecord/registration``).
 public struct ClientRecord: Sendable, Equatable {
-    /// The public identifier (`client_id`): 128 random bits as base64url. For a client that came by a document, the
+    /// The public identifier (`client_id`): Random, 16 bytes as base64url. For a client that came by a document, the
     /// document's address.
     public let id: String
     /// The name that people see.

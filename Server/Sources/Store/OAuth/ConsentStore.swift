@@ -2,7 +2,7 @@ public import _Primitives
 
 /// A person's consent to a client's access, remembered until the person or an operator takes the consent back.
 public struct ConsentRecord: Sendable, Equatable {
-    /// 128 random bits as base64url.
+    /// Random, 16 bytes as base64url.
     public let id: String
     /// The account of the person who gave the consent.
     public let account: String

@@ -22,7 +22,8 @@ public struct GivingSession: Sendable, Equatable {
     }
 }
 
-/// A client's access to a person's account that goes on by itself, as its person, or an operator, sees it in a list.
+/// A client's access to a person's account that goes on by itself, as its person, or an operator, sees it in a list: a
+/// lasting grant or a device secret.
 public struct GrantListing: Sendable, Equatable {
     /// The kind of a listed access.
     public enum Kind: String, Sendable {

@@ -3,7 +3,7 @@ public import _Primitives
 /// A client's permission to access a person's data. A grant depends on an authentication, and codes and tokens depend
 /// on the grant.
 public struct GrantRecord: Sendable, Equatable {
-    /// 128 random bits as base64url.
+    /// Random, 16 bytes as base64url.
     public let id: String
     /// The grant's client.
     public let client: String

@@ -3,7 +3,7 @@ public import _Primitives
 /// A token with which clients can register themselves (an initial access token, RFC 7591, section 1.2). An operator
 /// made the token for a number of clients and a time.
 public struct InitialTokenRecord: Sendable, Equatable {
-    /// 128 random bits as base64url. The identifier opens nothing.
+    /// Random, 16 bytes as base64url. The identifier opens nothing.
     public let id: String
     /// SHA-256 of the token, which has 256 random bits.
     public let digest: [UInt8]

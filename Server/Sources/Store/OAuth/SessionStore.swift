@@ -3,7 +3,7 @@ public import _Primitives
 /// A stretch of time in which a person is signed in at the server (`sid`). A session depends on one or several
 /// authentications.
 public struct SessionRecord: Sendable, Equatable {
-    /// 128 random bits as base64url. Never in a cookie.
+    /// Random, 16 bytes as base64url. Never in a cookie.
     public let id: String
     /// SHA-256 of the cookie's value, which has 256 random bits.
     public let cookieDigest: [UInt8]

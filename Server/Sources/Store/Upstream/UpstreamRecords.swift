@@ -19,7 +19,7 @@ public struct UpstreamIdentity: Sendable, Equatable {
 
 /// The connection between a person of another provider and an account here.
 public struct UpstreamLink: Sendable, Equatable {
-    /// 128 random bits as base64url. The identifier opens nothing.
+    /// Random, 16 bytes as base64url. The identifier opens nothing.
     public let id: String
     /// The person's identity at the provider.
     public let identity: UpstreamIdentity
