@@ -187,7 +187,9 @@ extension VirtualIdentityServer {
         session.deadlines.nextRequestUntil = min(self.clock.now() + time, session.deadlines.lastRequestBefore)
     }
 
-    /// Gives more time to a session that waits for a person. A code does not wait for a person.
+    /// Moves the session's next deadline, never to an earlier moment and never beyond the session's last deadline, and
+    /// returns the deadlines. Throws `sessionExpired`, or `grantExpired` for a grant, after the deadline, and
+    /// `outOfOrder` for an accepted service login: its code is for a program, which does not wait for a person.
     private func prolong(_ session: inout Session) throws -> SessionDeadlines {
         let (isCode, former) = (session.purpose == .serviceLogin, session.deadlines.nextRequestUntil)
         guard self.clock.now() < former else {

@@ -141,7 +141,8 @@ extension ReturnUAFRequest {
 public struct SendUAFResponse: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// `uafResponse`: the message, an array of one dictionary.
     public var uafResponse: String
-    /// `context`: data beside the message, such as the device's name or the client's failure.
+    /// `context`: data that the phone's UAF client sends the server beside `uafResponse`, such as the device's name or
+    /// the reason why the client failed; in the body a string that contains JSON. May hold a device's secret.
     public var context: JSONObject?
 
     /// Creates a body.

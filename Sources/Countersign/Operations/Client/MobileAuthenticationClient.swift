@@ -96,7 +96,8 @@ public struct MobileAuthenticationClient: Sendable {
     public var operations: Operations { Operations(core: self.core) }
     /// The data on this device.
     public var localData: LocalData { LocalData(core: self.core) }
-    /// `true` if the keys are stored in a store for development. The app must say so to the person at the enrolment.
+    /// `true` if the keys are stored in a store for development, whose keys a reader of the device's disk can take. The
+    /// app must say so to the person at the enrolment.
     public var isDevelopmentStore: Bool { self.core.platform.storage.isDevelopmentStore }
     /// Returns this device's identity towards an account's server; `nil` if the account does not exist. Throws
     /// `DeviceKeyError` and ``StorageError``.
