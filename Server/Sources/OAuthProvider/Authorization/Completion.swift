@@ -76,7 +76,7 @@ extension OpenIDProvider {
     /// If the person has to agree first, the session begins, and the request waits on
     /// (``decide(request:browser:session:isGranted:address:explain:)``).
     ///
-    /// Of any number of calls exactly one signs in: the call that ends the request, in the step that begins the
+    /// Exactly one of any number of calls signs in: the call that ends the request, in the step that begins the
     /// session. After a call that throws, a later call can still sign in. Any other session that the browser shows
     /// ends.
     ///

@@ -299,7 +299,15 @@ extension Database {
                     SELECT 1 FROM rested_password AS resting JOIN account_change AS earlier ON earlier.id = change_id
                     WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
                 """, change: change.id, [change.accountID, moment?.milliseconds ?? 0])
-        guard count > 0 else { return }
+        if count == 0 {
+            guard let moment else { return }
+            // The disowned password rests with another change. From now on only a reclaim of its own change brings the
+            // password back.
+            try self.cachedStatement(
+                sql: "UPDATE rested_password SET change_id = ? WHERE account_id = ? AND set_at >= ?"
+            ).execute(arguments: [change.id, change.accountID, moment.milliseconds])
+            guard self.changesCount > 0 else { return }
+        }
         try self.replacePassword(
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
     }

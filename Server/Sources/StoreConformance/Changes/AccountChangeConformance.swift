@@ -290,21 +290,11 @@ public enum AccountChangeConformance {
             try expect(try await store.account(id: Self.alice)?.email?.isVerified == true, "letters still go there")
             try expect(try await store.additionalEmails(accountID: Self.alice).map(\.isVerified) == [true], "and there")
         },
-        ConformanceCheck("a password that rests comes back also if a second factor was disowned after it") { store in
-            try await Self.keep(Self.change(.password, "password"), store)
-            try await Self.keep(Self.change(.secondFactor, "factor"), store)
-            try await Self.password("$newer$", at: Self.made, store)
-            let totp = TOTPRecord(
-                accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
-                periodSeconds: 30, setAt: Self.made)
-            _ = try await store.setSecondFactor(totp, recoveryCodes: [Self.bytes(1)], audit: sampleAudit())
-            try expect(try await Self.decide(.disowned, store, "password"), "disowned")
-            try expect(try await Self.decide(.disowned, store, "factor", after: 1), "disowned")
-            try expect(try await Self.hash(store) == "$unusable$", "nobody knows it")
-            try expect(try await Self.decide(.reclaimed, store, "factor", after: 2), "reclaimed")
-            try expect(try await Self.hash(store) == "$unusable$", "its own change is still disowned")
-            try expect(try await Self.decide(.reclaimed, store, "password", after: 3), "reclaimed")
-            try expect(try await Self.hash(store) == "$newer$", "it counts again")
+        ConformanceCheck("a resting password comes back by its own change, a second factor disowned after it") { store in
+            try await Self.disownBoth(["password", "factor"], store)
+        },
+        ConformanceCheck("a resting password comes back by its own change, a second factor disowned before it") { store in
+            try await Self.disownBoth(["factor", "password"], store)
         },
         ConformanceCheck("the account's first address is not confirmed while it rests; a number rests as a value") {
             store in
@@ -344,6 +334,25 @@ public enum AccountChangeConformance {
             try expect(try await store.session(cookieDigest: Self.bytes(2)) != nil, "goes on")
         },
     ]
+
+    /// Disowns a password and a second factor in an order, reclaims the second factor, and then the password.
+    private static func disownBoth(_ order: [String], _ store: Subject) async throws {
+        try await Self.keep(Self.change(.password, "password"), store)
+        try await Self.keep(Self.change(.secondFactor, "factor"), store)
+        try await Self.password("$newer$", at: Self.made, store)
+        let totp = TOTPRecord(
+            accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6, periodSeconds: 30,
+            setAt: Self.made)
+        _ = try await store.setSecondFactor(totp, recoveryCodes: [Self.bytes(1)], audit: sampleAudit())
+        for (seconds, id) in order.enumerated() {
+            try expect(try await Self.decide(.disowned, store, id, after: seconds), "disowned")
+            try expect(try await Self.hash(store) == "$unusable$", "nobody knows it")
+        }
+        try expect(try await Self.decide(.reclaimed, store, "factor", after: 2), "reclaimed")
+        try expect(try await Self.hash(store) == "$unusable$", "its own change is still disowned")
+        try expect(try await Self.decide(.reclaimed, store, "password", after: 3), "reclaimed")
+        try expect(try await Self.hash(store) == "$newer$", "it counts again")
+    }
 
     /// Connects an account with the identity at the provider.
     private static func connect(_ store: Subject, _ account: String = alice, request: String = "request-1")
