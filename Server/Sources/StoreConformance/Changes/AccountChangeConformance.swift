@@ -290,10 +290,10 @@ public enum AccountChangeConformance {
             try expect(try await store.account(id: Self.alice)?.email?.isVerified == true, "letters still go there")
             try expect(try await store.additionalEmails(accountID: Self.alice).map(\.isVerified) == [true], "and there")
         },
-        ConformanceCheck("a resting password comes back by its own change, a second factor disowned after it") { store in
+        ConformanceCheck("a resting password comes back by its own change, a factor disowned after it") { store in
             try await Self.disownBoth(["password", "factor"], store)
         },
-        ConformanceCheck("a resting password comes back by its own change, a second factor disowned before it") { store in
+        ConformanceCheck("a resting password comes back by its own change, a factor disowned before it") { store in
             try await Self.disownBoth(["factor", "password"], store)
         },
         ConformanceCheck("the account's first address is not confirmed while it rests; a number rests as a value") {
