@@ -13,18 +13,24 @@ let package = Package(
     name: "countersign",
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
+        // For apps.
         .library(name: "Countersign", targets: ["Countersign"]),
         // Former names of types of `Countersign`, for apps with these names. Apple's frameworks have types of the same
         // names.
         .library(name: "CountersignNames", targets: ["CountersignNames"]),
         .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
+        .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
         // For the back end of an app that signs itself in.
         .library(name: "CountersignBackend", targets: ["CountersignBackend"]),
-        .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
-        // Floors that the server uses too.
-        .library(
-            name: "CountersignProtocols",
-            targets: ["_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient"]),
+        // Types that the products above name in their declarations, for apps that name these types too.
+        .library(name: "PersonalInformation", targets: ["PersonalInformation"]),
+        .library(name: "UAFClient", targets: ["UAFClient"]),
+        // For the server, which shares these targets with the SDK. Apps do not import these products.
+        .library(name: "_Primitives", targets: ["_Primitives"]),
+        .library(name: "JOSE", targets: ["JOSE"]),
+        .library(name: "UAF", targets: ["UAF"]),
+        .library(name: "Ceremony", targets: ["Ceremony"]),
+        .library(name: "OAuth", targets: ["OAuth"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2")

@@ -5,12 +5,10 @@ import PackageDescription
 /// keys. The package also measures the cost of verification without a server. The package is separate, so that neither
 /// an app nor the server resolves it.
 
-let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
+/// Products of the SDK package.
+func sdk(_ names: String...) -> [Target.Dependency] { names.map { .product(name: $0, package: "countersign") } }
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let sdk: Target.Dependency = .product(name: "Countersign", package: "countersign")
-let linux: Target.Dependency = .product(name: "CountersignLinux", package: "countersign")
-let testKit: Target.Dependency = .product(name: "CountersignTestKit", package: "countersign")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
 let passwords: Target.Dependency = .product(name: "Passwords", package: "countersign-server")
 let ceremonyEngine: Target.Dependency = .product(name: "CeremonyEngine", package: "countersign-server")
@@ -27,18 +25,29 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
-        .target(name: "ServerClients", dependencies: [protocols, crypto]),
+        .target(name: "ServerClients", dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony") + [crypto]),
         .executableTarget(
-            name: "LoadGenerator", dependencies: ["ServerClients", passwords, sdk, linux, testKit, protocols, crypto]),
+            name: "LoadGenerator",
+            dependencies: sdk(
+                "_Primitives", "UAF", "UAFClient", "Countersign", "CountersignLinux", "CountersignTestKit") + [
+                    "ServerClients", passwords, crypto,
+                ]),
         .executableTarget(
-            name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
-        .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
+            name: "VerificationCost",
+            dependencies: sdk("_Primitives", "UAF") + [relyingParty, secp256k1TestKeys, crypto, cryptoExtras]),
+        .executableTarget(name: "CrashTest", dependencies: sdk("_Primitives", "UAF") + ["ServerClients"]),
         .executableTarget(
-            name: "RenewalTest", dependencies: ["ServerClients", sdk, linux, testKit, protocols]),
+            name: "RenewalTest",
+            dependencies: sdk(
+                "_Primitives", "JOSE", "UAF", "OAuth", "Countersign", "CountersignLinux", "CountersignTestKit") + [
+                    "ServerClients"
+                ]),
         // This target compiles the fuzz targets' code again, for a counter of instructions.
         .executableTarget(
             name: "CountWork",
-            dependencies: [relyingParty, ceremonyEngine, passwords, testKit, protocols, crypto, nioHTTP1]),
+            dependencies: sdk(
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient",
+                "CountersignTestKit") + [relyingParty, ceremonyEngine, passwords, crypto, nioHTTP1]),
     ],
     swiftLanguageModes: [.v6]
 )

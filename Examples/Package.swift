@@ -35,7 +35,7 @@ let package = Package(
                 "HealthApp",
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignTestKit", package: "countersign"),
-                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "UAFClient", package: "countersign"),
             ]),
         // A complete app in a terminal. The app takes over a person's identity, and signs the person in with the
         // identity, elsewhere and in the app itself.
@@ -52,7 +52,10 @@ let package = Package(
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignBackend", package: "countersign"),
                 .product(name: "CountersignTestKit", package: "countersign"),
-                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "_Primitives", package: "countersign"),
+                .product(name: "PersonalInformation", package: "countersign"),
+                .product(name: "Ceremony", package: "countersign"),
+                .product(name: "UAFClient", package: "countersign"),
             ]),
         // The listings of the guide about testing an app.
         .testTarget(
@@ -69,7 +72,11 @@ let package = Package(
                 "FirstApp",
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignTestKit", package: "countersign"),
-                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "_Primitives", package: "countersign"),
+                .product(name: "PersonalInformation", package: "countersign"),
+                .product(name: "UAF", package: "countersign"),
+                .product(name: "Ceremony", package: "countersign"),
+                .product(name: "UAFClient", package: "countersign"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -3,8 +3,8 @@ import PackageDescription
 
 /// The server, the terminal phone and the example bank, on top of the SDK package in the folder above.
 
-func sdk(_ name: String) -> Target.Dependency { .product(name: name, package: "countersign") }
-let protocols = sdk("CountersignProtocols")
+/// Products of the SDK package.
+func sdk(_ names: String...) -> [Target.Dependency] { names.map { .product(name: $0, package: "countersign") } }
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
@@ -41,7 +41,7 @@ let package = Package(
         .library(name: "UAFRelyingParty", targets: ["UAFRelyingParty"]),
         .library(name: "Passwords", targets: ["Passwords"]),
         .library(name: "Secp256k1TestKeys", targets: ["Secp256k1TestKeys"]),
-        .library(name: "CeremonyEngine", targets: ["CeremonyEngine", "Store"]),
+        .library(name: "CeremonyEngine", targets: ["CeremonyEngine", "Settings", "Records"]),
     ],
     dependencies: [
         .package(name: "countersign", path: ".."),
@@ -75,44 +75,60 @@ let package = Package(
         .systemLibrary(name: "CSystemClock"),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(name: "CSQLiteSettings", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Floor 4
+        .target(name: "Settings", dependencies: sdk("_Primitives")),
         // Floor 5
         .target(
-            name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
+            name: "UAFRelyingParty",
+            dependencies: sdk("_Primitives", "UAF") + [crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
             resources: [.embedInCode("Metadata")]),
-        .target(name: "Store", dependencies: [protocols, crypto]),
-        .target(name: "Passwords", dependencies: [protocols, crypto, cryptoExtras, "CArgon2", "CCrypt"]),
-        .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
+        .target(
+            name: "Records",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "OAuth") + ["Settings", crypto]),
+        .target(name: "Passwords", dependencies: sdk("_Primitives") + [crypto, cryptoExtras, "CArgon2", "CCrypt"]),
         // Floor 6
-        .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto, "CSQLiteSettings"]),
+        .target(name: "Sealing", dependencies: sdk("_Primitives") + ["Settings", "Records", crypto]),
         // Floor 7
-        .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CZlib"]),
-        .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),
-        .target(name: "OAuthProvider", dependencies: ["Store", protocols, crypto]),
-        .target(name: "Accounts", dependencies: ["Store", "Passwords", protocols]),
+        .target(
+            name: "SQLiteStore",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "OAuth") + [
+                "Settings", "Records", "Sealing", grdb, sqlite, crypto, "CSQLiteSettings",
+            ]),
+        .target(name: "Pages", dependencies: sdk("_Primitives") + [mustache, crypto, "CQREncode", "CZlib"]),
+        .target(
+            name: "CeremonyEngine",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony") + [
+                "Settings", "Records", "Sealing", "UAFRelyingParty", crypto,
+            ]),
+        .target(
+            name: "OAuthProvider",
+            dependencies: sdk("_Primitives", "JOSE", "OAuth") + ["Settings", "Records", "Sealing", crypto]),
+        .target(
+            name: "Accounts",
+            dependencies: sdk("_Primitives", "PersonalInformation", "Ceremony") + [
+                "Settings", "Records", "Sealing", "Passwords",
+            ]),
         // Floor 8
         .target(
             name: "CountersignServer",
-            dependencies: [
-                "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Store", "UAFRelyingParty",
-                protocols, hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
+                "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records", "Sealing",
+                "UAFRelyingParty", hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
         // Floor 9
         .executableTarget(
             name: "CountersignCommand",
-            dependencies: [
+            dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony", "OAuth") + [
                 "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLiteStore",
-                "Store", "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore,
-                hummingbirdTLS,
-                httpClient,
-                lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras,
-                "CSystemClock",
+                "Settings", "Records", "Sealing", "UAFRelyingParty", arguments, configuration, hummingbird,
+                hummingbirdCore, hummingbirdTLS, httpClient, lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system,
+                unixSignals, x509, asn1, crypto, cryptoExtras, "CSystemClock",
             ]),
         .executableTarget(
             name: "PhoneCommand",
-            dependencies: [
-                sdk("Countersign"), sdk("CountersignLinux"), "Pages", protocols, arguments, httpClient, nio, nioHTTP1,
-                nioSSL, "CZBar", "CPNG",
-            ]),
+            dependencies: sdk(
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "UAFClient", "Countersign",
+                "CountersignLinux") + ["Pages", arguments, httpClient, nio, nioHTTP1, nioSSL, "CZBar", "CPNG"]),
         .executableTarget(
             name: "BankCommand",
             dependencies: [
@@ -122,80 +138,91 @@ let package = Package(
 
         // Private keys on secp256k1. No program of this product makes such keys.
         .target(
-            name: "Secp256k1TestKeys", dependencies: [protocols, crypto, "CSecp256k1"], path: "Tests/Secp256k1TestKeys"),
+            name: "Secp256k1TestKeys", dependencies: sdk("_Primitives", "UAF") + [crypto, "CSecp256k1"],
+            path: "Tests/Secp256k1TestKeys"),
         .testTarget(
             name: "UAFRelyingPartyTests",
-            dependencies: [
-                "UAFRelyingParty", "Secp256k1TestKeys", protocols, sdk("CountersignTestKit"), crypto, cryptoExtras,
-                x509,
-                asn1,
+            dependencies: sdk("_Primitives", "UAF", "Ceremony", "CountersignTestKit") + [
+                "UAFRelyingParty", "Secp256k1TestKeys", crypto, cryptoExtras, x509, asn1,
             ]),
-        .testTarget(name: "PasswordsTests", dependencies: ["Passwords", protocols, crypto]),
+        .testTarget(name: "PasswordsTests", dependencies: sdk("_Primitives") + ["Passwords", crypto]),
         // New stores with a schema that is made once.
-        .target(name: "FreshStores", dependencies: ["SQLiteStore", "Store", grdb], path: "Tests/FreshStores"),
+        .target(
+            name: "FreshStores", dependencies: ["SQLiteStore", "Settings", "Records", "Sealing", grdb],
+            path: "Tests/FreshStores"),
+        // The suite that every store passes.
+        .target(
+            name: "StoreConformance",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "OAuth") + [
+                "Settings", "Records", crypto,
+            ], path: "Tests/StoreConformance"),
         .testTarget(
             name: "SQLiteStoreTests",
-            dependencies: ["FreshStores", "SQLiteStore", "StoreConformance", "Store", protocols, crypto, grdb]),
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF") + [
+                "FreshStores", "SQLiteStore", "StoreConformance", "Settings", "Records", "Sealing", crypto, grdb,
+            ]),
         .testTarget(
             name: "CeremonyEngineTests",
-            dependencies: [
-                "CeremonyEngine", "Accounts", "FreshStores", "SQLiteStore", "Store", "StoreConformance",
-                "UAFRelyingParty",
-                "Secp256k1TestKeys", protocols,
-                sdk("CountersignTestKit"), crypto, sqlite,
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "CountersignTestKit") + [
+                "CeremonyEngine", "Accounts", "FreshStores", "SQLiteStore", "Settings", "Records", "Sealing",
+                "StoreConformance", "UAFRelyingParty", "Secp256k1TestKeys", crypto, sqlite,
             ]),
         .testTarget(
             name: "AccountsTests",
-            dependencies: ["Accounts", "FreshStores", "Passwords", "SQLiteStore", "Store", protocols]),
+            dependencies: sdk("_Primitives", "PersonalInformation", "UAF") + [
+                "Accounts", "FreshStores", "Passwords", "SQLiteStore", "Records",
+            ]),
         .testTarget(
             name: "OAuthProviderTests",
-            dependencies: ["OAuthProvider", "FreshStores", "SQLiteStore", "Store", protocols, crypto]),
-        .testTarget(name: "PagesTests", dependencies: ["Pages", "CPNG", "CZBar", protocols]),
+            dependencies: sdk("_Primitives", "JOSE", "OAuth") + [
+                "OAuthProvider", "FreshStores", "SQLiteStore", "Settings", "Records", "Sealing", crypto,
+            ]),
+        .testTarget(name: "PagesTests", dependencies: sdk("_Primitives", "Ceremony") + ["Pages", "CPNG", "CZBar"]),
         // The listings of the identities' documentation. The SDK's package tries the same listings without a server.
         .target(
             name: "SeedListing",
-            dependencies: [sdk("Countersign"), sdk("CountersignNames"), sdk("CountersignTestKit"), protocols],
+            dependencies: sdk("Countersign", "CountersignNames", "CountersignTestKit"),
             path: "Tests/SeedListing", swiftSettings: [.unsafeFlags(["-suppress-warnings"])]),
         .testTarget(
             name: "CountersignServerTests",
-            dependencies: [
-                "SeedListing",
-                "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts", "Pages", "Passwords",
-                "SQLiteStore", "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"),
-                sdk("CountersignBackend"), sdk("CountersignLinux"), sdk("CountersignTestKit"),
-                hummingbird,
-                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509,
-                asn1, grdb,
-            ]),
+            dependencies: sdk(
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
+                "CountersignBackend", "CountersignLinux", "CountersignTestKit") + [
+                    "SeedListing", "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts",
+                    "Pages", "Passwords", "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty",
+                    "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras,
+                    log, metrics, nio, nioSSL, x509, asn1, grdb,
+                ]),
         // Reported bugs of other products, each tried here with the means of the server's tests.
         .testTarget(
             name: "PublicReports",
-            dependencies: [
+            dependencies: sdk("_Primitives", "JOSE", "Ceremony", "OAuth", "Countersign", "CountersignTestKit") + [
                 "CountersignServerTests", "CountersignCommandTests", "CountersignCommand", "CountersignServer",
-                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLiteStore", "Store", protocols,
-                sdk("Countersign"), sdk("CountersignTestKit"), hummingbird, hummingbirdTesting, httpTypes, crypto, log,
-                nio,
+                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLiteStore", "Records", hummingbird,
+                hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
         .testTarget(
             name: "BankCommandTests",
             dependencies: ["BankCommand", hummingbird, hummingbirdTesting, httpTypes, arguments, log, nio, crypto]),
         .testTarget(
-            name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols, arguments]),
+            name: "PhoneCommandTests",
+            dependencies: sdk("_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign") + [
+                "PhoneCommand", arguments,
+            ]),
         .testTarget(
             name: "CountersignCommandTests",
-            dependencies: [
-                "CountersignCommand", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "SQLiteStore",
-                "UAFRelyingParty",
-                "Store",
-                protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
-                lifecycle, log, metrics, hummingbirdTLS, httpClient, nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
-            ]),
+            dependencies: sdk(
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
+                    "CountersignCommand", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts",
+                    "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing", arguments, hummingbird,
+                    hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS, httpClient, nio,
+                    nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
+                ]),
         // The fuzz targets' code for data that only the server judges.
         .testTarget(
             name: "ServerFuzzReplayTests",
-            dependencies: [
-                "UAFRelyingParty", "CeremonyEngine", "Store", "Passwords", protocols, sdk("CountersignTestKit"),
-                nioHTTP1,
+            dependencies: sdk("_Primitives", "UAF", "Ceremony", "CountersignTestKit") + [
+                "UAFRelyingParty", "CeremonyEngine", "Records", "Passwords", nioHTTP1,
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -22,7 +22,8 @@ let package = Package(
             name: "BackEnd",
             dependencies: [
                 .product(name: "CountersignBackend", package: "countersign"),
-                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "_Primitives", package: "countersign"),
+                .product(name: "PersonalInformation", package: "countersign"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ]),
         .executableTarget(
@@ -31,7 +32,7 @@ let package = Package(
                 "BackEnd",
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignBackend", package: "countersign"),
-                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "_Primitives", package: "countersign"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ]),
         // This target runs the back end for the app of the guides, against a double of the server in memory.
@@ -42,7 +43,9 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignBackend", package: "countersign"),
-                .product(name: "CountersignProtocols", package: "countersign"),
+                .product(name: "_Primitives", package: "countersign"),
+                .product(name: "PersonalInformation", package: "countersign"),
+                .product(name: "UAFClient", package: "countersign"),
                 .product(name: "FirstApp", package: "countersign-examples"),
                 .product(name: "CountersignTestKit", package: "countersign"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

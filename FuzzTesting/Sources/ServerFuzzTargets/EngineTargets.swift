@@ -1,6 +1,7 @@
 import Ceremony
 import CeremonyEngine
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The JSON that the ceremony engine reads from requests, beyond the messages of the standard.

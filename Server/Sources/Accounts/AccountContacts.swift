@@ -1,6 +1,7 @@
 import Ceremony
 import PersonalInformation
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 extension AccountDirectory {

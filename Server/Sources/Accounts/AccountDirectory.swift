@@ -1,6 +1,7 @@
 import Ceremony
 import PersonalInformation
-public import Store
+public import Records
+public import Settings
 public import _Primitives
 
 /// Accounts and devices, as operators manage them. Every change is in the audit trail under the operator's name.

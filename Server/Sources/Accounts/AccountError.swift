@@ -1,4 +1,4 @@
-public import Store
+public import Settings
 
 /// The refusal of a request about accounts, administrators, services, organisations or invitations. Two errors are
 /// equal if their codes are equal. A store that cannot read or write throws `StoreError` instead.

@@ -1,4 +1,6 @@
-public import Store
+public import Records
+import Sealing
+public import Settings
 public import _Primitives
 
 /// The administrators of the server: holders of a token. The first administrator comes by a one-time link.

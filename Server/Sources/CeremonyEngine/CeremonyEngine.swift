@@ -1,4 +1,6 @@
-public import Store
+public import Records
+public import Sealing
+import Settings
 public import UAF
 public import UAFRelyingParty
 public import _Primitives

@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The way in which a client wants to receive its answer (OAuth 2.0 Multiple Response Type Encoding Practices 1.0,

@@ -1,5 +1,5 @@
 import OAuth
-public import Store
+public import Settings
 public import _Primitives
 
 /// A question for the person whom a client has named.

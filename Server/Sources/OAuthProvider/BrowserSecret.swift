@@ -1,4 +1,5 @@
-import Store
+import Sealing
+import Settings
 public import _Primitives
 
 /// The value of the cookie that recognises a browser: 256 random bits. Only the digest is ever stored.

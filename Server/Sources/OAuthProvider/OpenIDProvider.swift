@@ -1,6 +1,7 @@
 import JOSE
 public import OAuth
-public import Store
+public import Records
+public import Settings
 public import _Primitives
 
 /// The store of all data that the provider keeps.

@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The claims about a person that clients can receive, by scopes (OpenID Connect Core 1.0, section 5.4) and by the

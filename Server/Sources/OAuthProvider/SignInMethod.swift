@@ -1,4 +1,4 @@
-public import Store
+public import Records
 public import _Primitives
 
 /// The result of a person's authentication for an authorization request.

@@ -1,4 +1,4 @@
-import Store
+import Settings
 import _Primitives
 
 /// The reason why a file of simulated people is refused: the line, and the expected content.

@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 
 extension OpenIDProvider {
     /// The answer to a request without a page if the person has to agree to the terms first.

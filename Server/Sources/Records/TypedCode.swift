@@ -1,3 +1,4 @@
+import Settings
 public import _Primitives
 
 /// A code that a person reads in one place and types in another: letters of Crockford's base 32, without look-alikes.

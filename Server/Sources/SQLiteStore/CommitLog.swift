@@ -1,5 +1,6 @@
 import Foundation
-import Store
+import Records
+import Settings
 
 /// Makes the writer's commits durable on a separate thread, while the writer goes on with the next commit.
 ///

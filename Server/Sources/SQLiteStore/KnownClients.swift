@@ -1,5 +1,5 @@
 package import GRDB
-package import Store
+package import Records
 import Synchronization
 import _Primitives
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-import Store
+import Records
+import Sealing
 
 /// One change of the schema. A released migration is never edited: a later change is a later migration.
 struct Migration: Sendable {

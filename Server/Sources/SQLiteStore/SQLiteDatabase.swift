@@ -1,7 +1,9 @@
 import CSQLiteSettings
 import Foundation
 import GRDB
-public import Store
+public import Records
+public import Sealing
+public import Settings
 import Synchronization
 import _Primitives
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-import Store
+import Records
+import Sealing
 import _Primitives
 
 extension Migration {

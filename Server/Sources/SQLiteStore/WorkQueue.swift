@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Records
 
 /// A queue of work for one kind of connection, done in batches by dedicated threads. So neither an event loop nor a
 /// thread of the cooperative pool ever waits for a disk.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Records
 public import _Primitives
 
 #if canImport(Glibc)

@@ -1,3 +1,5 @@
+import Records
+import Settings
 import _Primitives
 
 /// The plaintext of sealed values that were opened recently, for purposes whose values are opened again and again. A

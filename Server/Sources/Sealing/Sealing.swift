@@ -1,5 +1,7 @@
 import Crypto
 import Foundation
+import Records
+public import Settings
 import Synchronization
 public import _Primitives
 

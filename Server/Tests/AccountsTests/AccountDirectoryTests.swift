@@ -1,8 +1,10 @@
 import Accounts
 import Foundation
 import FreshStores
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -1,8 +1,9 @@
 import Accounts
 import CeremonyEngine
 import Dispatch
+import Records
 import SQLiteStore
-import Store
+import Settings
 import StoreConformance
 import Testing
 import UAF

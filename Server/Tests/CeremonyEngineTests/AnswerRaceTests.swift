@@ -1,8 +1,8 @@
 import Accounts
 import CeremonyEngine
 import Dispatch
+import Records
 import SQLiteStore
-import Store
 import Synchronization
 import Testing
 import UAF

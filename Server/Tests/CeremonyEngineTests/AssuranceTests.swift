@@ -2,8 +2,8 @@ import Accounts
 import CeremonyEngine
 import CountersignTestKit
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import UAFRelyingParty

@@ -3,8 +3,8 @@ import CeremonyEngine
 import CountersignTestKit
 import Crypto
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import UAFRelyingParty

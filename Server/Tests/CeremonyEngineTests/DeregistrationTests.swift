@@ -2,8 +2,9 @@ import Accounts
 import Ceremony
 import CeremonyEngine
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import UAFRelyingParty

@@ -2,8 +2,9 @@ import Accounts
 import CeremonyEngine
 import Crypto
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

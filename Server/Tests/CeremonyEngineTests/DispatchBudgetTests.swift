@@ -1,6 +1,7 @@
 import CeremonyEngine
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

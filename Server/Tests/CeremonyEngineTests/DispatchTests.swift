@@ -1,7 +1,8 @@
 import Accounts
 import CeremonyEngine
 import Crypto
-import Store
+import Records
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -1,8 +1,9 @@
 import CeremonyEngine
 import Crypto
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import UAFRelyingParty

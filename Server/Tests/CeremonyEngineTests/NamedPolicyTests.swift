@@ -1,7 +1,8 @@
 import Accounts
 import CeremonyEngine
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import UAFRelyingParty

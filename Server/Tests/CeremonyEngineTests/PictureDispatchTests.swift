@@ -2,7 +2,8 @@ import Accounts
 import CeremonyEngine
 import Crypto
 import Foundation
-import Store
+import Records
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -1,8 +1,9 @@
 import Accounts
 import CeremonyEngine
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

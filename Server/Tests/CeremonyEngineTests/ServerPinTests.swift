@@ -1,7 +1,7 @@
 import Accounts
 import CeremonyEngine
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import UAFRelyingParty

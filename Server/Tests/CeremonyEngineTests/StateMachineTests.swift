@@ -1,5 +1,6 @@
 import CeremonyEngine
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

@@ -3,8 +3,10 @@ import CeremonyEngine
 import Foundation
 import FreshStores
 import JOSE
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Synchronization
 import UAF
 import UAFRelyingParty

@@ -4,7 +4,7 @@ import CeremonyEngine
 import CountersignServer
 import Foundation
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

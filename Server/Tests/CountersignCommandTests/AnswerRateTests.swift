@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 import NIOEmbedded
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -8,7 +8,7 @@ import NIOCore
 import NIOSSL
 import OAuthProvider
 import ServiceLifecycle
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -7,9 +7,10 @@ import Logging
 import NIOCore
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
 import ServiceLifecycle
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

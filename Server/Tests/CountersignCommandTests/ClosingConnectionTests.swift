@@ -1,7 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import Store
+import Settings
 import Synchronization
 import Testing
 

@@ -3,9 +3,11 @@ import CeremonyEngine
 import CountersignServer
 import Foundation
 import Logging
+import Records
 import SQLiteStore
+import Sealing
 import ServiceLifecycle
-import Store
+import Settings
 import Testing
 import _Primitives
 

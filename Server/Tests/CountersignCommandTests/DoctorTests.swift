@@ -2,8 +2,9 @@ import Accounts
 import CountersignServer
 import Foundation
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

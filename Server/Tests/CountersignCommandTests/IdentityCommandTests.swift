@@ -1,8 +1,9 @@
 import ArgumentParser
 import Foundation
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import SQLiteStore
 import ServiceLifecycle
-import Store
+import Settings
 import _Primitives
 
 @testable import CountersignCommand

@@ -12,8 +12,10 @@ import NIOHTTP1
 import NIOSSL
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import X509
 import _Primitives

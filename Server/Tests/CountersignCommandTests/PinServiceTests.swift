@@ -4,9 +4,10 @@ import Foundation
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import Records
 import SQLiteStore
 import ServiceLifecycle
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

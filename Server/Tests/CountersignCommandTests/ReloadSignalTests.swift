@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -1,7 +1,9 @@
 import Accounts
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import _Primitives
 

@@ -4,7 +4,8 @@ import CountersignTestKit
 import Crypto
 import Foundation
 import OAuthProvider
-import Store
+import Sealing
+import Settings
 import Synchronization
 import Testing
 import UAF

@@ -1,6 +1,6 @@
 import Logging
 import ServiceLifecycle
-import Store
+import Settings
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

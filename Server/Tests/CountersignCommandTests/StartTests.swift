@@ -1,7 +1,8 @@
 import CountersignServer
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

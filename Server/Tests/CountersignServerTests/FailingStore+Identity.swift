@@ -1,5 +1,5 @@
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// Services of personalised identities, and what people have there, pass through.

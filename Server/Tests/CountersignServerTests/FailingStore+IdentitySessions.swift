@@ -1,5 +1,5 @@
 import CountersignServer
-import Store
+import Records
 import _Primitives
 
 /// Sessions, activations and their keys pass through.

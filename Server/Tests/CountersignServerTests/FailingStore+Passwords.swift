@@ -1,4 +1,4 @@
-import Store
+import Records
 import _Primitives
 
 /// Passwords pass through.

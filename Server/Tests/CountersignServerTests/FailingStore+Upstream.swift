@@ -1,4 +1,4 @@
-import Store
+import Records
 import _Primitives
 
 /// Other providers, and what people agree to, pass through.

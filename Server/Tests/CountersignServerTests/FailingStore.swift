@@ -1,6 +1,6 @@
 import Accounts
 import CountersignServer
-import Store
+import Records
 import Synchronization
 import _Primitives
 

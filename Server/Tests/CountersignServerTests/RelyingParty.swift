@@ -12,8 +12,8 @@ import HummingbirdTesting
 import JOSE
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAFClient
 import _Primitives

@@ -12,8 +12,10 @@ import Logging
 import NIOCore
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import UAF
 import UAFRelyingParty

@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
+import Records
 public import SQLiteStore
-public import Store
+public import Sealing
+public import Settings
 
 /// Stores that nothing is in yet.
 ///

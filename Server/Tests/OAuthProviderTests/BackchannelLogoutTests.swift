@@ -1,8 +1,9 @@
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -1,7 +1,7 @@
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// A key of a client, with a test's ways to sign what no client would.

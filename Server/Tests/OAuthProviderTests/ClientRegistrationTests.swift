@@ -1,8 +1,10 @@
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import _Primitives
 

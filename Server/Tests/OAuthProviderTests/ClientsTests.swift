@@ -1,6 +1,8 @@
 import OAuth
 import OAuthProvider
-import Store
+import Records
+import Sealing
+import Settings
 import Testing
 import _Primitives
 

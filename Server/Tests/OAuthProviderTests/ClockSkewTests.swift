@@ -1,7 +1,8 @@
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

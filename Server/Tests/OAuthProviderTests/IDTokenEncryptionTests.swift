@@ -3,8 +3,8 @@ import Foundation
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

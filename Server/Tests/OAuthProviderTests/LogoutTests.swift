@@ -1,6 +1,6 @@
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

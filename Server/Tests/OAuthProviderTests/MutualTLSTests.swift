@@ -2,7 +2,7 @@ import Crypto
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import Testing
 import _Primitives

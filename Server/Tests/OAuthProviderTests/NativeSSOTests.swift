@@ -2,8 +2,9 @@ import Crypto
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -3,8 +3,10 @@ import FreshStores
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -2,8 +2,10 @@ import Foundation
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import _Primitives
 

@@ -1,4 +1,4 @@
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -2,7 +2,8 @@ import Foundation
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
+import Sealing
 import Testing
 import _Primitives
 

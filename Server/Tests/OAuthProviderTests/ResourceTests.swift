@@ -1,8 +1,8 @@
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

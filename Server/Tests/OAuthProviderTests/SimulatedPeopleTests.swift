@@ -1,5 +1,5 @@
 import OAuthProvider
-import Store
+import Settings
 import Testing
 import _Primitives
 

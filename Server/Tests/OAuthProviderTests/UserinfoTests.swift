@@ -1,7 +1,7 @@
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

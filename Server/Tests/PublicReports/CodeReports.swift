@@ -5,7 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

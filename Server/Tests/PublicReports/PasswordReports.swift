@@ -6,7 +6,8 @@ import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
 import Passwords
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

@@ -8,7 +8,8 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

@@ -1,7 +1,7 @@
 import CountersignServer
 import Foundation
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -5,7 +5,8 @@ import Hummingbird
 import HummingbirdTesting
 import OAuth
 import OAuthProvider
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

@@ -11,7 +11,8 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Passwords
-import Store
+import Records
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -8,7 +8,7 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Passwords
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -12,8 +12,9 @@ import JOSE
 import OAuth
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

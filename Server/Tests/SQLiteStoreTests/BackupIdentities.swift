@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import _Primitives

@@ -1,5 +1,5 @@
+import Records
 import SQLiteStore
-import Store
 import StoreConformance
 import Testing
 import _Primitives

@@ -1,5 +1,6 @@
+import Records
 import SQLiteStore
-import Store
+import Settings
 import StoreConformance
 import Testing
 

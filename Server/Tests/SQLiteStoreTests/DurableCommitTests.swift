@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

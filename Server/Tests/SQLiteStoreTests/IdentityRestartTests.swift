@@ -1,6 +1,7 @@
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import Testing
 import _Primitives
 

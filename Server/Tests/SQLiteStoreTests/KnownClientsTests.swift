@@ -1,6 +1,6 @@
 import GRDB
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

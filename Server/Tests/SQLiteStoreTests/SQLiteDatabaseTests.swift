@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
 import JOSE
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import StoreConformance
 import Testing
 import _Primitives

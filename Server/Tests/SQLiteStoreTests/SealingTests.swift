@@ -1,6 +1,8 @@
 import Crypto
 import Foundation
-import Store
+import Records
+import Sealing
+import Settings
 import Testing
 import _Primitives
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import Synchronization
 import Testing
 import _Primitives

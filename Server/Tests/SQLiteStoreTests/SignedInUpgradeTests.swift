@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import StoreConformance
 import Testing
 import _Primitives

@@ -1,7 +1,8 @@
 import Foundation
 import FreshStores
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import _Primitives
 
 /// A store in a folder of its own, which goes with it.

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``DeregistrationStore``, about the deletion of keys, devices and accounts.

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 public import _Primitives
 
 /// An invented sign-in at an invented service, for the tests of stores. Every unnamed value differs from the others.

@@ -1,4 +1,4 @@
-import Store
+import Records
 import _Primitives
 
 // Records that the checks share. Every value is different, so that a check detects a store that mixes two columns.

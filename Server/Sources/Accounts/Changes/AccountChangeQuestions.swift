@@ -1,5 +1,6 @@
 import Passwords
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// "This was not me": a person reports that a change of their account was made by another person.

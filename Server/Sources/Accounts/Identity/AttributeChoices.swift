@@ -1,5 +1,5 @@
 public import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 extension IdentityDirectory {

@@ -1,4 +1,6 @@
-public import Store
+public import Records
+public import Sealing
+public import Settings
 public import _Primitives
 
 /// Services of personalised identities, the attributes of people, organisations and invitations, as operators manage

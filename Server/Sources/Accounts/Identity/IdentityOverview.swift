@@ -1,5 +1,5 @@
 import PersonalInformation
-public import Store
+public import Records
 import _Primitives
 
 /// The personalised identity of an account, as its own person sees the identity, with the values.

@@ -1,4 +1,4 @@
-import Store
+import Sealing
 import _Primitives
 
 /// The links of invitations. A link is computed whenever needed, from the invitation's identifier and a key that only

@@ -1,4 +1,5 @@
-public import Store
+public import Records
+public import Settings
 public import _Primitives
 
 /// The names by which services know people, for an operator who must find the person of a service's name, or the name

@@ -1,5 +1,6 @@
 import PersonalInformation
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// People who come to a service without an identity. A newcomer can have an invitation to the service mailed to their

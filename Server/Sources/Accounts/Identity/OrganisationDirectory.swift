@@ -1,5 +1,6 @@
 import PersonalInformation
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 // MARK: Organisations

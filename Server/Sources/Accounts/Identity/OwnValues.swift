@@ -1,5 +1,6 @@
 import PersonalInformation
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// The attributes that people enter, rename and delete on their own pages.

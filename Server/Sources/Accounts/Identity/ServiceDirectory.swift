@@ -1,4 +1,5 @@
-public import Store
+public import Records
+import Settings
 public import _Primitives
 
 // MARK: Services

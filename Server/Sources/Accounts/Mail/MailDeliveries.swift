@@ -1,6 +1,8 @@
 import Ceremony
 import PersonalInformation
-public import Store
+public import Records
+public import Sealing
+public import Settings
 import Synchronization
 public import _Primitives
 

@@ -1,6 +1,6 @@
 import Foundation
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// The sender of mail, as in every message.

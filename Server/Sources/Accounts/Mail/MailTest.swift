@@ -1,5 +1,5 @@
 import PersonalInformation
-import Store
+import Records
 public import _Primitives
 
 /// A letter with which an operator tests the delivery of mail. The letter carries nothing, belongs to no account, and

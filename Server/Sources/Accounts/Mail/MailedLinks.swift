@@ -1,4 +1,6 @@
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// The links in mail that bring people back to the server.

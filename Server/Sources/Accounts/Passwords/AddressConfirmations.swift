@@ -1,4 +1,5 @@
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// Confirmations of addresses: a mailed link shows that mail to an account's address reaches the account's person.

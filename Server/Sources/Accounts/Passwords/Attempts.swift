@@ -1,5 +1,7 @@
 import Passwords
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// The rule that slows down consecutive wrong attempts.

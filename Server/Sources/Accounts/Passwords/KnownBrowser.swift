@@ -1,5 +1,7 @@
 import Passwords
-import Store
+import Records
+import Sealing
+import Settings
 public import _Primitives
 
 /// The cookie value of a browser in which a person has signed in with a password: 256 random bits, new at each sign-in.

@@ -1,5 +1,6 @@
 import Passwords
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// Changes by people of their own passwords and second factors.

@@ -1,5 +1,7 @@
 public import Passwords
-public import Store
+public import Records
+public import Sealing
+public import Settings
 public import _Primitives
 
 /// The common tools for passwords of accounts: the store, the threads that hash, and the list of breached passwords.

@@ -1,5 +1,5 @@
 import Passwords
-import Store
+import Records
 public import _Primitives
 
 /// Passwords as operators manage them. Every change is in the audit trail under the operator's name. No call shows a

@@ -1,5 +1,6 @@
 import Passwords
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The common judgement of passwords and codes, for all places that ask for them.

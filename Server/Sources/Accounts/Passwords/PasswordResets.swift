@@ -1,5 +1,6 @@
 import Passwords
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Resets of forgotten passwords, by a link that is mailed to the account's verified address.

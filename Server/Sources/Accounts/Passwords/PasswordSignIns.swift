@@ -1,5 +1,6 @@
 import Passwords
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// Sign-ins with a password, and with a code if the account has a second factor, for an authorization request.

@@ -1,5 +1,7 @@
 public import Passwords
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// The second factor beside the password: a code of an authenticator app, or one of the account's recovery codes.

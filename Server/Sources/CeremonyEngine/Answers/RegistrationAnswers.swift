@@ -1,5 +1,7 @@
 import Ceremony
-import Store
+import Records
+import Sealing
+import Settings
 public import UAF
 import UAFRelyingParty
 import _Primitives

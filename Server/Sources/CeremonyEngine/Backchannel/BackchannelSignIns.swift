@@ -1,5 +1,7 @@
 import Ceremony
-import Store
+import Records
+import Sealing
+import Settings
 import UAF
 public import _Primitives
 

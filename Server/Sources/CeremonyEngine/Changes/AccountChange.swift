@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+import Records
 import _Primitives
 
 /// A change that opens a way into an account, or weakens one. The account's phone first signs a text with the name of

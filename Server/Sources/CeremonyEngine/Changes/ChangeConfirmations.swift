@@ -1,5 +1,7 @@
 import Crypto
-public import Store
+public import Records
+import Sealing
+import Settings
 import UAF
 public import _Primitives
 

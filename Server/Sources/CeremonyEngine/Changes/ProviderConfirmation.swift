@@ -1,5 +1,6 @@
 import Ceremony
-public import Store
+public import Records
+import Settings
 public import _Primitives
 
 /// The part of another provider in the confirmation of a change, as the change's ceremony keeps the part.

@@ -1,6 +1,8 @@
 import Ceremony
 import Foundation
-public import Store
+public import Records
+import Sealing
+import Settings
 public import UAF
 import _Primitives
 

@@ -1,7 +1,8 @@
 import Ceremony
 import Crypto
 import JOSE
-public import Store
+public import Records
+import Settings
 public import _Primitives
 
 /// The reason why a device's proof does not count.

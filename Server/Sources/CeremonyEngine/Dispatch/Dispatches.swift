@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 public import UAF
 import UAFRelyingParty
 public import _Primitives

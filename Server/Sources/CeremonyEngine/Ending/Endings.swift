@@ -1,4 +1,4 @@
-import Store
+import Records
 import UAF
 import _Primitives
 

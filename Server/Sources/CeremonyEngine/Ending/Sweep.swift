@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Ends overdue ceremonies, and activations that an unsettled attempt has disabled. Deletes records past their time.

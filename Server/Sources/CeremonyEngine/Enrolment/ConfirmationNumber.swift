@@ -1,4 +1,5 @@
-import Store
+import Sealing
+import Settings
 import _Primitives
 
 /// The confirmation number of an enrolment: the phone shows the number, and the person who requested the enrolment

@@ -1,4 +1,6 @@
-public import Store
+public import Records
+import Sealing
+public import Settings
 import UAF
 public import _Primitives
 

@@ -1,4 +1,5 @@
-public import Store
+public import Records
+public import Settings
 public import _Primitives
 
 /// The stores that hold the entire state of personalised identities.

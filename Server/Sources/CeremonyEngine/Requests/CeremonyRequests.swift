@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+import Records
 import UAF
 import UAFRelyingParty
 import _Primitives

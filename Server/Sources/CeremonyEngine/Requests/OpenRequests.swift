@@ -1,4 +1,5 @@
-import Store
+import Records
+import Settings
 public import UAF
 import UAFRelyingParty
 import _Primitives

@@ -1,4 +1,5 @@
-import Store
+import Sealing
+import Settings
 import _Primitives
 
 /// The budgets of work that strangers, devices and clients may cause in this process.

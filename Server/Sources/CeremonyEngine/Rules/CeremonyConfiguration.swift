@@ -1,4 +1,4 @@
-public import Store
+public import Settings
 public import UAF
 public import UAFRelyingParty
 

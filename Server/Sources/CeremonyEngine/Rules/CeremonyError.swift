@@ -1,4 +1,4 @@
-public import Store
+public import Settings
 public import UAF
 
 /// A refusal of the engine. Two errors are equal if their codes are equal. A store that cannot read or write throws

@@ -1,4 +1,6 @@
-import Store
+import Records
+import Sealing
+import Settings
 import UAFRelyingParty
 import _Primitives
 

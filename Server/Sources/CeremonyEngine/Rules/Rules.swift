@@ -1,4 +1,4 @@
-import Store
+import Records
 import Synchronization
 import UAF
 import UAFRelyingParty

@@ -1,5 +1,7 @@
 import Ceremony
-public import Store
+public import Records
+import Sealing
+import Settings
 import UAF
 import UAFRelyingParty
 public import _Primitives

@@ -1,4 +1,4 @@
-package import Store
+package import Records
 
 /// The state machine of an authentication, for a waiting browser or for a back end.
 ///

@@ -1,4 +1,5 @@
-package import Store
+package import Records
+package import Settings
 package import _Primitives
 
 extension CeremonyRecord {

@@ -1,4 +1,4 @@
-package import Store
+package import Records
 
 /// An event of a ceremony, of any kind.
 package enum CeremonyEvent: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Store
+import Records
 
 /// The state machine of a deregistration: a device deletes keys. The server's records go in the step that redeems the
 /// token, so there is no answer.

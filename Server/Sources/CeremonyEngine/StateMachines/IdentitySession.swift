@@ -1,5 +1,5 @@
 import Ceremony
-package import Store
+package import Settings
 package import _Primitives
 
 /// An identity session: a pure state machine of state, event and time. The events contain all facts about accounts,

@@ -1,4 +1,4 @@
-import Store
+import Records
 
 /// The outer life cycle of an identity session: the events of its page, its browser and the clock. ``IdentitySession``
 /// handles the events of a phone, and this machine follows. So the machine has no states beside the stages.

@@ -1,4 +1,4 @@
-package import Store
+package import Settings
 package import _Primitives
 
 /// The information for an app about a lockout, after a refused attempt or during a lockout.

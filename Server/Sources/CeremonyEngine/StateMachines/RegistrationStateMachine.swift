@@ -1,4 +1,4 @@
-import Store
+import Records
 
 /// The state machine of a new device registration out of band. After the verified answer the registration is pending:
 /// the requester must give the number from the phone's screen, and a single wrong number ends the registration.

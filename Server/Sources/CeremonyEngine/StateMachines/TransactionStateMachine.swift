@@ -1,4 +1,4 @@
-import Store
+import Records
 
 /// The state machine of a transaction: a person agrees to a text or picture from a back end. The verified answer is the
 /// end, and needs no further consent.

@@ -1,5 +1,6 @@
 import ArgumentParser
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// `countersign admin account`: the accounts of people who can sign in.

@@ -2,7 +2,7 @@ import ArgumentParser
 import CeremonyEngine
 import Foundation
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// `countersign admin activation`: links that enrol a phone, and codes that personalise an app.

@@ -5,7 +5,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
-import Store
+import Settings
 import Synchronization
 import _Primitives
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Store
+import Settings
 import _Primitives
 
 /// The options by which an administration command finds its server.

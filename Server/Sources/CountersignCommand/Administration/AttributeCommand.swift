@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Store
+import Records
 import _Primitives
 
 /// `countersign admin attribute`: people's values of the attributes that services of personalised identities request.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Store
+import Settings
 import _Primitives
 
 /// `countersign audit`: the audit trail, for auditors.

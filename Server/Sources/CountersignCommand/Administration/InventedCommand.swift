@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Store
+import Settings
 import _Primitives
 
 /// `countersign admin invented`: the look of invented accounts. The server invents an account for a name that nobody

@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import SQLiteStore
 import ServiceLifecycle
-import Store
+import Settings
 
 /// Administration on the server's own machine.
 ///

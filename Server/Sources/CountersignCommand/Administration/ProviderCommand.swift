@@ -1,5 +1,5 @@
 import ArgumentParser
-import Store
+import Records
 import _Primitives
 
 /// `countersign admin provider`: the other providers by which people can sign in.

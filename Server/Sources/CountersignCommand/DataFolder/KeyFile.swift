@@ -1,6 +1,6 @@
 import Foundation
 import SQLiteStore
-import Store
+import Sealing
 import _Primitives
 
 /// The file with the key-encryption keys.

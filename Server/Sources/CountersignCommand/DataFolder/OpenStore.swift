@@ -1,7 +1,9 @@
 import Ceremony
 import CountersignServer
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import _Primitives
 
 /// The store of a data folder, opened under its key.

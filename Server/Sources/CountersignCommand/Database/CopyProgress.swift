@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Settings
 
 /// Reports the progress of a long copy on a terminal, by the size of the file that the copy writes.
 struct CopyProgress: Sendable {

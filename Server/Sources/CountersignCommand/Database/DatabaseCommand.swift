@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import _Primitives
 
 /// `countersign db`: the database as a whole.

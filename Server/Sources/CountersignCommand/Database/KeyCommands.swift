@@ -1,6 +1,7 @@
 import ArgumentParser
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import _Primitives
 
 /// `countersign db add-key`: adds a key-encryption key.

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import _Primitives
 
 /// `countersign db restore`: replaces the database by a backup.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// The options that name a command's store.

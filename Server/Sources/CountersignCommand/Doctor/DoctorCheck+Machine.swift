@@ -1,7 +1,7 @@
 import CSystemClock
 import Foundation
 import NIOSSL
-import Store
+import Settings
 import _Primitives
 
 /// The checks of the machine: files, disk, certificate and clock.

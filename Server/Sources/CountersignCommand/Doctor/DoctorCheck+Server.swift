@@ -1,5 +1,6 @@
 import Foundation
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The checks of mail, clients and names, which need the server or its database.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Store
+import Records
 import _Primitives
 
 /// `countersign doctor`: finds faults in a server's surroundings before people notice.

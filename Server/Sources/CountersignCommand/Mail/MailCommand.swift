@@ -1,5 +1,5 @@
 import ArgumentParser
-import Store
+import Settings
 import _Primitives
 
 /// `countersign mail`: the mail that the server sends.

@@ -3,7 +3,7 @@ import CeremonyEngine
 import Crypto
 import Dispatch
 import SQLiteStore
-import Store
+import Settings
 import _Primitives
 
 /// Evaluates the values that phones have blinded, by a secret that nobody else has.

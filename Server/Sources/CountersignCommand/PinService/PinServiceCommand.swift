@@ -2,9 +2,9 @@ import ArgumentParser
 import Ceremony
 import Foundation
 import Logging
+import Records
 import SQLiteStore
 import ServiceLifecycle
-import Store
 import UnixSignals
 import _Primitives
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import Store
+import Settings
 import _Primitives
 
 /// The PIN service at its socket: JSON in, JSON out.

@@ -2,7 +2,7 @@ import Foundation
 import Hummingbird
 import Logging
 import ServiceLifecycle
-import Store
+import Settings
 
 /// The socket of the PIN service, for the members of the socket's group.
 struct PinServiceSocket: Service {

@@ -3,8 +3,8 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
+import Records
 import ServiceLifecycle
-import Store
 
 /// The socket in the data folder by which operators administer on the server's own machine.
 enum AdministrationSocket {

@@ -1,6 +1,6 @@
 import Foundation
 import NIOCore
-import Store
+import Settings
 
 /// Closes the connection at once, even with unsent parts of its answers.
 struct ConnectionCut: Sendable {}

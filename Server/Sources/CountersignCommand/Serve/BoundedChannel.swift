@@ -3,7 +3,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
-import Store
+import Settings
 import _Primitives
 
 extension HTTPServerBuilder {

@@ -6,7 +6,7 @@ import NIOHTTP1
 import NIOSSL
 import OAuth
 import OAuthProvider
-import Store
+import Settings
 import Synchronization
 import _Primitives
 

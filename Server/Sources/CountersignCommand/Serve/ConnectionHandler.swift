@@ -1,7 +1,7 @@
 import CountersignServer
 import NIOCore
 import NIOHTTP1
-import Store
+import Settings
 
 /// Enforces a listener's rules on each connection, for every responder behind the handler.
 ///

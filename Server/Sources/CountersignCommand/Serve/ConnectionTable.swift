@@ -1,4 +1,4 @@
-import Store
+import Settings
 import _Primitives
 
 /// The open connections by source, and the order in which connections give way.

@@ -1,6 +1,6 @@
 import CountersignServer
 import Foundation
-import Store
+import Records
 import _Primitives
 
 /// The metrics of the machine: database, disk, certificates, key file and backup. Each number is current at the moment

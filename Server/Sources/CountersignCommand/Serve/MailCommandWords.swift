@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Settings
 import _Primitives
 
 /// The output of a mail command, without the parts that repeat the letter.

@@ -8,7 +8,7 @@ import JOSE
 import NIOCore
 import NIOSSL
 import OAuthProvider
-import Store
+import Records
 import SwiftASN1
 import X509
 import _Primitives

@@ -2,7 +2,7 @@ import CoreMetrics
 import CountersignServer
 import Foundation
 import HummingbirdCore
-import Store
+import Settings
 import Synchronization
 import _Primitives
 

@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOHTTP1
-import Store
+import Settings
 import _Primitives
 
 /// The server's client of the PIN service, over a socket of the same machine.

@@ -1,7 +1,7 @@
 import Accounts
 import Dispatch
 import Foundation
-import Store
+import Settings
 import Synchronization
 
 /// Hands mail to a command that works like `sendmail -t`: the command reads the message, with the recipient in it, from

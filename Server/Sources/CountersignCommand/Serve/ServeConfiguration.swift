@@ -6,7 +6,7 @@ import Foundation
 import Logging
 import OAuth
 import OAuthProvider
-import Store
+import Settings
 import SystemPackage
 import UAF
 import _Primitives

@@ -14,7 +14,7 @@ import OAuthProvider
 import Passwords
 import SQLiteStore
 import ServiceLifecycle
-import Store
+import Settings
 import Synchronization
 import UAF
 import UAFRelyingParty

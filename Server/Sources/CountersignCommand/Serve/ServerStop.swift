@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import Store
+import Settings
 import Synchronization
 import _Primitives
 

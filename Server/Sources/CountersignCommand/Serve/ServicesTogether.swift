@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Logging
 import ServiceLifecycle
-import Store
+import Settings
 
 /// Services that learn of a stop at the same time.
 ///

@@ -1,5 +1,5 @@
 import Passwords
-import Store
+import Settings
 
 /// The lifetimes and budgets that an operator can set, by the name of their limit.
 enum SettableLimits {

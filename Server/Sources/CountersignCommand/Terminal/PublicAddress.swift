@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Settings
 import _Primitives
 
 /// A server's address as operators write the address: scheme, host, port, and the path of the server if the server

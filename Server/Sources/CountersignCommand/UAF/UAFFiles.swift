@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Settings
 import UAF
 import UAFRelyingParty
 import _Primitives

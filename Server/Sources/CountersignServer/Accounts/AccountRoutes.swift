@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// The routes by which a person's own phone reads the account and ends parts of the account's access.

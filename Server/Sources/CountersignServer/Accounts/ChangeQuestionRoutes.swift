@@ -5,7 +5,8 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The routes of “This was not me”: the list of an account's latest changes, and the question about each change.

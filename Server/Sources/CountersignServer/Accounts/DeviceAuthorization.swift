@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// Recognises a person's own device by the token of an authentication in the app. For some requests the device's own

@@ -2,7 +2,7 @@ import Accounts
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// The operations by which an operator sees and ends the sessions of people and the lasting grants of services.

@@ -2,7 +2,8 @@ import Accounts
 import HTTPTypes
 import Hummingbird
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The operations for accounts and their devices.

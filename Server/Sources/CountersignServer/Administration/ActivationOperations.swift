@@ -3,7 +3,7 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import Pages
-import Store
+import Records
 import _Primitives
 
 /// The operations for links that enrol a phone.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The operations for the audit trail.

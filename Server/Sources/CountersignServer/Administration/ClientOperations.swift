@@ -3,7 +3,8 @@ import Hummingbird
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The operations for clients: the services that people sign in to.

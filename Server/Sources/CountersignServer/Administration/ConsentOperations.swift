@@ -1,7 +1,7 @@
 import Accounts
 import HTTPTypes
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// The operations for the consents that people have given to services.

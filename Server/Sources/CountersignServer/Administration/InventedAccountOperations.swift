@@ -1,7 +1,7 @@
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
-import Store
+import Records
 import _Primitives
 
 /// The operations for the look of invented accounts. The server invents an account for a name that nobody has.

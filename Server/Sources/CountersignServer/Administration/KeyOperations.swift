@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import _Primitives
 

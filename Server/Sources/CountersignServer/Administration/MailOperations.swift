@@ -2,7 +2,7 @@ import Accounts
 import HTTPTypes
 import Hummingbird
 import Logging
-import Store
+import Records
 import Synchronization
 import _Primitives
 

@@ -4,7 +4,7 @@ import CeremonyEngine
 import HTTPTypes
 import JOSE
 import Pages
-import Store
+import Records
 import UAF
 import _Primitives
 

@@ -2,7 +2,8 @@ import HTTPTypes
 import Hummingbird
 import OAuth
 import OAuthProvider
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The operations for initial access tokens, with which clients register themselves.

@@ -1,7 +1,7 @@
 import Accounts
 import HTTPTypes
 import Hummingbird
-import Store
+import Records
 import _Primitives
 
 /// The operations for administrators' tokens.

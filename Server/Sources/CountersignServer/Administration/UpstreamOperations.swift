@@ -2,7 +2,7 @@ import Accounts
 import HTTPTypes
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// The operations for the other providers by which people can sign in, and for people's connections with the providers.

@@ -1,7 +1,8 @@
 public import Accounts
 public import Logging
+public import Records
 public import ServiceLifecycle
-public import Store
+import Settings
 import _Primitives
 
 extension ServerAssembly {

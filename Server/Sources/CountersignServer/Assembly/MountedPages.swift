@@ -2,7 +2,7 @@ import Accounts
 import CeremonyEngine
 import OAuthProvider
 import Pages
-import Store
+import Settings
 
 extension ServerAssembly {
     /// The pages and messages for people.

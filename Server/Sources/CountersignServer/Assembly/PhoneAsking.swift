@@ -1,7 +1,7 @@
 import Accounts
 import CeremonyEngine
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import _Primitives
 

@@ -3,7 +3,7 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Store
+import Records
 import UAF
 import _Primitives
 

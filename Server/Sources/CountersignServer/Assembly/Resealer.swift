@@ -1,6 +1,7 @@
 public import Logging
+import Records
 public import ServiceLifecycle
-import Store
+import Settings
 import _Primitives
 
 extension AuditEvent.Kind {

@@ -5,8 +5,10 @@ public import Hummingbird
 public import Logging
 public import OAuthProvider
 public import Passwords
+public import Records
+public import Sealing
 public import ServiceLifecycle
-public import Store
+public import Settings
 import Synchronization
 public import UAF
 public import UAFRelyingParty

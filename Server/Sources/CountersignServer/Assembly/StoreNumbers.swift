@@ -1,7 +1,8 @@
 public import Logging
 import OAuthProvider
+import Records
 public import ServiceLifecycle
-import Store
+import Settings
 import Synchronization
 import _Primitives
 

@@ -4,7 +4,8 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Passwords
-import Store
+import Records
+import Settings
 import UAF
 import _Primitives
 

@@ -2,7 +2,7 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Store
+import Records
 import _Primitives
 
 /// An answer of failure (RFC 9457), written as `application/problem+json`.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
-import Store
+import Settings
 import _Primitives
 
 /// Adds the security headers of every answer. Pages add their own Content-Security-Policy.

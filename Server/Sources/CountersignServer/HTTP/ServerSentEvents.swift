@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import ServiceLifecycle
-import Store
+import Settings
 import _Primitives
 
 extension Response {

@@ -5,7 +5,8 @@ import HTTPTypes
 import Hummingbird
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Shows codes that personalise a device, and tells the browser that requested a code the state of the code.

@@ -1,6 +1,6 @@
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import UAFRelyingParty
 import _Primitives
 

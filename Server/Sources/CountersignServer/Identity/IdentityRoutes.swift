@@ -3,7 +3,7 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Store
+import Settings
 import _Primitives
 
 /// Personalised identities over HTTP: JSON in, signed answers out.

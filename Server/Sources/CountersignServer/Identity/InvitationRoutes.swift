@@ -5,7 +5,8 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The pages behind the link of an invitation.

@@ -4,7 +4,7 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The page for a person who has no account, as the service believes (`prompt=create`), if the service takes newcomers.

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import OAuth
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The pages on which a person renames a device, or makes the server ask again for the choices at a service.

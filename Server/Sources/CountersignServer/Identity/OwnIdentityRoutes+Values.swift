@@ -5,7 +5,8 @@ import Hummingbird
 import OAuth
 import Pages
 import PersonalInformation
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The pages on which a person adds, renames and removes values that services can request.

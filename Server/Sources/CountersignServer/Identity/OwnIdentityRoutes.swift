@@ -7,7 +7,8 @@ import OAuth
 import OAuthProvider
 import Pages
 import PersonalInformation
-import Store
+import Records
+import Settings
 import UAF
 import _Primitives
 

@@ -1,5 +1,5 @@
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// The claims about a person for a service of personalised identities: the values that the person has confirmed for the

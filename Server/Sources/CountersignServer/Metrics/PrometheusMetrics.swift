@@ -1,5 +1,5 @@
 public import CoreMetrics
-import Store
+import Settings
 import Synchronization
 
 /// The numbers of this process, kept in memory and written as Prometheus reads them (text format 0.0.4).

@@ -2,7 +2,8 @@ import CoreMetrics
 import HTTPTypes
 import OAuthProvider
 import Passwords
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// The counters and timers of this server.

@@ -5,7 +5,7 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The addresses of the OpenID provider for browsers: authorization and sign-out.

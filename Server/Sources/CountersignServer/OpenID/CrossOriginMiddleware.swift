@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Store
+import Settings
 import _Primitives
 
 /// Lets the scripts of pages read answers at the addresses for programs, if an operator has registered the pages'

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Store
+import Records
 import _Primitives
 
 /// The addresses at which clients register themselves and manage their registrations (RFC 7591, RFC 7592). The

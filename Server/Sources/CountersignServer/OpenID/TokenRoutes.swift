@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import OAuth
 import OAuthProvider
-import Store
+import Settings
 import _Primitives
 
 /// The addresses of the OpenID provider for programs: tokens, claims, keys and the provider's metadata.

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import UAF
 import _Primitives
 

@@ -3,7 +3,7 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Store
+import Settings
 import UAF
 import _Primitives
 

@@ -2,7 +2,7 @@ import Accounts
 import CeremonyEngine
 import OAuth
 import OAuthProvider
-import Store
+import Settings
 import _Primitives
 
 /// Judges the proofs that an app shows of its person without the sign-in page: a password, a code beside the password,

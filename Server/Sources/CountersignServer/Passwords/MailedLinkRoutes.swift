@@ -6,7 +6,8 @@ import OAuth
 import OAuthProvider
 import Pages
 import Passwords
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The pages behind mailed links, and the pages on which people request a link by mail.

@@ -6,7 +6,7 @@ import OAuth
 import OAuthProvider
 import Pages
 import Passwords
-import Store
+import Settings
 import _Primitives
 
 /// The pages on which a person who is signed in changes the password and the factors beside the password.

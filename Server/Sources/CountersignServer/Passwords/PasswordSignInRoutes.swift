@@ -5,7 +5,8 @@ import OAuth
 import OAuthProvider
 import Pages
 import Passwords
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The pages on which a person signs in by a password, and by a code beside the password.

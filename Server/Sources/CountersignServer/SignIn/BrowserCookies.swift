@@ -3,7 +3,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Store
+import Settings
 import _Primitives
 
 /// The three cookies of a browser: for the browser itself, for its session, and for an account that knows the browser.

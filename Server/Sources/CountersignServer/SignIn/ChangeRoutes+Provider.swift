@@ -5,7 +5,8 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The confirmation of a change by another provider, for an account with neither phone nor password.

@@ -5,7 +5,7 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The pages on which a person confirms a change of their account: on the phone, without a phone by the password, or

@@ -5,7 +5,7 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
 import _Primitives
 
 /// Lets a page make a change of an account (``AccountChange``) once the person has confirmed the change: on the phone,

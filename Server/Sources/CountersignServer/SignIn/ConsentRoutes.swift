@@ -4,7 +4,8 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The page on which a person who has signed in decides about the data for a service.

@@ -4,7 +4,7 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The pages on which a person signs in a device without a browser (RFC 8628, section 3.3). The person types the

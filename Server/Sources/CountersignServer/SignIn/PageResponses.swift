@@ -5,7 +5,7 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
 import _Primitives
 
 extension Response {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Pages
-import Store
+import Settings
 
 /// Pages that belong to no sign-in, and the files that all pages refer to.
 struct PageRoutes: Sendable {

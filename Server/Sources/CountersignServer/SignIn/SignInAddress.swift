@@ -1,6 +1,6 @@
 import HTTPTypes
 import OAuth
-import Store
+import Settings
 import _Primitives
 
 /// The parameters in the addresses of a sign-in's pages.

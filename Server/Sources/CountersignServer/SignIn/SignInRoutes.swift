@@ -6,7 +6,8 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The pages on which a person signs in with their phone, from the QR code to the way back to the service.

@@ -6,7 +6,7 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The addresses of the app sign-in service. As long as the service has no client, every address answers 404.

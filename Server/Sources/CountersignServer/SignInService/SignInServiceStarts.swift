@@ -4,7 +4,8 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The page that an app opens, with the ways in which its person can sign in. Nothing has begun yet: each choice is an

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import OAuthProvider
-import Store
+import Settings
 import UAF
 import _Primitives
 

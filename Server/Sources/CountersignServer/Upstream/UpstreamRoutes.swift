@@ -4,7 +4,7 @@ import Hummingbird
 import OAuth
 import OAuthProvider
 import Pages
-import Store
+import Settings
 import _Primitives
 
 /// The routes by which a browser goes to another provider, comes back, and connects the person found there with an

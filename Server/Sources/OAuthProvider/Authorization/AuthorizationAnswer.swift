@@ -1,5 +1,5 @@
 public import OAuth
-public import Store
+public import Settings
 
 /// The next step for a browser that came with an authorization request.
 public enum AuthorizationAnswer: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The parameters of an authorization request after every check that needs no session (RFC 6749, section 4.1.1; OpenID

@@ -1,5 +1,7 @@
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// Signs people in to an operator's own apps without a browser (OAuth 2.0 for First-Party Applications, the

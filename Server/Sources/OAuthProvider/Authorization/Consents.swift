@@ -1,6 +1,7 @@
 import Crypto
 import OAuth
-public import Store
+public import Records
+import Settings
 public import _Primitives
 
 /// A part of a client's access to a person's data, in terms that people understand.

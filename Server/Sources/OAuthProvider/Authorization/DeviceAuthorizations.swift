@@ -1,5 +1,7 @@
 public import OAuth
-public import Store
+import Records
+import Sealing
+public import Settings
 import _Primitives
 
 /// The next step for a browser whose person has typed a device's code.

@@ -1,5 +1,7 @@
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 public import _Primitives
 
 /// Issues codes to apps that sign their own person in by a personalised identity. The person's proof on the phone

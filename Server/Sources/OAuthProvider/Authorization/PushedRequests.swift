@@ -1,5 +1,7 @@
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// An authorization request, either from a browser directly or pushed by its client before.

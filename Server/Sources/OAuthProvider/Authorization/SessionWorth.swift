@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The worth of a browser's session for an authorization request (OpenID Connect Core 1.0, section 3.1.2.3).

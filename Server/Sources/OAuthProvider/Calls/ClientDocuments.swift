@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Settings
 import _Primitives
 
 /// The metadata documents of clients whose identifiers are addresses (draft-ietf-oauth-client-id-metadata-document).

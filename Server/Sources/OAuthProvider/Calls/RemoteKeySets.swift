@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Store
+import Settings
 import _Primitives
 
 /// The key sets of clients and other providers, at addresses of their own (`jwks_uri`).

@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// A client's identifier, and the certificate of the connection (RFC 8705, section 2).

@@ -1,6 +1,6 @@
 public import JOSE
 import OAuth
-public import Store
+public import Records
 public import _Primitives
 
 /// The certificate that a client showed at the beginning of its connection, with proof of the certificate's key (RFC

@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// A client's request to an endpoint that requires the client's identity.

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 extension ClientSettings.CodeBinding {

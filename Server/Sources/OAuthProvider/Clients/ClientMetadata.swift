@@ -1,7 +1,7 @@
 import Foundation
 import JOSE
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The metadata of a client that registers itself (RFC 7591, section 2; OpenID Connect Dynamic Client Registration 1.0,

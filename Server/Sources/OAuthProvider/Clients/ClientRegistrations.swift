@@ -1,5 +1,7 @@
 import OAuth
-public import Store
+public import Records
+import Sealing
+import Settings
 public import _Primitives
 
 /// Clients that register themselves (RFC 7591), and see, change and delete their registration (RFC 7592).

@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// The secret that a client shares with the server, in the header or in the form (RFC 6749, section 2.3.1).

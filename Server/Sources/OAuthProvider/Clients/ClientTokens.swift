@@ -1,6 +1,7 @@
 public import JOSE
 import OAuth
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// A change of the encryption of a client's ID tokens.

@@ -1,5 +1,6 @@
 import OAuth
-public import Store
+public import Records
+import Settings
 
 /// A warning to an operator about a client's present settings.
 public struct ClientWarning: Sendable, Equatable {

@@ -1,6 +1,8 @@
 public import JOSE
 import OAuth
-public import Store
+public import Records
+import Sealing
+import Settings
 public import _Primitives
 
 /// A newly registered client. Its secret cannot be read again.

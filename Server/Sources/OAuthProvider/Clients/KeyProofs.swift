@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The request for which a proof of a key has to be made (RFC 9449, section 4.2).

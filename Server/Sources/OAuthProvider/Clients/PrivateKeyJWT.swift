@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// A statement that the client has signed for one use at this server (RFC 7523, section 2.2; OpenID Connect Core 1.0,

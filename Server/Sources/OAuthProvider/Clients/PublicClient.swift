@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 
 /// The client's identifier alone, for an app that can keep no secret to prove its identity (RFC 6749, section 3.2.1).
 /// The verifier of its code is the app's only proof for tokens.

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// A statement that a service has signed for an access token of its own. The statement proves the service's identity,

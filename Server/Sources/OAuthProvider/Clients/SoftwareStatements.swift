@@ -1,6 +1,6 @@
 public import JOSE
 import OAuth
-import Store
+import Settings
 public import _Primitives
 
 /// The issuers that may vouch for software (RFC 7591, section 2.3). The operator has named the issuers and given their

@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The rules for strangers' clients (``ClientRecord/isStranger``): clients of open registration, and clients with a metadata

@@ -1,6 +1,8 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 extension ClientDeliveries {

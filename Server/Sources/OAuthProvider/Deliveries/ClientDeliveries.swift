@@ -1,5 +1,6 @@
 import OAuth
-public import Store
+public import Records
+import Settings
 import Synchronization
 import _Primitives
 

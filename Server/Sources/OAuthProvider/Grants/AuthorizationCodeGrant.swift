@@ -1,5 +1,7 @@
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// Issues tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).

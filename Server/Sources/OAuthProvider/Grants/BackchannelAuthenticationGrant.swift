@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Issues tokens to a client whose person has answered on their phone (OpenID Connect CIBA Core 1.0, section 10.1).

@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// Issues tokens to a device whose person has signed it in from elsewhere (RFC 8628, section 3.4).

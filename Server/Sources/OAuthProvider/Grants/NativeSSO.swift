@@ -1,6 +1,8 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// Signs in one app of a device by another. The second app shows the ID token and the device secret of the first, and

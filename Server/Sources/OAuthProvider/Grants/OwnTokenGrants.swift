@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// Issues a service's own token after any client authentication (RFC 6749, section 4.4). The service gets no refresh

@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Issues new tokens for a refresh token (RFC 6749, section 6; RFC 9700, section 4.14).

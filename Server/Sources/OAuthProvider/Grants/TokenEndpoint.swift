@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 extension OpenIDProvider {

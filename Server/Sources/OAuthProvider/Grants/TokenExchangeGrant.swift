@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Exchanges a token for another (RFC 8693): a service that was called with a person's token calls the next service for

@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 
 /// A request to the token endpoint, of a client that has authenticated.
 struct TokenRequest: Sendable {

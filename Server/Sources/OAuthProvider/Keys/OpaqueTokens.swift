@@ -1,5 +1,6 @@
 import Crypto
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Texts that only this provider can read, and that need no record at the provider.

@@ -1,7 +1,8 @@
 import Crypto
 import Dispatch
 import JOSE
-import Store
+import Records
+import Settings
 import Synchronization
 import _Primitives
 

@@ -1,5 +1,6 @@
 import OAuth
-public import Store
+public import Records
+public import Settings
 public import _Primitives
 
 /// The access of services to people's accounts that outlasts the browser (`offline_access`). The person and an operator

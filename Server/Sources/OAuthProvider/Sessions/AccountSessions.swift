@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// A session of a person, as the person's own phone shows the session: a signed-in browser, or an app or device that

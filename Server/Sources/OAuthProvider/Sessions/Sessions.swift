@@ -1,5 +1,6 @@
 public import OAuth
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// A browser that is signed in.

@@ -1,5 +1,6 @@
 import JOSE
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The person that a client names by an ID token when a browser is to be signed out.

@@ -1,6 +1,7 @@
 import JOSE
 public import OAuth
-public import Store
+import Records
+public import Settings
 public import _Primitives
 
 /// The app sign-in service: the second face of the provider, for apps that keep people signed in and for the web sites

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Service accounts: services that get access tokens of the app sign-in service for statements that they have signed,

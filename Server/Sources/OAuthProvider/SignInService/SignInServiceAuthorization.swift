@@ -1,5 +1,7 @@
 import OAuth
-public import Store
+import Records
+import Sealing
+public import Settings
 import _Primitives
 
 /// The next step for a browser that came to begin a sign-in.

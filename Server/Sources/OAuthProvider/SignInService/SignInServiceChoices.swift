@@ -1,5 +1,5 @@
 public import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The ways for a person to sign in to a client of the app sign-in service, with their addresses.

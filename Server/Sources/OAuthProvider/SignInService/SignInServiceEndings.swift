@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// A session, found by the refresh token that its client has shown.

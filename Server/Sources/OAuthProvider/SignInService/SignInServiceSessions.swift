@@ -1,7 +1,7 @@
 import Crypto
 import JOSE
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The names of claims that only the service's access tokens have.

@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The next step for a browser that comes back from a provider at which it was signed out.

@@ -1,5 +1,7 @@
 import OAuth
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 extension SignInService {

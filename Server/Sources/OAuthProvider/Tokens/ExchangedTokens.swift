@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The words of a token exchange.

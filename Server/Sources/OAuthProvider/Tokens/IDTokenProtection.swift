@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The signing algorithm of a client's ID tokens and, at the client's wish, the client's key to which they are

@@ -1,6 +1,6 @@
 import JOSE
 import OAuth
-import Store
+import Records
 import _Primitives
 
 extension OpenIDProvider {

@@ -1,4 +1,5 @@
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// A refresh token: the name of its family, and a secret.

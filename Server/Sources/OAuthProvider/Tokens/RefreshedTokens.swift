@@ -1,4 +1,5 @@
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The use of a refresh token, at both faces (decision 28).

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
-import Store
+import Records
+import Sealing
 import _Primitives
 
 extension OpenIDProvider {

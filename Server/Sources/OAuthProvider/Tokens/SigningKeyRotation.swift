@@ -1,5 +1,6 @@
 import JOSE
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// A signing key, as an operator sees it.

@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The resource at which an access token can be used, and the token's format for the resource (RFC 8707).

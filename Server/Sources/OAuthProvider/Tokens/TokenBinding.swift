@@ -1,5 +1,5 @@
 import OAuth
-import Store
+import Records
 import _Primitives
 
 /// The key or certificate that a token is bound to, and that has to be shown with the token.

@@ -1,7 +1,9 @@
 import Crypto
 import JOSE
 import OAuth
-public import Store
+public import Records
+import Sealing
+import Settings
 public import _Primitives
 
 /// The `typ` of the provider's signed texts. Each kind is refused if another is expected.

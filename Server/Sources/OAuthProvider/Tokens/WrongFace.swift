@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// Codes and tokens at the wrong face of the server (decision 52).

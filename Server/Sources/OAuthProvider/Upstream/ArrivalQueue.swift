@@ -1,4 +1,4 @@
-import Store
+import Settings
 import _Primitives
 
 /// The order in which people who come back from other providers are served: the server asks a person's provider now, or

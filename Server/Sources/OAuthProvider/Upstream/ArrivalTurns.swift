@@ -1,4 +1,4 @@
-import Store
+import Settings
 import Synchronization
 import _Primitives
 

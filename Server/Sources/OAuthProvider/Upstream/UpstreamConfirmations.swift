@@ -1,5 +1,7 @@
 public import OAuth
-public import Store
+public import Records
+import Sealing
+public import Settings
 public import _Primitives
 
 /// Has another provider authenticate a person afresh, if the person has nothing at this server to confirm a change of

@@ -1,7 +1,8 @@
 import Crypto
 import JOSE
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The verified facts that another provider knows about a person.

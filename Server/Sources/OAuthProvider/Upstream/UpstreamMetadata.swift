@@ -1,5 +1,6 @@
 import OAuth
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The addresses of another provider, from its discovery document (OpenID Connect Discovery 1.0, section 3) or from the

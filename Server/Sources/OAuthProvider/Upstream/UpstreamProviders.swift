@@ -1,5 +1,6 @@
 import OAuth
-public import Store
+public import Records
+import Settings
 public import _Primitives
 
 /// An operator's settings for another provider. Settings of `nil` stay unchanged, or have their usual values.

@@ -1,5 +1,7 @@
 import OAuth
-public import Store
+public import Records
+import Sealing
+public import Settings
 public import _Primitives
 
 /// Signs people in through another provider: leads the browser to the provider and back, and finds the person.

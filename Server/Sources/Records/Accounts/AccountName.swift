@@ -1,4 +1,5 @@
 import Foundation
+public import Settings
 import _Primitives
 
 /// A person's user name in Unicode's composed form (NFC). Two spellings that Unicode treats as the same are the same

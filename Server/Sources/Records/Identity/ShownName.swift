@@ -1,4 +1,5 @@
 import PersonalInformation
+import Settings
 
 /// Names that people are shown: of roles, of organisations, of values with a person's own label.
 public enum ShownName {

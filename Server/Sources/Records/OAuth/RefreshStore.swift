@@ -1,3 +1,4 @@
+public import Settings
 public import _Primitives
 
 /// A refresh token shown for the next token of its family (``RefreshFamily``), by digests of both.

@@ -1,3 +1,4 @@
+public import Settings
 public import _Primitives
 
 /// An operator's decisions about a client of the app sign-in service. A client with these settings is served by the app

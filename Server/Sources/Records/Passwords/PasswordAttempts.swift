@@ -1,3 +1,4 @@
+import Settings
 public import _Primitives
 
 /// The target for which wrong attempts are counted.

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 import PersonalInformation
-public import Store
+public import Records
+import Sealing
 public import _Primitives
 
 extension Migration {

@@ -1,5 +1,6 @@
 import GRDB
-public import Store
+public import Records
+import Sealing
 import _Primitives
 
 extension Migration {

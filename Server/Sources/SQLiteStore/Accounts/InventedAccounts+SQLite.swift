@@ -1,5 +1,5 @@
 import GRDB
-public import Store
+public import Records
 
 extension Migration {
     static let inventedAccounts = Migration(name: "invented accounts") { db, _ in

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
-public import Store
+public import Records
+import Sealing
+import Settings
 public import _Primitives
 
 extension Migration {

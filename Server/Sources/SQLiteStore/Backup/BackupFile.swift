@@ -1,6 +1,8 @@
 import Crypto
 import Foundation
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// The file format of a backup: an SQLite database, followed by a manifest, the manifest's code, its length and a mark.

@@ -1,4 +1,5 @@
-import Store
+import Records
+import Sealing
 public import _Primitives
 
 /// The description of a backup, written at its end and authenticated under the key-encryption key.

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
-public import Store
+import Records
+public import Sealing
+public import Settings
 public import _Primitives
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Records
 import _Primitives
 
 /// The columns of a table that the server changes, with the entries of the audit trail for each change.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Store
+import Sealing
 import _Primitives
 
 /// Compares activations, and the root of the server's keys for activations, with the database before the restore.

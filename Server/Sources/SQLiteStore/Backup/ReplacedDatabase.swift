@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// The database that a restore replaces, attached to the restored database as `replaced`.

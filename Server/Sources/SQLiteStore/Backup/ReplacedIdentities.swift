@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Records
 
 /// Compares services of personalised identities, organisations, and the accounts' data of both, with the database
 /// before the restore.

@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Records
 
 /// Compares passwords and second factors with the database before the restore.
 ///

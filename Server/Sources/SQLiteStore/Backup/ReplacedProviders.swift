@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Records
 
 /// Compares other providers, and the accounts connected with them, with the database before the restore.
 ///

@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Records
 
 /// Queries about the database that a restore replaces, attached as `replaced`.
 enum ReplacedRows {

@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Sealing
 import _Primitives
 
 extension SealedColumn {

@@ -1,5 +1,5 @@
 import Foundation
-import Store
+import Records
 
 #if canImport(Glibc)
     import Glibc

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import Store
+import Records
+import Settings
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
-public import Store
+import Records
+public import Sealing
+public import Settings
 import _Primitives
 
 /// Lists the key-encryption keys that a database needs, for a program that does not serve the database. Works beside a

@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Sealing
 import _Primitives
 
 /// A column with sealed values, and the row name that each value is bound to. A new key-encryption key uses this list

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-public import Store
+public import Records
+import Sealing
 public import _Primitives
 
 extension Migration {

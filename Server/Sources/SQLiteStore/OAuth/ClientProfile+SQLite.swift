@@ -1,5 +1,6 @@
 import GRDB
-import Store
+import Records
+import Sealing
 import _Primitives
 
 extension Migration {

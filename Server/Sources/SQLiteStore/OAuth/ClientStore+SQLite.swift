@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import JOSE
 import OAuth
-public import Store
+public import Records
 import _Primitives
 
 extension SQLiteDatabase: ClientStore {

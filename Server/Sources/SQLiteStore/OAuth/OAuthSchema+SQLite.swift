@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Sealing
 
 extension Migration {
     /// Clients, authorization requests, grants, sessions, subjects and signing keys.

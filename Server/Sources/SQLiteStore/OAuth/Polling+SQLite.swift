@@ -1,5 +1,6 @@
 import GRDB
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// A table of rows that clients ask about repeatedly, until a person has answered.

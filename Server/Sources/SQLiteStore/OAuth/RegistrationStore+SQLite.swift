@@ -1,5 +1,5 @@
 import GRDB
-public import Store
+public import Records
 public import _Primitives
 
 extension Migration {

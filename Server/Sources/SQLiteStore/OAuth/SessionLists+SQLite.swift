@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-public import Store
+public import Records
 public import _Primitives
 
 extension Migration {

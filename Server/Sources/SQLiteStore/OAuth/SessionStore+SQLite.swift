@@ -1,5 +1,7 @@
 import GRDB
-public import Store
+public import Records
+import Sealing
+import Settings
 public import _Primitives
 
 extension Migration {

@@ -1,6 +1,6 @@
 import GRDB
 import JOSE
-import Store
+import Records
 import _Primitives
 
 extension Migration {

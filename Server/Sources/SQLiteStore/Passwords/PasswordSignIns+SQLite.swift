@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-public import Store
+public import Records
+import Sealing
 import _Primitives
 
 extension SealingPurpose {

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Store
+import Settings
 public import _Primitives
 
 /// The evaluations of a PIN service in the last day, by activation. The log is the service's separate count of

@@ -2,7 +2,7 @@ import Foundation
 package import GRDB
 import GRDBSQLite
 package import JOSE
-import Store
+import Records
 package import _Primitives
 
 extension [UInt8] {

@@ -1,6 +1,6 @@
 import GRDB
 import JOSE
-import Store
+import Records
 import _Primitives
 
 /// The columns of a table, in the order of this program's statements. Rows are read and written by column names, so the

@@ -1,5 +1,5 @@
 import PersonalInformation
-import Store
+import Records
 import Testing
 import UAF
 import _Primitives

@@ -1,7 +1,8 @@
 import Ceremony
 import CeremonyEngine
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -3,8 +3,8 @@ import CeremonyEngine
 import Crypto
 import GRDBSQLite
 import JOSE
+import Records
 import SQLiteStore
-import Store
 import Synchronization
 import Testing
 import UAF

@@ -4,8 +4,9 @@ import Crypto
 import Foundation
 import JOSE
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -5,8 +5,10 @@ import Crypto
 import Foundation
 import JOSE
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -2,8 +2,9 @@ import Ceremony
 import CeremonyEngine
 import Foundation
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

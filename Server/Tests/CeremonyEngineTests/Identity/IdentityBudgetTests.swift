@@ -1,7 +1,8 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
-import Store
+import Records
+import Settings
 import Testing
 import UAF
 import _Primitives

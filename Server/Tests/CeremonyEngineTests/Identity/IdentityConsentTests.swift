@@ -3,8 +3,9 @@ import CeremonyEngine
 import Crypto
 import Foundation
 import JOSE
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -2,8 +2,8 @@ import Ceremony
 import CeremonyEngine
 import Foundation
 import JOSE
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import _Primitives

@@ -2,7 +2,8 @@ import Accounts
 import Ceremony
 import CeremonyEngine
 import Crypto
-import Store
+import Records
+import Settings
 import Synchronization
 import Testing
 import UAF

@@ -3,8 +3,10 @@ import Ceremony
 import CeremonyEngine
 import JOSE
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Sealing
+import Settings
 import Testing
 import UAF
 import _Primitives

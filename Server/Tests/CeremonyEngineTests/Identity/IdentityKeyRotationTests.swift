@@ -1,8 +1,9 @@
 import Ceremony
 import CeremonyEngine
 import Dispatch
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import Synchronization
 import Testing
 import UAF

@@ -2,8 +2,9 @@ import Ceremony
 import CeremonyEngine
 import Crypto
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import StoreConformance
 import Testing
 import UAF

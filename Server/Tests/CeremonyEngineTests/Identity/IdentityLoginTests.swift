@@ -5,8 +5,8 @@ import Crypto
 import Foundation
 import JOSE
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import _Primitives

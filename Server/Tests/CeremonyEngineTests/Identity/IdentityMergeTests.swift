@@ -2,8 +2,8 @@ import Ceremony
 import CeremonyEngine
 import Crypto
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import _Primitives

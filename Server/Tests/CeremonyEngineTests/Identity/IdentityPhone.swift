@@ -4,7 +4,7 @@ import Crypto
 import Foundation
 import JOSE
 import PersonalInformation
-import Store
+import Settings
 import Synchronization
 import UAF
 import _Primitives

@@ -3,8 +3,9 @@ import Ceremony
 import CeremonyEngine
 import Crypto
 import Dispatch
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import UAF

@@ -1,8 +1,8 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import _Primitives

@@ -5,8 +5,9 @@ import Crypto
 import Foundation
 import JOSE
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import Synchronization
 import Testing
 import UAF

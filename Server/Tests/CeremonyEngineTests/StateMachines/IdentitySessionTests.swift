@@ -1,6 +1,7 @@
 import Ceremony
 import CeremonyEngine
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

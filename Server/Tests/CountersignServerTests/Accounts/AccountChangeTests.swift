@@ -9,8 +9,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -10,7 +10,8 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

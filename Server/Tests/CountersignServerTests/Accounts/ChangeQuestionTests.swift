@@ -8,8 +8,9 @@ import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -10,8 +10,8 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Synchronization
 import Testing
 import UAF

@@ -1,7 +1,7 @@
 import Accounts
 import CountersignServer
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

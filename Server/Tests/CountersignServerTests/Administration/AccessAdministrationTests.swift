@@ -5,7 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -6,8 +6,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

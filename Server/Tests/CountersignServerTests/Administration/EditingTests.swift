@@ -6,8 +6,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

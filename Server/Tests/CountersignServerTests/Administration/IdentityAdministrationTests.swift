@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -2,8 +2,9 @@ import CountersignServer
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -3,8 +3,8 @@ import CountersignServer
 import CountersignTestKit
 import HTTPTypes
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

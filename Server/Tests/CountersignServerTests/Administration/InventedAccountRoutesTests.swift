@@ -3,8 +3,8 @@ import CountersignServer
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

@@ -4,8 +4,8 @@ import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

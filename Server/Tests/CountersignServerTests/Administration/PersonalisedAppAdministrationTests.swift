@@ -6,8 +6,9 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

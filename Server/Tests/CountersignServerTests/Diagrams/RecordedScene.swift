@@ -9,7 +9,7 @@ import HummingbirdTesting
 import JOSE
 import OAuthProvider
 import Passwords
-import Store
+import Records
 import Synchronization
 import Testing
 import UAFClient

@@ -7,8 +7,8 @@ import HummingbirdTesting
 import JOSE
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

@@ -8,7 +8,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
-import Store
+import Settings
 import Synchronization
 import Testing
 

@@ -9,8 +9,9 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import UAF

@@ -10,7 +10,7 @@ import Hummingbird
 import HummingbirdTesting
 import JOSE
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import Testing
 import _Primitives

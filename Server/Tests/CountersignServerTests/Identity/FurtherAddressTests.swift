@@ -5,7 +5,8 @@ import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

@@ -6,8 +6,8 @@ import CountersignServer
 import CountersignTestKit
 import Crypto
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAFClient
 import _Primitives

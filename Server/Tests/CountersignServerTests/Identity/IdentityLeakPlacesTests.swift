@@ -10,7 +10,7 @@ import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAFClient
 import _Primitives

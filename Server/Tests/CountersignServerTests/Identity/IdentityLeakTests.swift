@@ -8,8 +8,8 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import UAFClient

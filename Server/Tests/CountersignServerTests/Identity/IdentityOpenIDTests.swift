@@ -3,7 +3,7 @@ import CountersignServer
 import HTTPTypes
 import HummingbirdTesting
 import JOSE
-import Store
+import Records
 import Testing
 import _Primitives
 

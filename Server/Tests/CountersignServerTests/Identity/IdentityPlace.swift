@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import Store
+import Records
 import Testing
 import _Primitives
 

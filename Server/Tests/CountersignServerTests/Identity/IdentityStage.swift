@@ -10,7 +10,7 @@ import HummingbirdTesting
 import JOSE
 import OAuthProvider
 import PersonalInformation
-import Store
+import Settings
 import Synchronization
 import Testing
 import UAFClient

@@ -6,7 +6,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
-import Store
+import Records
 import Testing
 import UAFClient
 import _Primitives

@@ -3,8 +3,8 @@ import Countersign
 import CountersignServer
 import CountersignTestKit
 import Foundation
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

@@ -4,7 +4,7 @@ import CountersignServer
 import Foundation
 import Hummingbird
 import HummingbirdTesting
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -4,8 +4,9 @@ import CountersignServer
 import CountersignTestKit
 import Hummingbird
 import HummingbirdTesting
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

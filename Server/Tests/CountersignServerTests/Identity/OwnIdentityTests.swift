@@ -9,8 +9,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import JOSE
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -5,8 +5,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import PersonalInformation
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

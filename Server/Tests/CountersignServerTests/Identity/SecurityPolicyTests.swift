@@ -6,7 +6,7 @@ import CountersignServer
 import CountersignTestKit
 import Foundation
 import HummingbirdTesting
-import Store
+import Records
 import Testing
 import UAF
 import _Primitives

@@ -6,7 +6,7 @@ import CountersignServer
 import CountersignTestKit
 import Foundation
 import PersonalInformation
-import Store
+import Records
 import Testing
 import UAFClient
 import _Primitives

@@ -7,7 +7,7 @@ import CountersignTestKit
 import Foundation
 import HummingbirdTesting
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import Testing
 import UAFClient

@@ -6,7 +6,7 @@ import HTTPTypes
 import HummingbirdTesting
 import JOSE
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import Testing
 import UAFClient

@@ -12,8 +12,9 @@ import HummingbirdTesting
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -14,8 +14,9 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

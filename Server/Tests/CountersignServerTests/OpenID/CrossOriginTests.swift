@@ -7,7 +7,7 @@ import JOSE
 import NIOCore
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

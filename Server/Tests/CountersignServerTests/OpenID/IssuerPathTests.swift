@@ -9,7 +9,7 @@ import HummingbirdTesting
 import JOSE
 import NIOCore
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

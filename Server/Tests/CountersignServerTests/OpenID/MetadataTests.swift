@@ -9,7 +9,7 @@ import JOSE
 import NIOCore
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

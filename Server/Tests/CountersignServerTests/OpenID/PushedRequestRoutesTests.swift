@@ -5,7 +5,7 @@ import HummingbirdTesting
 import JOSE
 import Logging
 import NIOCore
-import Store
+import Settings
 import Testing
 import _Primitives
 

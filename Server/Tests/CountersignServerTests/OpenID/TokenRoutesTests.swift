@@ -3,8 +3,8 @@ import Hummingbird
 import HummingbirdTesting
 import JOSE
 import NIOCore
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

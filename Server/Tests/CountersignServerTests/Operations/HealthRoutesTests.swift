@@ -2,7 +2,7 @@ import CountersignServer
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import Store
+import Records
 import Testing
 
 @Suite("The operations listener")

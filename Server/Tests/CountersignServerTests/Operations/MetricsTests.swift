@@ -6,7 +6,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -6,7 +6,7 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 import OAuthProvider
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -6,7 +6,7 @@ import Foundation
 import HummingbirdTesting
 import JOSE
 import OAuthProvider
-import Store
+import Records
 import Testing
 import UAFClient
 import _Primitives

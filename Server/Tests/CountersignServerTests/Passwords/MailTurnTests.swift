@@ -2,8 +2,9 @@ import Accounts
 import CountersignServer
 import CountersignTestKit
 import Logging
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

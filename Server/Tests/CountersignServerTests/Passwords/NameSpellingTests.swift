@@ -2,7 +2,7 @@ import Accounts
 import CountersignServer
 import HTTPTypes
 import HummingbirdTesting
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -6,8 +6,9 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

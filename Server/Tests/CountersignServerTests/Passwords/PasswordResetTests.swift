@@ -9,8 +9,9 @@ import Logging
 import NIOCore
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -8,8 +8,9 @@ import JOSE
 import Logging
 import NIOCore
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

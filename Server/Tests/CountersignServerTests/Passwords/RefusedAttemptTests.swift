@@ -4,8 +4,9 @@ import CountersignTestKit
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -7,7 +7,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

@@ -10,7 +10,7 @@ import HummingbirdTesting
 import JOSE
 import Logging
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import Testing
 import UAFClient

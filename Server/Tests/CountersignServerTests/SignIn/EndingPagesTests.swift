@@ -10,8 +10,9 @@ import HummingbirdTesting
 import JOSE
 import Logging
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

@@ -8,7 +8,7 @@ import HummingbirdTesting
 import JOSE
 import OAuth
 import OAuthProvider
-import Store
+import Records
 import Testing
 import _Primitives
 

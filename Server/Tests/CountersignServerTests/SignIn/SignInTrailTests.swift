@@ -1,5 +1,5 @@
 import CountersignTestKit
-import Store
+import Records
 import Testing
 
 @Suite("The audit trail of sign-ins, as browsers make them")

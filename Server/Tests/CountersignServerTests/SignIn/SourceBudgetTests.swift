@@ -9,8 +9,9 @@ import HummingbirdTesting
 import JOSE
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

@@ -6,8 +6,8 @@ import HummingbirdTesting
 import NIOCore
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

@@ -13,8 +13,9 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import UAFRelyingParty

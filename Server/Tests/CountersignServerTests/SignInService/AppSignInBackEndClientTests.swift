@@ -5,7 +5,8 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
-import Store
+import Records
+import Sealing
 import Testing
 import _Primitives
 

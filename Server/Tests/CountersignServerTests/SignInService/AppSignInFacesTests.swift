@@ -9,8 +9,8 @@ import JOSE
 import NIOCore
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAFRelyingParty
 import _Primitives

@@ -5,8 +5,8 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

@@ -7,8 +7,8 @@ import JOSE
 import NIOCore
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

@@ -6,7 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
-import Store
+import Records
 import Testing
 import UAFRelyingParty
 import _Primitives

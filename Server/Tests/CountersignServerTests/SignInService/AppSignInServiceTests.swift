@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import OAuthProvider
-import Store
+import Records
 import Testing
 import UAFClient
 import _Primitives

@@ -9,8 +9,9 @@ import JOSE
 import NIOCore
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import Testing
 import UAFRelyingParty
 import _Primitives

@@ -7,7 +7,7 @@ import JOSE
 import Logging
 import NIOCore
 import OAuthProvider
-import Store
+import Records
 import Synchronization
 import Testing
 import UAFRelyingParty

@@ -10,8 +10,9 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import UAF
 import _Primitives

@@ -8,8 +8,8 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import Records
 import SQLiteStore
-import Store
 import Testing
 import UAF
 import UAFClient

@@ -4,8 +4,8 @@ import HTTPTypes
 import HummingbirdTesting
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
 import Testing
 import _Primitives
 

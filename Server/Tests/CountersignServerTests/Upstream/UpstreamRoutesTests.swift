@@ -8,8 +8,9 @@ import Logging
 import NIOCore
 import OAuthProvider
 import Passwords
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

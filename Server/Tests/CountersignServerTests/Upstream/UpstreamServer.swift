@@ -9,7 +9,8 @@ import JOSE
 import NIOCore
 import OAuthProvider
 import Passwords
-import Store
+import Records
+import Settings
 import Testing
 import _Primitives
 

@@ -2,8 +2,9 @@ import Foundation
 import JOSE
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Synchronization
 import Testing
 import _Primitives

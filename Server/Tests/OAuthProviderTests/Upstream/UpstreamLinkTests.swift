@@ -1,7 +1,8 @@
 import OAuth
 import OAuthProvider
+import Records
 import SQLiteStore
-import Store
+import Settings
 import Testing
 import _Primitives
 

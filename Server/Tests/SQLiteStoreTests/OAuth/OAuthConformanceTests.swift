@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
 import JOSE
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import StoreConformance
 import Testing
 import _Primitives

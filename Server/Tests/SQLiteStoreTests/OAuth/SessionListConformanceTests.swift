@@ -1,6 +1,7 @@
 import Foundation
+import Records
 import SQLiteStore
-import Store
+import Sealing
 import StoreConformance
 import Testing
 import _Primitives

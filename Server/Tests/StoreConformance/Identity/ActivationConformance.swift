@@ -1,4 +1,5 @@
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The rules for every store of activations and their offers.

@@ -1,4 +1,5 @@
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// The store protocols for sessions and activations of personalised identities.

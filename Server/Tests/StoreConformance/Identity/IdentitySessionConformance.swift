@@ -1,4 +1,5 @@
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The rules for every store of identity sessions: the steps of ``IdentityStore`` on a session and an activation.

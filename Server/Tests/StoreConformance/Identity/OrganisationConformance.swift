@@ -1,5 +1,5 @@
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// The rules for every ``OrganisationStore`` and ``AdditionalEmailStore``, about organisations and further addresses.

@@ -1,5 +1,6 @@
 import PersonalInformation
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The rules for every ``PersonalInformationStore`` and ``IdentityHistoryStore``, about the attribute values of

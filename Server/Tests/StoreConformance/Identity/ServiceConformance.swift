@@ -1,5 +1,5 @@
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// The rules for every ``ServiceStore``, about services of personalised identities and roles.

@@ -1,5 +1,5 @@
 import PersonalInformation
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every outbox of mail, and for every store of the links in mail.

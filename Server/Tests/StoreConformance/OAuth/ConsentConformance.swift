@@ -1,4 +1,5 @@
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// The rules for every ``ConsentStore``, about the consents of people.

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``DeviceCodeStore``, about devices that wait for their person.

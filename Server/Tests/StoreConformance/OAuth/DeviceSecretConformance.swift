@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``DeviceSecretStore``, about the secrets by which the apps of a device sign in through each

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``GrantListStore``, and for ``RefreshStore/beginFamily(_:at:)``: the lasting grants that people

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``ClientOutbox``, for every step that ends a session, and for the step that ends a question to a

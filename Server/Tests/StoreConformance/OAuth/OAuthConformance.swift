@@ -1,5 +1,6 @@
 import JOSE
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// The rules for every store of the OpenID provider: ``ClientStore``, ``AuthorizationStore``, ``ReplayStore``,

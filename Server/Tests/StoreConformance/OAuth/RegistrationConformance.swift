@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``RegistrationStore``, about clients that register themselves.

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``SessionStore``, about the lists of signed-in browsers on a person's phone.

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 import _Primitives
 
 /// The rules for every ``SignInServiceStore``, about sessions of the app sign-in service.

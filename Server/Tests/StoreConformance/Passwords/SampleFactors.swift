@@ -1,4 +1,4 @@
-public import Store
+public import Records
 
 /// Shortcuts for tests: no password was asked for, and nobody is notified.
 extension PasswordStore {

@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 import UAF
 import _Primitives
 

@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// An invitation whose PIN the person has proved, in order to merge the invitation's account into their own.

@@ -1,4 +1,4 @@
-import Store
+import Records
 public import UAF
 public import _Primitives
 

@@ -1,6 +1,7 @@
 import Ceremony
 import JOSE
-import Store
+import Records
+import Settings
 import UAF
 import UAFRelyingParty
 import _Primitives

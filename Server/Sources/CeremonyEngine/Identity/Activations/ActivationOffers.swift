@@ -1,7 +1,8 @@
 import Ceremony
 import Crypto
 import Dispatch
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// An offer to personalise an app, as given out once.

@@ -1,6 +1,8 @@
 import Ceremony
 import Crypto
-import Store
+import Records
+import Sealing
+import Settings
 import _Primitives
 
 /// Openings of activations: an app that has read an activation's code opens the code, and proves its PIN.

@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+import Records
 import _Primitives
 
 /// The requests of an activation about itself.

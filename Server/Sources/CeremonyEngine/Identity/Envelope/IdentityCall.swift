@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+import Records
 import _Primitives
 
 /// A request of a phone, as received.

@@ -1,7 +1,8 @@
 import Ceremony
 import Crypto
 import JOSE
-import Store
+import Records
+import Settings
 import UAF
 import UAFRelyingParty
 import _Primitives

@@ -1,5 +1,5 @@
 import Ceremony
-package import Store
+package import Records
 
 extension IdentityProblem {
     /// Creates the problem that tells a phone of a session's refusal.

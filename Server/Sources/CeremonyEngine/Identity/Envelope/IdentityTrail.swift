@@ -1,4 +1,4 @@
-import Store
+import Records
 
 extension AuditEvent.Kind {
     static let identityRootMade = Self(rawValue: "identity-root-made")

@@ -1,7 +1,8 @@
 import Ceremony
 import Crypto
 import JOSE
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The unverified proof of a request, read once, with the claimed sender. No part may be trusted before the

@@ -1,13 +1,13 @@
 import Ceremony
 import Crypto
 import JOSE
-import Store
+import Records
 import UAF
 import UAFRelyingParty
 import _Primitives
 
 /// The store's record of an activation.
-typealias StoredActivation = Store.ActivationRecord
+typealias StoredActivation = Records.ActivationRecord
 
 extension StoredActivation {
     /// Returns the problem that tells an inactive activation why it may do nothing; `nil` for an active activation.

@@ -1,7 +1,8 @@
 import Ceremony
 import Crypto
 import JOSE
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// Questions of phones to the PIN service about a PIN (`pin/2`, decision 69).

@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// The requests of a session that asked the PIN service. Each request may come again while its proof is valid.

@@ -1,7 +1,8 @@
 public import Ceremony
 import Crypto
 public import PersonalInformation
-public import Store
+public import Records
+import Settings
 import _Primitives
 
 /// The consents of people, for viewers.

@@ -1,6 +1,6 @@
 import Ceremony
 import PersonalInformation
-import Store
+import Records
 import UAF
 import _Primitives
 

@@ -1,6 +1,7 @@
 import Ceremony
 import PersonalInformation
-import Store
+import Records
+import Settings
 import UAF
 import _Primitives
 

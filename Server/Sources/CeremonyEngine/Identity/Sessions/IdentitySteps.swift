@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+import Records
 import _Primitives
 
 /// Takes steps of sessions. Each step is judged on the current rows, together with its answer.

@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 import _Primitives
 
 /// One step of a session: the entire state at the moment, and the changes.

@@ -1,4 +1,4 @@
-public import Store
+public import Records
 public import _Primitives
 
 /// The wish of an app that signs its own person in: the members of an authorization request (RFC 6749, section 4.1.1).

@@ -1,6 +1,6 @@
 import Ceremony
 import Foundation
-import Store
+import Records
 import _Primitives
 
 /// Codes of logins with personalised identities at services, for the pages that show them.

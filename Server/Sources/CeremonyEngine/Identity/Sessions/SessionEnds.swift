@@ -1,5 +1,5 @@
 import Ceremony
-import Store
+import Records
 import _Primitives
 
 /// The end of sessions: a phone gives up a session, asks for more time, or fetches the code of a session that signs its

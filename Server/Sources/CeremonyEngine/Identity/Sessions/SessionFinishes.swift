@@ -1,7 +1,8 @@
 import Ceremony
 import Crypto
 import PersonalInformation
-import Store
+import Records
+import Sealing
 import UAF
 import UAFRelyingParty
 import _Primitives

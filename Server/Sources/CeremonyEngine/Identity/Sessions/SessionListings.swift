@@ -1,5 +1,6 @@
 import Ceremony
-import Store
+import Records
+import Settings
 public import _Primitives
 
 /// An identity session as operators see the session: without the code, the person's confirmed or typed values, and the

@@ -1,7 +1,8 @@
 import Ceremony
 import Foundation
 import PersonalInformation
-import Store
+import Records
+import Settings
 import UAF
 import _Primitives
 

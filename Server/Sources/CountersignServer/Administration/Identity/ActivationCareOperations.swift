@@ -1,7 +1,7 @@
 import Accounts
 import CeremonyEngine
 import HTTPTypes
-import Store
+import Records
 import UAF
 import _Primitives
 

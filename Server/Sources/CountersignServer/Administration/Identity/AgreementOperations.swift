@@ -3,7 +3,7 @@ import Ceremony
 import CeremonyEngine
 import HTTPTypes
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// The operations for the agreements that people made with their personalised identities, as evidence: the documents,

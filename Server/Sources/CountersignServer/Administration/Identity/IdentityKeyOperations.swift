@@ -1,7 +1,7 @@
 import CeremonyEngine
 import HTTPTypes
 import OAuthProvider
-import Store
+import Settings
 import _Primitives
 
 /// The operations for the keys of personalised identities: the keys to which phones seal, and the keys that sign the

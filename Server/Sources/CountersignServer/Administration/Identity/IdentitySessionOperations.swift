@@ -2,7 +2,7 @@ import Accounts
 import Ceremony
 import CeremonyEngine
 import HTTPTypes
-import Store
+import Records
 import _Primitives
 
 /// The operations by which an operator sees the running sessions of personalised identities, and gives a session up for

@@ -1,6 +1,6 @@
 import Accounts
 import HTTPTypes
-import Store
+import Records
 import _Primitives
 
 /// The operations for invitations to organisations and services.

@@ -1,6 +1,6 @@
 import Accounts
 import HTTPTypes
-import Store
+import Records
 import _Primitives
 
 /// The operations for subjects: the names by which clients know people, and the accounts behind the names.

@@ -1,6 +1,6 @@
 import Accounts
 import HTTPTypes
-import Store
+import Records
 import _Primitives
 
 /// The operations for organisations and their members, and for the further addresses of people.

@@ -1,7 +1,7 @@
 import Accounts
 import HTTPTypes
 import PersonalInformation
-import Store
+import Records
 import _Primitives
 
 /// The operations for people's values of the attributes that services of personalised identities request, and for the

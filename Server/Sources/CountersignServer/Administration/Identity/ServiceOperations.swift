@@ -1,7 +1,7 @@
 import Accounts
 import HTTPTypes
 import OAuth
-import Store
+import Records
 import UAF
 import _Primitives
 

@@ -1,4 +1,5 @@
 public import PersonalInformation
+public import Settings
 public import _Primitives
 
 /// Keeps the values that accounts have of the attributes that services request, and the value that each service gets.

@@ -1,3 +1,4 @@
+import Settings
 import _Primitives
 
 /// A host from whose pages people may sign in to a service. With `*.` in front, all hosts below this host instead.

@@ -1,4 +1,5 @@
 import PersonalInformation
+import Settings
 import UAF
 public import _Primitives
 

@@ -1,4 +1,5 @@
 public import PersonalInformation
+import Settings
 import UAF
 import _Primitives
 

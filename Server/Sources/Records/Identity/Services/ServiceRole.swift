@@ -1,3 +1,4 @@
+import Settings
 public import UAF
 import _Primitives
 

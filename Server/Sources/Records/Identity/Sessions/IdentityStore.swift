@@ -1,4 +1,5 @@
 public import PersonalInformation
+public import Settings
 public import _Primitives
 
 /// An answer that was given, for a caller that lost the answer and asks again.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// The columns of an activation. The activation's name and account are in the row of its device.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Store
+import Records
 import _Primitives
 
 /// The columns of a table that keep failed attempts.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// The columns of the offer of an activation.

@@ -1,6 +1,7 @@
 import GRDB
 import PersonalInformation
-public import Store
+public import Records
+import Sealing
 import _Primitives
 
 extension SQLiteDatabase: AdditionalEmailStore {

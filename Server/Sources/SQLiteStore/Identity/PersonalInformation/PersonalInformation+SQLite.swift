@@ -1,6 +1,7 @@
 import GRDB
 public import PersonalInformation
-public import Store
+public import Records
+import Sealing
 import _Primitives
 
 extension SQLiteDatabase: PersonalInformationStore {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
-import Store
+import Records
+import Sealing
 import _Primitives
 
 /// The result of a look-up for a request that was answered before.

@@ -1,5 +1,5 @@
 import GRDB
-import Store
+import Sealing
 
 extension Migration {
     /// Adds sessions of personalised identities, activations and their offers, and the server's keys for them. No
