@@ -20,9 +20,7 @@ public struct Administrators: Sendable {
         self.time = time
         self.random = random
         self.limits = limits
-        self.guesses = Budget(
-            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
-            sources: limits.countedSources)
+        self.guesses = Budget(limits.guesses)
     }
 
     /// Makes a new one-time link in place of an earlier link, and returns the link's secret; `nil` if an administrator

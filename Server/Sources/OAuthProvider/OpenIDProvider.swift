@@ -139,17 +139,16 @@ public struct OpenIDProvider: Sendable {
             try await store.providerKeys(orFirst: offered), epoch: configuration.epoch,
             retention: configuration.limits.oauth.retiredKeyRetention)
         let limits = configuration.limits
-        let signIns = Budget(
-            "signInsPerMinute", burst: limits.signInBurst, perMinute: limits.signInsPerMinute,
-            sources: limits.countedSources)
+        let signIns = Budget(limits.signIns)
         let provider = OpenIDProvider(
             configuration: configuration, store: store, methods: methods, backchannel: backchannel,
             people: people, keys: keys,
             signIns: signIns,
-            pushedRequests: Self.pushedRequestBudget(limits), nativeSignIns: NativeSignInBudgets(limits),
-            notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients),
+            pushedRequests: Budget(limits.pushedRequests), nativeSignIns: NativeSignInBudgets(limits),
+            notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients, protecting: .node),
             phoneQuestions: SourceBudget(
-                oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources),
+                oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
+                protecting: .person),
             remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits),
             strangersKeys: RemoteKeySets(calls: configuration.calls, of: .clientDocument, limits: limits),
             clientDocuments: ClientDocuments(calls: configuration.calls, limits: limits), time: time, random: random)
@@ -248,13 +247,8 @@ struct NativeSignInBudgets: Sendable {
     let guesses: Budget
 
     init(_ limits: Limits) {
-        self.people = Budget(
-            "nativeSignInsPerMinute", burst: limits.oauth.nativeSignInBurst,
-            perMinute: limits.oauth.nativeSignInsPerMinute, sources: limits.countedSources,
-            remedy: "This person's apps have signed in by each other too often. Wait.")
-        self.guesses = Budget(
-            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
-            sources: limits.countedSources)
+        self.people = Budget(limits.nativeSignIns)
+        self.guesses = Budget(limits.guesses)
     }
 }
 

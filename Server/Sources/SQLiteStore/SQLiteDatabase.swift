@@ -12,7 +12,7 @@ import _Primitives
 /// The store is durable: a step that returned is on disk, and so is every state that a read has seen (``CommitLog``).
 /// Steps that wait at the same time share one commit. A step that throws leaves no changes and does not affect the
 /// other steps of the commit.
-/// The features are extensions of this type, one file each, that conform to the narrow protocols of `Store`.
+/// The features are extensions of this type, one file each, that conform to the narrow protocols of `Records`.
 public final class SQLiteDatabase: Sendable {
     /// Reads and writes sealed values.
     public let sealing: Sealing

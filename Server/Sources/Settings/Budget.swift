@@ -16,27 +16,21 @@ public struct Shortage: Error, Hashable {
 
 /// A budget of sources together with its name, so that a caller without budget can be told the name.
 public struct Budget: Sendable {
-    private let setting: String
-    private let remedy: String
+    private let terms: BudgetTerms
     private let sources: SourceBudget
     private let news: SourceBudget
-    private let isWithinClients: Bool
 
-    /// Makes a budget of at most `sources` sources, named after the setting that raises the budget. Each source has
-    /// `burst` at once, and `perMinute` each minute after that.
+    /// Makes a budget of these terms. Each of its sources has the burst at once, and the rest each minute after that.
     ///
-    /// If `clients` is set, the sources belong to clients: each of at most `clients` clients has room for `sources`
-    /// sources. `pauseOfReports` is the shortest time between two reports to the log.
-    public init(
-        _ setting: String, burst: Int, perMinute: Int, sources: Int, clients: Int? = nil,
-        remedy: String = "Too many requests from this address.", pauseOfReports: Duration = Limits().pauseOfReports
-    ) {
-        self.setting = setting
-        self.remedy = remedy
+    /// If the terms set `clients`, the sources belong to clients: each client has room for the number of sources that
+    /// the terms set. `pauseOfReports` is the shortest time between two reports to the log.
+    public init(_ terms: BudgetTerms, pauseOfReports: Duration = Limits().pauseOfReports) {
+        self.terms = terms
         self.sources = SourceBudget(
-            burst: burst, perSecond: Double(perMinute) / 60, sources: sources, groups: clients ?? 1)
-        self.isWithinClients = clients != nil
-        self.news = SourceBudget(oneIn: pauseOfReports, sources: max(sources, clients ?? 0))
+            burst: terms.burst, perSecond: Double(terms.perMinute) / 60, sources: terms.sources,
+            groups: terms.clients ?? 1, protecting: terms.scope)
+        self.news = SourceBudget(
+            oneIn: pauseOfReports, sources: max(terms.sources, terms.clients ?? 0), protecting: .node)
     }
 
     /// Spends one of a source's budget and returns `nil`. If the budget is used up, spends nothing and returns the
@@ -44,7 +38,7 @@ public struct Budget: Sendable {
     public func spend(_ source: String, of client: String? = nil, at now: Timestamp) -> Shortage? {
         guard let seconds = self.sources.spend(source, of: self.group(client), at: now) else { return nil }
         return Shortage(
-            setting: self.setting, clientID: client, retryAfterSeconds: seconds, remedy: self.remedy,
+            setting: self.terms.setting, clientID: client, retryAfterSeconds: seconds, remedy: self.terms.remedy,
             isNews: self.news.spend(client ?? "", at: now) == nil)
     }
 
@@ -53,5 +47,5 @@ public struct Budget: Sendable {
         self.sources.refund(source, of: self.group(client))
     }
 
-    private func group(_ client: String?) -> String { self.isWithinClients ? client ?? "" : "" }
+    private func group(_ client: String?) -> String { self.terms.clients != nil ? client ?? "" : "" }
 }

@@ -4,7 +4,7 @@ public import _Primitives
 /// A budget for each source of requests that cost the server more than an answer: a bucket for each source, refilled
 /// with time.
 ///
-/// The budget belongs to this process: a source that asks at two nodes gets two budgets. The budget holds a bounded
+/// The budget belongs to this process: a source that asks at two nodes gets two budgets (``BudgetScope``). The budget holds a bounded
 /// number of sources. Past the bound the sources whose budget is full are forgotten, and if these are too few, the half
 /// of the sources that asked least recently. A forgotten source starts anew. Sources may be in groups, and each group
 /// has room for this number of sources. So no group's sources make a source of another group be forgotten. Past the
@@ -15,6 +15,8 @@ public final class SourceBudget: Sendable {
         var at: Timestamp
     }
 
+    /// The scope that the budget protects.
+    public let scope: BudgetScope
     private let groups = Mutex<[ExactText: [ExactText: Bucket]]>([:])
     private let burst: Double
     private let perSecond: Double
@@ -23,7 +25,8 @@ public final class SourceBudget: Sendable {
 
     /// Makes a budget for each of at most `sources` sources in each of at most `groups` groups: `burst` at once, and
     /// `perSecond` a second after that.
-    public init(burst: Int, perSecond: Double, sources: Int, groups: Int = 1) {
+    public init(burst: Int, perSecond: Double, sources: Int, groups: Int = 1, protecting scope: BudgetScope) {
+        self.scope = scope
         self.groupBound = groups
         self.burst = Double(burst)
         self.perSecond = perSecond
@@ -31,8 +34,8 @@ public final class SourceBudget: Sendable {
     }
 
     /// Makes a budget of one in each `pause`.
-    public convenience init(oneIn pause: Duration, sources: Int) {
-        self.init(burst: 1, perSecond: 1000 / Double(pause.milliseconds), sources: sources)
+    public convenience init(oneIn pause: Duration, sources: Int, protecting scope: BudgetScope) {
+        self.init(burst: 1, perSecond: 1000 / Double(pause.milliseconds), sources: sources, protecting: scope)
     }
 
     /// Spends one of the source's budget and returns `nil`. If nothing is left, spends nothing and returns the seconds

@@ -84,7 +84,7 @@ public final class MailDeliveries: Sendable {
         self.time = time
         self.random = random
         self.report = report
-        self.reports = SourceBudget(oneIn: limits.pauseOfReports, sources: 1)
+        self.reports = SourceBudget(oneIn: limits.pauseOfReports, sources: 1, protecting: .node)
     }
 
     /// Takes letters that are due now, at most as many as may be under way in this process. A letter is under way until

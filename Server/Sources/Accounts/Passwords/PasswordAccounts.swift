@@ -44,12 +44,8 @@ public struct PasswordAccounts: Sendable {
         self.limits = limits
         self.hashing = hashing
         self.breached = breached
-        self.guesses = Budget(
-            "passwordsPerMinute", burst: limits.passwords.passwordBurst, perMinute: limits.passwords.passwordsPerMinute,
-            sources: limits.countedSources)
-        self.mails = Budget(
-            "mailsPerMinute", burst: limits.mail.mailBurst, perMinute: limits.mail.mailsPerMinute,
-            sources: limits.countedSources)
+        self.guesses = Budget(limits.passwordTries)
+        self.mails = Budget(limits.mailings)
         self.refused = RefusedAttempts(limits: limits.passwords)
         self.sendsMail = sendsMail
         self.links = MailedLinks(sealing: sealing, random: random)

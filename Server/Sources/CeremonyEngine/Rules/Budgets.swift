@@ -27,37 +27,18 @@ struct Budgets: Sendable {
 
     init(_ limits: Limits) {
         let sources = limits.countedSources
-        self.facetNotes = SourceBudget(oneIn: limits.pauseOfReports, sources: sources)
+        self.facetNotes = SourceBudget(oneIn: limits.pauseOfReports, sources: sources, protecting: .node)
         self.facetEntries = SourceBudget(
             burst: Limits.Fixed.refusedFacetEntries, perSecond: Double(Limits.Fixed.refusedFacetEntries) / 3600,
-            sources: 1)
-        self.challenges = Budget(
-            "challengesPerMinute", burst: limits.challengeBurst, perMinute: limits.challengesPerMinute, sources: sources
-        )
-        self.codes = Budget(
-            "codesPerMinute", burst: limits.codeBurst, perMinute: limits.codesPerMinute, sources: sources)
-        self.guesses = Budget(
-            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute, sources: sources)
-        self.refusals = Budget(
-            "refusalsPerMinute", burst: limits.refusalBurst, perMinute: limits.refusalsPerMinute, sources: sources)
-        self.provenRequests = Budget(
-            "provenRequestsPerMinute", burst: limits.provenRequestBurst, perMinute: limits.provenRequestsPerMinute,
-            sources: sources, remedy: "Too many requests from this device.")
-        self.dispatches = Budget(
-            "dispatchesPerMinute", burst: limits.dispatchBurst, perMinute: limits.dispatchesPerMinute, sources: sources,
-            remedy: "This client has dispatched too often. Wait, or have the operator raise dispatchesPerMinute.")
-        self.openDispatches = Budget(
-            "openDispatchesPerMinute", burst: limits.openDispatchBurst, perMinute: limits.openDispatchesPerMinute,
-            sources: sources,
-            remedy:
-                "This client has dispatched too often without a subject. Wait, dispatch with one, or have the operator "
-                + "raise openDispatchesPerMinute.")
-        self.personDispatches = Budget(
-            "personDispatchesPerMinute", burst: limits.personDispatchBurst, perMinute: limits.personDispatchesPerMinute,
-            sources: limits.countedPersons, clients: limits.oauth.clients,
-            remedy:
-                "This client has dispatched to this subject too often. Wait until what it was sent is answered or over, "
-                + "or have the operator raise personDispatchesPerMinute.")
+            sources: 1, protecting: .node)
+        self.challenges = Budget(limits.challenges)
+        self.codes = Budget(limits.codes)
+        self.guesses = Budget(limits.guesses)
+        self.refusals = Budget(limits.refusals)
+        self.provenRequests = Budget(limits.provenRequests)
+        self.dispatches = Budget(limits.dispatches)
+        self.openDispatches = Budget(limits.openDispatches)
+        self.personDispatches = Budget(limits.personDispatches)
     }
 
     /// Counts a dispatch before any look-up of a person, so that an unknown subject is counted like a known subject.

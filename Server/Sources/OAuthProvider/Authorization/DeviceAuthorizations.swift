@@ -62,13 +62,8 @@ public struct DeviceAuthorizations: Sendable {
     public init(_ provider: OpenIDProvider) {
         let limits = provider.limits
         self.provider = provider
-        self.devices = Budget(
-            "deviceCodesPerMinute", burst: limits.oauth.deviceCodeBurst, perMinute: limits.oauth.deviceCodesPerMinute,
-            sources: limits.countedSources, clients: limits.oauth.clients,
-            remedy: "This client has too many devices wait. Wait, or have the operator raise deviceCodesPerMinute.")
-        self.guesses = Budget(
-            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
-            sources: limits.countedSources)
+        self.devices = Budget(limits.deviceCodes)
+        self.guesses = Budget(limits.guesses)
     }
 
     /// The page where people type the codes of devices.

@@ -23,15 +23,6 @@ extension OpenIDProvider {
     /// The fields of client authentication, which are no part of the request (RFC 9126, section 2).
     private static let proofs = ["client_id", "client_secret", "client_assertion", "client_assertion_type"]
 
-    static func pushedRequestBudget(_ limits: Limits) -> Budget {
-        Budget(
-            "pushedRequestsPerMinute", burst: limits.oauth.pushedRequestBurst,
-            perMinute: limits.oauth.pushedRequestsPerMinute, sources: limits.countedSources,
-            clients: limits.oauth.clients,
-            remedy:
-                "This client has pushed too many requests. Wait, or have the operator raise pushedRequestsPerMinute.")
-    }
-
     /// Answers a request to the endpoint for pushed authorization requests (RFC 9126): the client itself sends the
     /// parameters, and its browsers come with a name for the request.
     ///

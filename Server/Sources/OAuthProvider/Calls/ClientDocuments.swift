@@ -41,13 +41,8 @@ struct ClientDocuments: Sendable {
                 throw OutgoingCallError(error.message ?? "it is no metadata document")
             }
         }
-        self.networks = Budget(
-            "clientDocumentsPerMinute", burst: limits.oauth.clientDocumentBurst,
-            perMinute: limits.oauth.clientDocumentsPerMinute, sources: limits.countedSources)
-        self.hosts = Budget(
-            "clientDocumentsPerHostAndMinute", burst: limits.oauth.clientDocumentBurstPerHost,
-            perMinute: limits.oauth.clientDocumentsPerHostAndMinute, sources: limits.countedSources,
-            remedy: "Too many services of this host are new here. Wait.")
+        self.networks = Budget(limits.clientDocuments)
+        self.hosts = Budget(limits.clientDocumentsOfHost)
     }
 
     /// Returns the document at an address.

@@ -25,9 +25,7 @@ public struct ClientRegistrations: Sendable {
         self.store = store
         self.issuers = issuers
         let limits = provider.limits
-        self.openRegistrations = Budget(
-            "openRegistrationsPerMinute", burst: limits.oauth.openRegistrationBurst,
-            perMinute: limits.oauth.openRegistrationsPerMinute, sources: limits.countedSources)
+        self.openRegistrations = Budget(limits.openRegistrations)
     }
 
     private var now: Timestamp { self.provider.time.now() }

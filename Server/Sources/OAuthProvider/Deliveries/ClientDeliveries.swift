@@ -67,7 +67,8 @@ public final class ClientDeliveries: Sendable {
         self.outbox = outbox
         self.calls = calls
         self.report = report
-        self.reports = SourceBudget(oneIn: provider.limits.pauseOfReports, sources: provider.limits.oauth.clients)
+        self.reports = SourceBudget(
+            oneIn: provider.limits.pauseOfReports, sources: provider.limits.oauth.clients, protecting: .node)
     }
 
     /// Takes the deliveries that are due now. The caller delivers each with ``deliver(_:)``.
