@@ -212,6 +212,10 @@ struct SignInServiceError: Error {
         Self(status: 401, message: message, detail: detail)
     }
 
+    /// The refusal of an access token whose session has ended, or whose person may not have access any more.
+    static let endedSession = Self.refused(
+        "The session has ended.", "revoked, its client is gone, its account is locked, or has lost its role")
+
     /// Creates a refusal as ``malformed(_:_:setting:)``, from an error of the other face's code.
     init(_ error: OAuthError, status: Int = 400) {
         self.init(

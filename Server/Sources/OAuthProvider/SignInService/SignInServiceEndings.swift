@@ -282,12 +282,15 @@ extension SignInService {
 
     /// Returns the facts about a session's person (`GET /v0/sign_in/introspect`), as a document of JSON:API.
     ///
-    /// Cost: one verification, two queries.
+    /// Cost: one verification, three queries.
     public func introspect(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
         try await self.answer(request, status: 401) { named in
             let (session, _) = try await self.session(of: request)
             named = session.client.id
-            let (person, authentication) = (session.person, session.standing.authentication)
+            let authentication = session.standing.authentication
+            guard let person = try await self.provider.people.person(account: session.account) else {
+                throw SignInServiceError.endedSession
+            }
             let id = self.subject(ofAccount: session.account)
             var attributes = Self.unknownAttributes
             attributes["uuid"] = .string(id)

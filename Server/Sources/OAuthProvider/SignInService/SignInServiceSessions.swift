@@ -20,7 +20,6 @@ struct SignInServiceSession {
     let settings: SignInServiceSettings
     let claims: JSONObject
     let expiresAt: Timestamp
-    let person: Person
 
     var account: String { self.standing.authentication.account }
 }
@@ -144,11 +143,8 @@ extension SignInService {
         }
         guard let standing = try await self.store.grant(handle, token: jti, at: now),
             standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.client(id),
-            let person = try await self.provider.person(of: standing)
-        else {
-            throw SignInServiceError.refused(
-                "The session has ended.", "revoked, its client is gone, its account is locked, or has lost its role")
-        }
+            try await self.provider.takesPerson(of: standing)
+        else { throw SignInServiceError.endedSession }
         // A session without renewal came from a web site's session, and ends with the web site's session.
         if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
             guard try await self.store.grant(origin, token: nil, at: now) != nil else {
@@ -156,8 +152,7 @@ extension SignInService {
             }
         }
         return SignInServiceSession(
-            standing: standing, client: client, settings: settings, claims: claims.members, expiresAt: end,
-            person: person)
+            standing: standing, client: client, settings: settings, claims: claims.members, expiresAt: end)
     }
 
     /// Returns the session that a request shows: by its header, else by its cookie.
@@ -222,7 +217,7 @@ extension SignInService {
     ///
     /// Throws ``SignInServiceError``.
     func checkPerson(of standing: StandingGrant, _ settings: SignInServiceSettings, status: Int) async throws {
-        guard try await self.provider.person(of: standing) != nil else {
+        guard try await self.provider.takesPerson(of: standing) else {
             throw SignInServiceError(
                 OAuthError(
                     .accessDenied, "The account cannot sign in.",

@@ -28,13 +28,14 @@ extension OpenIDProvider {
     ///   - details: The grant's details that the token permits (RFC 9396).
     ///   - binding: The key that the token is bound to; `nil` for a token for any holder.
     ///
-    /// Cost: two queries, one ES256 signature, one hash; for an opaque token one encryption.
+    /// Cost: a query if people have to agree to terms, and two if the person came in a role; one ES256 signature, one
+    /// hash; for an opaque token one encryption.
     func accessToken(
         for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
         boundTo binding: TokenBinding?, at now: Timestamp
     ) async throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        guard try await self.person(of: standing) != nil else {
+        guard try await self.takesPerson(of: standing) else {
             throw OAuthError(
                 .invalidGrant, "What was granted is not valid any more.",
                 detail: "the account is locked, or the service does not take the person any more")
@@ -173,7 +174,7 @@ extension OpenIDProvider {
         }
         guard token.isOwn else {
             guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now()),
-                try await self.person(of: standing) != nil
+                try await self.takesPerson(of: standing)
             else { return nil }
             if token.parents.isEmpty { return .grant(standing) }
             return try await self.mayBeExchanged(token, of: standing.grant, asking: client) ? .grant(standing) : nil

@@ -106,10 +106,13 @@ public struct StandingGrant: Sendable, Equatable {
     public let grant: GrantRecord
     /// The authentication of the person.
     public let authentication: AuthenticationRecord
+    /// `true` if the person's account was locked when the grant was read. Nothing is issued for a locked account.
+    public let isAccountLocked: Bool
 
     /// Makes a grant with its authentication.
-    public init(grant: GrantRecord, authentication: AuthenticationRecord) {
+    public init(grant: GrantRecord, authentication: AuthenticationRecord, isAccountLocked: Bool = false) {
         self.grant = grant
         self.authentication = authentication
+        self.isAccountLocked = isAccountLocked
     }
 }
