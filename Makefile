@@ -8,7 +8,7 @@ SWIFT_FLAGS := $(shell scripts/swift-flags)
 SERVER_BUILD := cd Server && swift build $(SWIFT_FLAGS) --scratch-path ../.build
 PROGRAMS := countersign countersign-phone bank
 
-.PHONY: help demo test soak check bench build package parity parity-mutate docs fuzz vectors format bare-machine mail-programs packages \
+.PHONY: help demo test soak check bench build package release-check parity parity-mutate docs fuzz vectors format bare-machine mail-programs packages \
 	test-packages
 
 help: ## print this list
@@ -45,6 +45,9 @@ package: build ## a Debian package of the server in bin/, whose program was inst
 	@scripts/install-packages package
 	@cd Tests/Operator && COUNTERSIGN_BINARIES="$(CURDIR)/bin" python3 -m unittest -q test_package
 	@scripts/package bin/countersign bin
+
+release-check: packages ## before a tag: tree, version, changelog, documents, the SDK's public API, package, start and memory
+	@scripts/release-check
 
 parity: ## check docs/parity/*.md against the last test run
 	@scripts/parity

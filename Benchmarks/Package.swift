@@ -23,6 +23,7 @@ let package = Package(
         .package(name: "countersign-server", path: "../Server"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"]),
     ],
     targets: [
         .target(name: "ServerClients", dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony") + [crypto]),
@@ -42,6 +43,9 @@ let package = Package(
                 "_Primitives", "JOSE", "UAF", "OAuth", "Countersign", "CountersignLinux", "CountersignTestKit") + [
                     "ServerClients"
                 ]),
+        // The floor of the server's start.
+        .executableTarget(
+            name: "OneRoute", dependencies: [.product(name: "Hummingbird", package: "hummingbird")]),
         // This target compiles the fuzz targets' code again, for a counter of instructions.
         .executableTarget(
             name: "CountWork",

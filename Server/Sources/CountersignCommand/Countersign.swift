@@ -1,4 +1,5 @@
 import ArgumentParser
+import Ceremony
 import Foundation
 import _Primitives
 
@@ -18,7 +19,7 @@ struct Countersign: AsyncParsableCommand {
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 unreachable, \
             6 no verdict.
             """,
-        version: ProgramRelease.version,
+        version: ProductRelease.version,
         subcommands: [
             ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, DoctorCommand.self,
             TraceCommand.self,

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Ceremony
 import Foundation
 
 /// The program `countersign-phone`: the client SDK with a keyboard, for experiments without a phone.
@@ -13,6 +14,7 @@ struct PhoneCommand: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 server unreachable.
             """,
+        version: ProductRelease.version,
         subcommands: [
             EnrollCommand.self, ScanCommand.self, InboxCommand.self, NoticesCommand.self, AuthenticateCommand.self,
             ActivityCommand.self, RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,

@@ -1,9 +1,10 @@
+import Ceremony
 import Foundation
 
 /// The version of the SDK and the identity of the app that uses the SDK.
 public enum MetaData {
     /// The SDK's version, by semantic versioning.
-    public static let mobileAuthenticationVersion = "0.1.0"
+    public static let mobileAuthenticationVersion = ProductRelease.version
 
     /// The identity of this app as a server's facet list names it (FIDO AppID and Facet Specification 1.1).
     ///

@@ -90,7 +90,7 @@ struct ClientCommand: AsyncParsableCommand {
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.call("POST", "/clients", body)
             guard case .object(var object) = answer else { return }
-            try file?.takeClientSecret(from: &object)
+            try file?.take("clientSecret", from: &object)
             try self.options.show(.object(object)) {
                 var lines = ["client id      \(try $0.requiredString("clientId"))"]
                 if let secret = try $0.string("clientSecret") {
@@ -269,7 +269,7 @@ struct ClientCommand: AsyncParsableCommand {
                 return answer
             }
             guard case .object(var object) = answer else { return }
-            try file?.takeClientSecret(from: &object)
+            try file?.take("clientSecret", from: &object)
             try self.options.show(.object(object)) {
                 var lines = [try ClientCommand.text($0)]
                 if let secret = try $0.string("clientSecret") {
@@ -279,14 +279,5 @@ struct ClientCommand: AsyncParsableCommand {
                 return lines.joined(separator: "\n")
             }
         }
-    }
-}
-
-extension SecretFile {
-    /// Writes a new client secret into the file, and replaces the secret in the answer by the file's path.
-    fileprivate func takeClientSecret(from answer: inout JSONObject) throws {
-        try self.write(try answer.requiredString("clientSecret"))
-        answer["clientSecret"] = nil
-        answer["clientSecretFile"] = .string(self.path)
     }
 }

@@ -32,11 +32,7 @@ struct RegistrationTokenCommand: AsyncParsableCommand {
             body["clients"] = self.clients.map { .integer(Int64($0)) }
             let answer = try await self.options.call("POST", "/registration-tokens", body)
             guard case .object(var object) = answer else { return }
-            if let file {
-                try file.write(try object.requiredString("token"))
-                object["token"] = nil
-                object["tokenFile"] = .string(file.path)
-            }
+            try file?.take("token", from: &object)
             try self.options.show(.object(object)) {
                 let id = try $0.requiredString("id")
                 if let path = self.tokenFile { return "id     \(id)\ntoken  in \(path)" }

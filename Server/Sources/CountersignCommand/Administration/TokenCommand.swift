@@ -72,11 +72,7 @@ struct TokenCommand: AsyncParsableCommand {
             let body = self.lifetime.map { JSONObject([("lifetimeSeconds", .integer($0.seconds))]) }
             let answer = try await self.options.call("POST", "/tokens/\(self.id.pathSegment)/rotate", body)
             guard case .object(var object) = answer else { return }
-            if let file {
-                try file.write(try object.requiredString("token"))
-                object["token"] = nil
-                object["tokenFile"] = .string(file.path)
-            }
+            try file?.take("token", from: &object)
             try self.options.show(.object(object)) {
                 if let path = self.tokenFile { return "token  in \(path)" }
                 return "export COUNTERSIGN_ADMIN_TOKEN=\(try $0.requiredString("token"))"

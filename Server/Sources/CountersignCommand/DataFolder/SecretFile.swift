@@ -1,4 +1,5 @@
 import Foundation
+import _Primitives
 
 /// A new file of mode 0600 for one secret, made before the secret exists. A secret is shown once, so a command must not
 /// request a secret before there is a place to keep the secret.
@@ -21,6 +22,14 @@ final class SecretFile {
         try self.handle.write(contentsOf: Data((secret + "\n").utf8))
         try self.handle.synchronize()
         self.isWritten = true
+    }
+
+    /// Writes the secret that an answer shows as `member` into the file. The answer then has the file's path, as the
+    /// member with `File` at its end, in place of the secret.
+    func take(_ member: String, from answer: inout JSONObject) throws {
+        try self.write(try answer.requiredString(member))
+        answer[member] = nil
+        answer[member + "File"] = .string(self.path)
     }
 
     /// Deletes the file if no secret was written.

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Ceremony
 import CountersignServer
 import Foundation
 import NIOCore
@@ -222,7 +223,7 @@ final class CheckedCalls: OutgoingCalls {
         var request = HTTPClientRequest(url: target.text)
         request.headers.add(name: "Accept", value: "application/json")
         // Some providers refuse calls without the name of the calling program.
-        request.headers.add(name: "User-Agent", value: "Countersign/\(ProgramRelease.version)")
+        request.headers.add(name: "User-Agent", value: "Countersign/\(ProductRelease.version)")
         switch call.content {
         case .none: request.method = .GET
         case .form(let form):

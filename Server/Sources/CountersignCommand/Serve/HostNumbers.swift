@@ -1,3 +1,4 @@
+import Ceremony
 import CountersignServer
 import Foundation
 import Records
@@ -14,7 +15,7 @@ struct HostWatch: Sendable {
 
     var numbers: HostNumbers {
         let now = self.time.now()
-        var numbers = HostNumbers(version: ProgramRelease.version)
+        var numbers = HostNumbers(version: ProductRelease.version)
         numbers.databaseBytes = self.folder.databaseBytes
         if let space = DiskSpace(at: self.folder.path) { numbers.disk = (space.free, space.all) }
         numbers.certificates = self.certificates.map { ($0.listener, $0.identity.validity.upperBound - now) }
