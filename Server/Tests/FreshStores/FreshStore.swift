@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 import Records
-public import SQLiteStore
-public import Sealing
-public import Settings
+package import SQLiteStore
+package import Sealing
+package import Settings
 
 /// Stores that nothing is in yet.
 ///
@@ -14,9 +14,11 @@ public enum FreshStore {
 
     /// Opens a store in `folder`, which must not be there yet.
     ///
-    /// Throws ``StoreError``, and what the file system says.
-    public static func open(
-        in folder: String, key: KeyEncryptionKey, limits: Limits = Limits()
+    /// Nothing waits for the disk: a test ends with its process, and no machine stops in between. A test of durability
+    /// passes its own `synchronize`. Throws ``StoreError``, and what the file system says.
+    package static func open(
+        in folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
+        synchronize: @escaping @Sendable (LogFile) throws -> Void = { _ in }
     ) throws -> SQLiteDatabase {
         let (made, former) = try self.made.get()
         try FileManager.default.createDirectory(
@@ -27,7 +29,7 @@ public enum FreshStore {
             throw StoreError(.unavailable, "no file can be made in \(folder)")
         }
         try self.give(key, to: file, former)
-        return try SQLiteDatabase(folder: folder, key: key, limits: limits)
+        return try SQLiteDatabase(folder: folder, keys: KeyRing(key), limits: limits, synchronize: synchronize)
     }
 
     /// The file of a store, and the key that it was made with.

@@ -14,7 +14,9 @@ final class TemporaryStore: Sendable {
     init(limits: Limits = Limits()) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         self.key = KeyEncryptionKey()
-        self.database = try FreshStore.open(in: self.folder, key: self.key, limits: limits)
+        self.database = try FreshStore.open(in: self.folder, key: self.key, limits: limits) {
+            try $0.synchronize()
+        }
     }
 
     var file: String { self.folder + "/countersign.sqlite" }
