@@ -1,4 +1,4 @@
-import _Primitives
+public import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -257,7 +257,7 @@ extension OutOfBandPayload {
 // MARK: - Errors
 
 /// The reason why an out-of-band payload could not be read. Two errors are equal if their codes are equal.
-public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct OutOfBandPayloadError: CodedError {
     /// The kind of error, from which the app chooses what to do.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String { case malformedPayload, unsupportedVersion, decryptionError, operationReused }
@@ -291,10 +291,6 @@ public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConv
     fileprivate init(reading error: any Error) {
         self = error as? Self ?? Self(.malformedPayload, (error as? JSONError)?.description ?? "unreadable")
     }
-
-    public var description: String { "OutOfBandPayloadError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 extension OutOfBandPayloadError: LocalizedError {

@@ -1,4 +1,5 @@
 import Foundation
+public import _Primitives
 
 /// A text that a person is asked to agree to, in the single spelling that is shown and signed.
 ///
@@ -93,7 +94,7 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The reason why a text cannot be shown and signed. Two errors are equal if their codes are equal.
-public struct TransactionTextError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct TransactionTextError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case empty, tooLong, forbiddenCharacter, notUTF8, notNormalized }
@@ -121,10 +122,4 @@ public struct TransactionTextError: Error, Hashable, Sendable, CustomStringConve
         self.code = code
         self.reason = reason
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "TransactionTextError.\(self.code)" : "TransactionTextError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

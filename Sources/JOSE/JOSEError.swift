@@ -1,5 +1,7 @@
+public import _Primitives
+
 /// The reason why a JOSE object or key was refused. Two errors are equal if their codes are equal.
-public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct JOSEError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
@@ -54,10 +56,6 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "JOSEError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 /// The size limits of a reader of JOSE objects.

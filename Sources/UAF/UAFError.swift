@@ -1,6 +1,8 @@
+public import _Primitives
+
 /// The reason why bytes are not the expected UAF message, assertion, key or statement. Two errors are equal if their
 /// codes are equal.
-public struct UAFError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct UAFError: CodedError {
     /// The kind of error, for code that has to choose. The type is a struct, so a new code is not a breaking change.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
@@ -70,8 +72,4 @@ public struct UAFError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "UAFError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -94,7 +94,7 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 }
 
 /// The reason why a text is not the expected JSON. Two errors are equal if their codes are equal.
-public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct JSONError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, null, duplicateName, tooLarge, tooDeep, missing, wrongType }
@@ -127,11 +127,6 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "JSONError.\(self.code): \(self.reason)" }
-    /// Compares the codes alone, so a test can write the error that it expects.
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 // MARK: - Taking members

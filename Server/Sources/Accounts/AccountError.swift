@@ -1,8 +1,9 @@
 public import Settings
+public import _Primitives
 
 /// The refusal of a request about accounts, administrators, services, organisations or invitations. Two errors are
 /// equal if their codes are equal. A store that cannot read or write throws `StoreError` instead.
-public struct AccountError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct AccountError: CodedError {
     /// The reason of the refusal, for code that must choose.
     public enum Code: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
         /// A named object does not exist: an account, a device, a service, a value, an invitation, a link and so on.
@@ -46,10 +47,4 @@ public struct AccountError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = "\(shortage.setting) is used up"
         self.shortage = shortage
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "AccountError.\(self.code)" : "AccountError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

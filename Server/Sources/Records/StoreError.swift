@@ -1,6 +1,8 @@
+public import _Primitives
+
 /// The reason why a store did not do a step. A refused step leaves nothing behind. Two errors are equal when their
 /// codes are equal.
-public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StoreError: CodedError {
     /// The kind of an error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
@@ -47,8 +49,4 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "StoreError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -201,7 +201,7 @@ public struct PinParameters: Hashable, Sendable {
 /// The reason why no key was made. Two errors are equal if their codes are equal.
 ///
 /// No code means a wrong PIN, because only the server can judge a PIN.
-public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PinSchemeError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, unsupported, invalidInput, unavailable, notProven }
@@ -232,10 +232,4 @@ public struct PinSchemeError: Error, Hashable, Sendable, CustomStringConvertible
         self.code = code
         self.reason = reason
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "PinSchemeError.\(self.code)" : "PinSchemeError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

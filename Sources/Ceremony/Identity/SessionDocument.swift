@@ -387,7 +387,7 @@ extension SessionDocument {
 }
 
 /// The reason why a document cannot be made, read or signed. Two errors are equal if their codes are equal.
-public struct SessionDocumentError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SessionDocumentError: CodedError {
     /// The kind of error, for code that has to choose.
     ///
     /// For an app, all kinds but `unsupportedVersion` mean the same: the server's message cannot be trusted.
@@ -422,10 +422,4 @@ public struct SessionDocumentError: Error, Hashable, Sendable, CustomStringConve
         self.code = code
         self.reason = reason
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "SessionDocumentError.\(self.code)" : "SessionDocumentError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -1,5 +1,7 @@
+public import _Primitives
+
 /// The reason why fields, or a text, are not a payment. Two errors are equal if their codes are equal.
-public struct PaymentError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PaymentError: CodedError {
     /// The kind of error, for code that has to choose. Most kinds name the field.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
@@ -45,10 +47,4 @@ public struct PaymentError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "PaymentError.\(self.code)" : "PaymentError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

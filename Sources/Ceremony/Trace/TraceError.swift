@@ -1,5 +1,7 @@
+public import _Primitives
+
 /// The reason why a run cannot be recorded or drawn. Two errors are equal if their codes are equal.
-public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct TraceError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case unwritable, malformedLine, unknownParticipant, unknownTrace, contradictory }
@@ -27,8 +29,4 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "TraceError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -1,5 +1,5 @@
 import Ceremony
-import _Primitives
+public import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -96,7 +96,7 @@ public protocol Transport: Sendable {
 }
 
 /// The reason why no complete answer arrived. Two errors are equal if their codes are equal.
-public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct TransportError: CodedError {
     /// The kind of the error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case unreachable, timedOut, untrustedServer, tooLarge, insecure }
@@ -124,10 +124,6 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "TransportError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 /// A channel that sends requests over a transport, but never unencrypted.

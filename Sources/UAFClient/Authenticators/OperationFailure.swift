@@ -1,9 +1,10 @@
 public import UAF
+public import _Primitives
 
 /// The reason why an operation of the client ended without an answer (UAF Application API 1.1, ErrorCode).
 ///
 /// Two failures are equal if their codes are equal.
-public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct OperationFailure: CodedError {
     /// The code for the app and, as `clientErrorCode`, for the server.
     public let code: ErrorCode
     /// The authenticator's status, if an authenticator was asked.
@@ -57,6 +58,4 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     public var description: String { "OperationFailure.\(self.code.rawValue): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

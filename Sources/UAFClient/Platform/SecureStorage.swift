@@ -1,3 +1,5 @@
+public import _Primitives
+
 /// Named values that survive the end of the process, a reboot and a power cut, and that no other program can read.
 ///
 /// Duties of an implementation:
@@ -27,7 +29,7 @@ public protocol SecureStorage: Sendable {
 }
 
 /// The reason why a secure storage failed. Two errors are equal if their codes are equal.
-public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StorageError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case unavailable, corrupt, newer, inUse, locked, unsupported }
@@ -60,8 +62,4 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "StorageError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -1,9 +1,10 @@
 public import Settings
 public import UAF
+public import _Primitives
 
 /// A refusal of the engine. Two errors are equal if their codes are equal. A store that cannot read or write throws
 /// `StoreError` instead.
-public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct CeremonyError: CodedError {
     /// The reason of the refusal, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name in kebab case, as in problem documents.
@@ -88,10 +89,4 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     static func throwShortage(_ shortage: Shortage?) throws(CeremonyError) {
         if let shortage { throw CeremonyError(shortage) }
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "CeremonyError.\(self.code)" : "CeremonyError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -10,7 +10,7 @@ public import _Primitives
 public struct SignInRequester: Sendable, Equatable {
     /// The relying party's identifier. No phone shows the identifier; the server uses it to find the way back.
     public var client: String
-    /// The relying party's name.
+    /// The relying party's name, as the phone shows the name.
     public var service: String
     /// The relying party's web origin.
     public var origin: String?

@@ -196,7 +196,8 @@ struct ChangeRoutes: Sendable {
             : try await self.takePassword(form, reference, ways, request, context)
     }
 
-    /// A change that waits for its password, the browser that has asked, and the account's password.
+    /// A change that waits for a password, the browser that requested the change, and what is known of the account's
+    /// password without its hash.
     private typealias Ways = (browser: BrowserSecret, change: RequestedChange, summary: OwnPassword.Summary)
 
     private func takePassword(

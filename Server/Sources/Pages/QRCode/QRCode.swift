@@ -1,4 +1,5 @@
 import CQREncode
+public import _Primitives
 
 /// A QR code (ISO/IEC 18004): error correction level M, and the smallest version that holds the text. Every picture of
 /// the code has a quiet zone of four modules around it.
@@ -99,7 +100,7 @@ public struct QRCode: Sendable, Equatable {
 }
 
 /// The reason why no QR code could be made. Two errors are equal if their codes are equal.
-public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct QRCodeError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case empty, tooLong, picture }
@@ -123,11 +124,6 @@ public struct QRCodeError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "QRCodeError.\(self.code): \(self.reason)" }
-    /// Compares the codes alone, so that a test can write the error that the test expects.
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 /// Returns a text in the form for an attribute or an element of a page.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+public import _Primitives
 
 /// A file of passwords that attackers know, searched on disk: no part of the file is kept in memory.
 ///
@@ -174,7 +175,7 @@ public final class BreachedPasswordList: Sendable {
 }
 
 /// The error of making or searching a list of breached passwords. Two errors are equal if their codes are equal.
-public struct BreachedListError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct BreachedListError: CodedError {
     /// The reason of the error, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case unreadable, damaged, malformedLine, notSorted }
@@ -199,8 +200,4 @@ public struct BreachedListError: Error, Hashable, Sendable, CustomStringConverti
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "BreachedListError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -1,5 +1,7 @@
+public import _Primitives
+
 /// The reason why a password was not hashed or judged. Two errors are equal if their codes are equal.
-public struct HashingError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct HashingError: CodedError {
     /// The reason of the error, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case busy, closed, failed }
@@ -26,8 +28,4 @@ public struct HashingError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
         self.retryAfter = retryAfter
     }
-
-    public var description: String { "HashingError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

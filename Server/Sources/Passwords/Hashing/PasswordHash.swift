@@ -1,5 +1,5 @@
 import Foundation
-import _Primitives
+public import _Primitives
 
 /// A stored hash of a password, with all data for a verification: a PHC string of Argon2id or Argon2i, or a text of
 /// bcrypt, PBKDF2, scrypt or sha512-crypt from another system.
@@ -176,14 +176,14 @@ extension Argon2Parameters {
 }
 
 /// The reason why a stored hash cannot be read. Two errors are equal if their codes are equal.
-public struct PasswordHashError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PasswordHashError: CodedError {
     /// The reason of the error, for code that must choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case malformed, unknownScheme, tooCostly }
         private let name: Name
         /// The text has not the form of a hash.
         public static let malformed = Self(name: .malformed)
-        /// The scheme, or its version, is not verified here.
+        /// The hash has a scheme, or a version of a scheme, that this server does not verify.
         public static let unknownScheme = Self(name: .unknownScheme)
         /// The hash needs more memory or time than the limits allow.
         public static let tooCostly = Self(name: .tooCostly)
@@ -199,12 +199,6 @@ public struct PasswordHashError: Error, Hashable, Sendable, CustomStringConverti
         self.code = code
         self.reason = reason
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "PasswordHashError.\(self.code)" : "PasswordHashError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 /// The base 64 of PHC strings: the alphabet of RFC 4648, section 4, without padding, in its only spelling.

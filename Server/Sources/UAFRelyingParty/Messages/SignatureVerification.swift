@@ -1,3 +1,4 @@
+import _Primitives
 import Crypto
 import CryptoExtras
 public import UAF

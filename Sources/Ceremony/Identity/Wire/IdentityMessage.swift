@@ -31,7 +31,7 @@ extension IdentityMessage {
 }
 
 /// The reason why a message cannot be read. Two errors are equal if their codes are equal.
-public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct IdentityMessageError: CodedError {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case malformed, unsupported, wrongSignature, wrongReceiver, expired, notSealed }
@@ -72,12 +72,6 @@ public struct IdentityMessageError: Error, Hashable, Sendable, CustomStringConve
     static func reading<Value>(_ read: () throws(JSONError) -> Value) throws(IdentityMessageError) -> Value {
         do throws(JSONError) { return try read() } catch { throw Self(.malformed, error.description) }
     }
-
-    public var description: String {
-        self.reason.isEmpty ? "IdentityMessageError.\(self.code)" : "IdentityMessageError.\(self.code): \(self.reason)"
-    }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 extension JSONObject {

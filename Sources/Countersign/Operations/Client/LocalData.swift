@@ -1,6 +1,6 @@
 import UAF
 public import UAFClient
-import _Primitives
+public import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -106,7 +106,7 @@ public struct LocalData: Sendable {
 }
 
 /// The reason why an authenticator could not be deleted. Two errors are equal if their codes are equal.
-public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct DeleteAuthenticatorError: CodedError {
     /// The kind of the error, which determines the app's remedy.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String { case invalidAaid, unknownUsername, storageError }
@@ -133,10 +133,6 @@ public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringC
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "DeleteAuthenticatorError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 extension DeleteAuthenticatorError: LocalizedError {

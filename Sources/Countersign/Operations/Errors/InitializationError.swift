@@ -1,4 +1,5 @@
 import UAFClient
+public import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -7,7 +8,7 @@ import UAFClient
 #endif
 
 /// The reason why the client could not be initialised. Two errors are equal if their codes are equal.
-public struct InitializationError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct InitializationError: CodedError {
     /// The kind of the error, which determines the app's remedy.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
@@ -59,10 +60,6 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
             }
         self.init(code, error.reason)
     }
-
-    public var description: String { "InitializationError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 extension InitializationError: LocalizedError {

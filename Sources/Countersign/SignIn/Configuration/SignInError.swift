@@ -1,7 +1,7 @@
 import JOSE
 import OAuth
 import UAFClient
-import _Primitives
+public import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -11,7 +11,7 @@ import _Primitives
 
 /// The reason why a sign-in, or another function of ``SignIn``, failed. Each code states the remedy for the app. Two
 /// errors are equal if their codes are equal.
-public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SignInError: CodedError {
     /// The kind of the error, with the remedy for the app.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
@@ -99,8 +99,6 @@ public struct SignInError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         "SignInError.\(self.code)\(self.serverCode.map { ", \($0)" } ?? ""): \(self.reason)"
     }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
 extension SignInError: LocalizedError {

@@ -1,3 +1,5 @@
+public import _Primitives
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -44,7 +46,7 @@ extension PreparedWebAuthentication {
 }
 
 /// The reason why the browser did not return. Two errors are equal if their codes are equal.
-public struct WebAuthenticationError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct WebAuthenticationError: CodedError {
     /// The kind of the error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case cancelled, unavailable }
@@ -67,8 +69,4 @@ public struct WebAuthenticationError: Error, Hashable, Sendable, CustomStringCon
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "WebAuthenticationError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

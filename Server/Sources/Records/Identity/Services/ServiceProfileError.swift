@@ -1,5 +1,7 @@
+public import _Primitives
+
 /// The reason why a profile is refused. Two errors are equal when their codes are equal.
-public struct ServiceProfileError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ServiceProfileError: CodedError {
     /// The kind of an error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
@@ -38,8 +40,4 @@ public struct ServiceProfileError: Error, Hashable, Sendable, CustomStringConver
         self.code = code
         self.reason = reason
     }
-
-    public var description: String { "ServiceProfileError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
