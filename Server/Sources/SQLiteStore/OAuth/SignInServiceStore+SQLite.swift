@@ -26,37 +26,17 @@ extension Migration {
     }
 }
 
-extension SignInServiceSettings {
-    /// Reads the stored settings. Throws ``StoreError/Code/corrupt``.
-    init(kept text: String) throws {
-        do {
-            guard case .object(let json) = try JSON(parsing: text) else {
-                throw StoreError(.corrupt, "a client of the app sign-in service")
-            }
-            self = try SignInServiceSettings().changed(by: json)
-        } catch is JSONError {
-            throw StoreError(.corrupt, "a client of the app sign-in service")
-        }
-    }
-}
-
 extension SQLiteDatabase: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {
-        if let known = self.knownClients.facts.hasSignInServiceClient { return known }
-        let generation = self.knownClients.generation
-        let isThere = try await self.read { db in
+        try await self.fact(\.hasSignInServiceClient) { db in
             try Bool.fetchOne(
                 db.cachedStatement(
                     sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
         }
-        self.knownClients.note(since: generation) { $0.hasSignInServiceClient = isThere }
-        return isThere
     }
 
     public func sharedAudiences() async throws -> [String] {
-        if let known = self.knownClients.facts.sharedAudiences { return known }
-        let generation = self.knownClients.generation
-        let audiences = try await self.read { db in
+        try await self.fact(\.sharedAudiences) { db in
             try String.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -67,8 +47,17 @@ extension SQLiteDatabase: SignInServiceStore {
                         ORDER BY audience
                         """))
         }
-        self.knownClients.note(since: generation) { $0.sharedAudiences = audiences }
-        return audiences
+    }
+
+    /// Returns a fact about all clients together: the known fact, or the result of `read`, which is known from then on.
+    private func fact<Value: Sendable>(
+        _ fact: WritableKeyPath<KnownClients.Facts, Value?>, read: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        if let known = self.knownClients.facts[keyPath: fact] { return known }
+        let generation = self.knownClients.generation
+        let value = try await self.read(read)
+        self.knownClients.note(since: generation) { $0[keyPath: fact] = value }
+        return value
     }
 
     public func pass(
@@ -76,19 +65,12 @@ extension SQLiteDatabase: SignInServiceStore {
     ) async throws {
         try await self.step { [sealing] db in
             let grant = passed.grant
-            guard let origin = try db.heldGrant(passed.origin, at: audit.at), audit.at < origin.expiresAt,
-                origin.origin == nil, origin.authentication.hasSameBytes(as: grant.authentication)
-            else { throw StoreError(.notFound, "the session has ended, or was passed on itself") }
-            if let shown = passed.deviceSecret {
-                guard let kept = origin.deviceSecret, constantTimeEqual(kept, shown) else {
-                    throw StoreError(.notFound, "the session is another device's")
-                }
-            }
+            try passed.check(origin: db.heldGrant(passed.origin, at: audit.at), at: audit.at)
             let isServed = try Bool.fetchOne(
                 db.cachedStatement(
                     sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)"),
                 arguments: [grant.client])
-            guard isServed == true else { throw StoreError(.notFound, "the client is gone, or switched off") }
+            try GrantRequirement.servedClient.check(isServed == true)
             if let family {
                 try db.insert(grant, redirectURI: passed.redirectURI, beginning: family, at: audit.at, sealing)
             } else {
@@ -98,6 +80,6 @@ extension SQLiteDatabase: SignInServiceStore {
             if let code { try db.insert(code, grant: grant.id) }
             try db.appendAudit(audit, sealing)
         }
-        if let family { self.handedOutTokens.insert([family.head]) }
+        self.handedOutTokens.insert(family.map { [$0.head] } ?? [])
     }
 }
