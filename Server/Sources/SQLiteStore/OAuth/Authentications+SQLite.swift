@@ -167,7 +167,32 @@ extension Database {
     /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. For a
     /// whole account also deletes its unfinished sign-ins, its mailed links and the browsers that it is known by.
     func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
-        let (condition, values) = holder.condition
+        switch holder {
+        case .account(let id):
+            try self.deleteAuthentications(where: "oauth_authentication.account = ?", [id], at: moment)
+            // These rows are about to become authentications.
+            try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [id])
+            try self.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE account_id = ?").execute(arguments: [id])
+            try self.deleteMailedLinks(ofAccount: id)
+            try self.forgetKnown(ofAccount: id)
+        case .device(let id):
+            try self.deleteAuthentications(where: "oauth_authentication.device = ?", [id], at: moment)
+        case .method(let method):
+            try self.deleteAuthentications(where: "oauth_authentication.method = ?", [method], at: moment)
+        case .accountByMethod(let id, let method):
+            try self.deleteAuthentications(
+                where: "oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method], at: moment)
+        case .accountBeside(let id, let session):
+            try self.deleteAuthentications(
+                where: """
+                    oauth_authentication.account = ? AND oauth_authentication.id NOT IN (
+                        SELECT kept.authentication FROM oauth_session_authentication AS kept WHERE kept.session = ?)
+                    """, [id, session ?? ""], at: moment)
+        }
+    }
+
+    /// Deletes the authentications chosen by a condition, with all sessions and grants resting on the authentications.
+    private func deleteAuthentications(where condition: String, _ values: [String], at moment: Timestamp) throws {
         _ = try self.endSessions(
             where: """
                 id IN (
@@ -179,13 +204,6 @@ extension Database {
             values)
         try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(condition)")
             .execute(arguments: StatementArguments(values))
-        guard case .account(let id) = holder else { return }
-        // These rows are about to become authentications.
-        for table in ["password_sign_in", "upstream_arrival"] {
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [id])
-        }
-        try self.deleteMailedLinks(ofAccount: id)
-        try self.forgetKnown(ofAccount: id)
     }
 
     /// Copies browsers and addresses from the sessions to their authentications, which have the sessions' identifiers.
@@ -193,8 +211,8 @@ extension Database {
         // Values that cannot be opened are left out: a description for people, needed for some hours, must not stop a
         // start.
         func moved(_ sealed: [UInt8]?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> Data? {
-            guard let sealed, let text = try? sealing.openText(sealed, purpose: old, row: id) else { return nil }
-            return try sealing.seal(text, purpose: new, row: id).blob
+            let text = sealed.flatMap { try? sealing.openText($0, purpose: old, row: id) }
+            return try text.map { try sealing.seal($0, purpose: new, row: id).blob }
         }
         let sessions = try self.rows("SELECT id, browser, address FROM oauth_session") { row in
             let id = try row.text("id")
@@ -222,32 +240,14 @@ enum AuthenticationHolder {
     case accountByMethod(String, String)
     /// An account's authentications outside this session.
     case accountBeside(String, session: String?)
-
-    fileprivate var condition: (sql: String, values: [String]) {
-        switch self {
-        case .account(let id): ("oauth_authentication.account = ?", [id])
-        case .device(let id): ("oauth_authentication.device = ?", [id])
-        case .method(let method): ("oauth_authentication.method = ?", [method])
-        case .accountByMethod(let id, let method):
-            ("oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method])
-        case .accountBeside(let id, let session):
-            (
-                """
-                oauth_authentication.account = ? AND oauth_authentication.id NOT IN (
-                    SELECT kept.authentication FROM oauth_session_authentication AS kept WHERE kept.session = ?)
-                """, [id, session ?? ""]
-            )
-        }
-    }
 }
 
 extension RoleAtService {
-    /// Reads a row of the table's columns; `nil` if the row has no service and no role.
-    fileprivate init?(_ row: StoredRow) throws {
-        guard let service = try row.optionalText(AuthenticationColumn.service),
-            let role = try row.optionalText(AuthenticationColumn.role)
-        else { return nil }
-        self.init(service: service, role: role)
+    /// Returns the role of a row of the table's columns; `nil` if the row has no service and no role.
+    fileprivate static func ofAuthentication(_ row: StoredRow) throws -> RoleAtService? {
+        try row.optionalText(AuthenticationColumn.service).flatMap { service in
+            try row.optionalText(AuthenticationColumn.role).map { RoleAtService(service: service, role: $0) }
+        }
     }
 }
 
@@ -265,6 +265,7 @@ extension AuthenticationRecord {
             },
             address: try row.optionalBytes(AuthenticationColumn.address).map {
                 try sealing.openText($0, purpose: .authenticationAddress, row: id)
-            }, device: try row.optionalText(AuthenticationColumn.device), role: try RoleAtService(row))
+            }, device: try row.optionalText(AuthenticationColumn.device),
+            role: try RoleAtService.ofAuthentication(row))
     }
 }

@@ -58,17 +58,12 @@ extension SQLiteDatabase: DeviceSecretStore {
 
     public func deviceSecret(digest: [UInt8]) async throws -> HeldDeviceSecret? {
         try await self.read { [sealing] db in
-            let row = try db.row(
-                "SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?", [digest.blob])
-            guard let row else { return nil }
-            let secret = DeviceSecretRecord(
-                digest: try row.bytes(DeviceSecretColumn.digest), id: try row.text(DeviceSecretColumn.id),
-                session: try row.text(DeviceSecretColumn.session), client: try row.text(DeviceSecretColumn.client),
-                group: try row.text(DeviceSecretColumn.sharingGroup), scope: try row.text(DeviceSecretColumn.scope),
-                isBound: try row.flag(DeviceSecretColumn.isBound),
-                consent: try row.optionalText(DeviceSecretColumn.consent),
-                givenAt: try row.moment(DeviceSecretColumn.givenAt))
-            return try db.session(id: secret.session, sealing).map { HeldDeviceSecret(secret: secret, session: $0) }
+            let secret = try db.row(
+                "SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?", [digest.blob]
+            ).map { try DeviceSecretRecord($0) }
+            return try secret.flatMap { secret in
+                try db.session(id: secret.session, sealing).map { HeldDeviceSecret(secret: secret, session: $0) }
+            }
         }
     }
 
@@ -79,10 +74,8 @@ extension SQLiteDatabase: DeviceSecretStore {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?")
                 .execute(arguments: [moment.milliseconds, digest.blob, grant.session])
-            guard db.changesCount > 0 else { throw StoreError(.notFound, "the secret has ended") }
-            guard try db.isOfGroup(ofDeviceSecret: digest, client: grant.client) else {
-                throw StoreError(.notFound, "the client is gone, or has left the group")
-            }
+            try GrantRequirement.deviceSecret.check(changedRows: db.changesCount)
+            try GrantRequirement.sharingGroup.check(db.isOfGroup(ofDeviceSecret: digest, client: grant.client))
             try db.useSession(grant.session, at: moment)
             try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
             try db.insert(grant, redirectURI: redirectURI, sealing)
@@ -96,14 +89,27 @@ extension SQLiteDatabase: DeviceSecretStore {
                 db.cachedStatement(
                     sql: "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)"),
                 arguments: [digest.blob, group])
-            return isThere == true ? .step(()) : .answered(false)
+            return Screening(isThere: isThere == true)
         }) { [sealing] db, _ in
             try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?")
                 .execute(arguments: [digest.blob, group])
-            guard db.changesCount > 0 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            let ended = EndedRows(db.changesCount, event: audit)
+            try db.keepEvent(of: ended, sealing)
+            return ended.isAny
         }
+    }
+}
+
+extension DeviceSecretRecord {
+    /// Reads a row of the table's columns.
+    fileprivate init(_ row: StoredRow) throws {
+        self.init(
+            digest: try row.bytes(DeviceSecretColumn.digest), id: try row.text(DeviceSecretColumn.id),
+            session: try row.text(DeviceSecretColumn.session), client: try row.text(DeviceSecretColumn.client),
+            group: try row.text(DeviceSecretColumn.sharingGroup), scope: try row.text(DeviceSecretColumn.scope),
+            isBound: try row.flag(DeviceSecretColumn.isBound),
+            consent: try row.optionalText(DeviceSecretColumn.consent),
+            givenAt: try row.moment(DeviceSecretColumn.givenAt))
     }
 }
 

@@ -52,13 +52,10 @@ extension SQLiteDatabase: GrantListStore {
                 ORDER BY since DESC, id LIMIT ?3
                 """, [account, moment.milliseconds, limit]
             ) { row in
-                guard let kind = GrantListing.Kind(rawValue: try row.text("kind")) else {
-                    throw StoreError(.corrupt, "a kind of a listing")
-                }
-                return GrantListing(
-                    kind: kind, id: try row.text("id"), client: try row.text("client"),
-                    clientName: try row.text("name"),
-                    scope: try row.text("scope"), session: try GivingSession(row, sealing),
+                GrantListing(
+                    kind: try GrantListing.Kind(kept: row.text("kind")), id: try row.text("id"),
+                    client: try row.text("client"), clientName: try row.text("name"),
+                    scope: try row.text("scope"), session: try GivingSession.ofList(row, sealing),
                     since: try row.moment("since"),
                     usedAt: try row.optionalMoment("used_at"), expiresAt: try row.moment("ends_at"))
             }
@@ -66,54 +63,63 @@ extension SQLiteDatabase: GrantListStore {
     }
 
     public func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int {
-        let (condition, value): (String, String?) =
-            switch selection {
-            case .grant(let id): ("id = ?2", id)
-            case .client(let client): ("client = ?2", client)
-            case .all: ("?2 IS NULL", nil)
-            }
-        return try await self.step { [sealing] db in
-            var count = try db.endGrants(
-                where: """
-                    authentication IN (
-                        SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?1) AND \(condition)
-                    """, [account, value])
-            let secrets = """
-                session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?1) AND \(condition)
-                """
-            if case .grant = selection {
-                // Ending a device secret alone does not end the grants that apps have got by the secret.
-                try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE \(secrets)")
-                    .execute(arguments: [account, value])
-                count += db.changesCount
-            } else {
-                count += try db.endDeviceSecrets(where: secrets, [account, value])
-            }
-            if count > 0 { try db.appendAudit(audit, sealing) }
-            return count
+        try await self.step { [sealing] db in
+            let ended = EndedRows(try db.end(selection, ofAccount: account), event: audit)
+            try db.keepEvent(of: ended, sealing)
+            return ended.count
         }
     }
 }
 
 extension GivingSession {
-    /// Reads the session of a list's row; `nil` for a row without a session.
-    fileprivate init?(_ row: StoredRow, _ sealing: Sealing) throws {
-        guard let id = try row.optionalText("session") else { return nil }
-        let authentication = try row.text("authentication")
-        self.init(
-            id: id,
-            browser: try row.optionalBytes("browser").map {
-                try sealing.openText($0, purpose: .authenticationBrowser, row: authentication)
-            },
-            address: try row.optionalBytes("address").map {
-                try sealing.openText($0, purpose: .authenticationAddress, row: authentication)
-            })
+    /// Returns the session of a list's row; `nil` for a row without a session.
+    fileprivate static func ofList(_ row: StoredRow, _ sealing: Sealing) throws -> GivingSession? {
+        try row.optionalText("session").map { id in
+            let authentication = try row.text("authentication")
+            return GivingSession(
+                id: id,
+                browser: try row.optionalBytes("browser").map {
+                    try sealing.openText($0, purpose: .authenticationBrowser, row: authentication)
+                },
+                address: try row.optionalBytes("address").map {
+                    try sealing.openText($0, purpose: .authenticationAddress, row: authentication)
+                })
+        }
     }
 }
 
 extension Database {
-    /// Makes a grant last as the beginning family says, and ends the oldest grants if too many exist. Returns `true` if
-    /// the grant exists.
+    /// Ends the selected grants and device secrets of an account. Returns the number of ended grants and secrets.
+    fileprivate func end(_ selection: GrantSelection, ofAccount account: String) throws -> Int {
+        switch selection {
+        case .grant(let id):
+            let grants = try self.endGrants(where: "\(Self.isGrantOfAccount) AND id = ?2", [account, id])
+            // Ending a device secret alone does not end the grants that apps have got by the secret.
+            try self.cachedStatement(
+                sql: "DELETE FROM oauth_device_secret WHERE \(Self.isSecretOfAccount) AND id = ?2"
+            ).execute(arguments: [account, id])
+            return grants + self.changesCount
+        case .client(let client):
+            return try self.endGrants(where: "\(Self.isGrantOfAccount) AND client = ?2", [account, client])
+                + self.endDeviceSecrets(where: "\(Self.isSecretOfAccount) AND client = ?2", [account, client])
+        case .all:
+            return try self.endGrants(where: Self.isGrantOfAccount, [account])
+                + self.endDeviceSecrets(where: Self.isSecretOfAccount, [account])
+        }
+    }
+
+    /// A condition on `oauth_grant`: the grant is of the account `?1`.
+    private static let isGrantOfAccount = """
+        authentication IN (SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?1)
+        """
+
+    /// A condition on `oauth_device_secret`: the secret is of the account `?1`.
+    private static let isSecretOfAccount = """
+        session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?1)
+        """
+
+    /// Begins a family within the present step: makes its grant last as the family says, and ends the oldest grants if
+    /// too many exist. Returns `true` if the grant exists; otherwise writes nothing.
     func letLast(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
         let row = try self.row(
             """
@@ -121,34 +127,30 @@ extension Database {
                 SELECT coalesce(max(other.lasting_number), 0) + 1 FROM oauth_grant AS other
                 WHERE other.client = oauth_grant.client AND other.subject = oauth_grant.subject
                     AND other.lasting_number IS NOT NULL)
-            WHERE id = ?4 RETURNING authentication, client, subject, lasting_number
+            WHERE id = ?4 RETURNING authentication, client, subject
             """, [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
         guard let row else { return false }
         try self.keepAuthentication(try row.text("authentication"), until: start.end)
         let (client, subject) = (try row.text("client"), try row.text("subject"))
-        let newest = try row.integer("lasting_number", as: Int64.self)
-        try self.endDisplaced(
-            by: start, client: client, subject: subject,
-            oldest: try self.lastingNumbers(client: client, subject: subject)?.oldest ?? newest, newest: newest, sealing
-        )
+        let numbers = try self.lastingNumbers(client: client, subject: subject)
+        try self.endDisplaced(by: start, client: client, subject: subject, numbers, sealing)
+        try self.insertFamily(start)
         return true
     }
 
-    /// Returns the first and the last number of a client's and a person's lasting grants; `nil` if no such grant
-    /// exists. Cost: two look-ups in the index.
-    func lastingNumbers(client: String, subject: String) throws -> (oldest: Int64, newest: Int64)? {
+    /// Returns the first and the last number of a client's and a person's lasting grants. Cost: two look-ups in the
+    /// index.
+    func lastingNumbers(client: String, subject: String) throws -> LastingGrantNumbers {
         // Each subquery alone is a look-up. A single SELECT of both values would read all rows between them.
-        let row = try self.row(
+        try self.row(
             """
             SELECT coalesce((SELECT min(lasting_number) FROM oauth_grant
                     WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS oldest,
                 coalesce((SELECT max(lasting_number) FROM oauth_grant
                     WHERE client = ?1 AND subject = ?2 AND lasting_number IS NOT NULL), 0) AS newest
-            """, [client, subject])
-        // The numbers begin with 1.
-        let newest = try row?.integer("newest", as: Int64.self) ?? 0
-        guard let row, newest > 0 else { return nil }
-        return (try row.integer("oldest"), newest)
+            """, [client, subject]
+        ).map { LastingGrantNumbers(oldest: try $0.integer("oldest"), newest: try $0.integer("newest")) }
+            ?? LastingGrantNumbers.none
     }
 
     /// Ends the oldest lasting grants of a client and a person, if too many exist.
@@ -156,9 +158,10 @@ extension Database {
     /// The first and the last number show that the grants are few enough. Only if too many could exist, the grants are
     /// counted, in the index alone and up to the number of grants that may stay.
     func endDisplaced(
-        by start: RefreshFamilyStart, client: String, subject: String, oldest: Int64, newest: Int64, _ sealing: Sealing
+        by start: RefreshFamilyStart, client: String, subject: String, _ numbers: LastingGrantNumbers,
+        _ sealing: Sealing
     ) throws {
-        guard newest - oldest >= Int64(start.most) else { return }
+        guard numbers.canExceed(start.most) else { return }
         let displaced = try self.rows(
             """
             SELECT oauth_grant.id AS id, account FROM oauth_grant

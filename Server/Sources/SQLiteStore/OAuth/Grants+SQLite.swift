@@ -81,8 +81,8 @@ extension Database {
         lasting: GrantBeginning? = nil, _ sealing: Sealing
     ) throws {
         let consent = consent ?? grant.consent
-        if let consent, try !self.hasConsent(consent) { throw StoreError(.notFound, "the consent was taken back") }
-        guard try self.takes(grant) else { throw StoreError(.notFound, "the authentication is not for this service") }
+        try GrantRequirement.consent.check(consent.map(self.hasConsent) ?? true)
+        try GrantRequirement.service.check(self.takes(grant))
         let (end, key) =
             lasting.map { ($0.family.end, $0.family.keyThumbprint) } ?? (grant.expiresAt, grant.keyThumbprint)
         let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id).blob }
@@ -132,39 +132,21 @@ extension Database {
     /// Returns a grant as ``heldGrant(_:at:_:)`` does, with its authentication. Throws `corrupt` if the authentication
     /// is missing.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
-        guard let grant = try self.heldGrant(id, at: moment, sealing) else { return nil }
-        guard let authentication = try self.authentication(grant.authentication, sealing) else {
-            throw StoreError(.corrupt, "a grant without its authentication")
+        try self.heldGrant(id, at: moment, sealing).map { grant in
+            try StandingGrant(grant: grant, found: self.authentication(grant.authentication, sealing))
         }
-        return StandingGrant(grant: grant, authentication: authentication)
     }
 
     /// Returns a grant; `nil` if the session that holds the grant is over at `moment`, or the grant's client is
     /// switched off. The function does not look at the grant's own end. Without `sealing` the named claims and the
     /// agreed details stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
-        let row = try self.row(
+        try self.row(
             """
             SELECT \(GrantColumn.selection) FROM oauth_grant
             WHERE id = ?1 AND \(Self.isHeldBySession) AND \(Self.isOfServedClient)
-            """, [id, moment.milliseconds])
-        guard let row else { return nil }
-        return GrantRecord(
-            id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
-            subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
-            session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
-            scope: try row.text(GrantColumn.scope), resources: try row.resources(GrantColumn.resources),
-            claims: try row.optionalBytes(GrantColumn.claims).flatMap {
-                try sealing?.openText($0, purpose: .grantClaims, row: id)
-            },
-            consent: try row.optionalText(GrantColumn.consent),
-            details: try row.optionalBytes(GrantColumn.details).flatMap {
-                try sealing?.openText($0, purpose: .authorizationDetails, row: id)
-            },
-            keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
-            deviceSecret: try row.optionalBytes(GrantColumn.deviceSecret),
-            origin: try row.optionalText(GrantColumn.origin),
-            expiresAt: try row.moment(GrantColumn.expiresAt))
+            """, [id, moment.milliseconds]
+        ).map { try GrantRecord($0, id: id, sealing) }
     }
 
     /// Returns a code, whether expired or not, with its grant, and `true` if the code has been taken; `nil` if the
@@ -172,16 +154,11 @@ extension Database {
     func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
         -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
     {
-        let row = try self.row("SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?", [digest.blob])
-        guard let row, let standing = try self.standingGrant(row.text(CodeColumn.grantID), at: moment, sealing) else {
-            return nil
+        try self.row("SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?", [digest.blob]).flatMap { row in
+            try self.standingGrant(row.text(CodeColumn.grantID), at: moment, sealing).map { standing in
+                (try CodeRecord(row), standing, try row.optionalMoment(CodeColumn.takenAt) != nil)
+            }
         }
-        let code = CodeRecord(
-            digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
-            nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
-            keyThumbprint: try row.optionalText(CodeColumn.keyThumbprint),
-            acr: try row.optionalText(CodeColumn.acr), expiresAt: try row.moment(CodeColumn.expiresAt))
-        return (code, standing, try row.optionalMoment(CodeColumn.takenAt) != nil)
     }
 
     /// Notes that a code has been taken.
@@ -201,21 +178,19 @@ extension Database {
     ///
     /// Cost: for each grant two look-ups, and three more if a device secret was given with the grant.
     func endGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
-        var ended = try self.deleteGrants(where: condition, values)
-        var (count, next) = (0, 0)
-        while next < ended.count {
-            let grant = ended[next]
-            next += 1
+        var ended = EndedGrants(try self.deleteGrants(where: condition, values))
+        while let grant = ended.next() {
             // The grants of a passed-on session have the authentication of the first grant, and are found by it.
-            ended += try self.deleteGrants(
-                where: "authentication = ? AND origin = ?", [grant.authentication, grant.id])
-            guard let digest = grant.givenSecret, let session = grant.session else { continue }
+            ended.add(
+                try self.deleteGrants(where: "authentication = ? AND origin = ?", [grant.authentication, grant.id]))
+            guard let secret = grant.givenSecret else { continue }
+            let digest = secret.digest.blob
             try self.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ?")
                 .execute(arguments: [digest])
-            count += self.changesCount
-            ended += try self.deleteGrants(gotBy: digest, inSession: session)
+            ended.add(secrets: self.changesCount)
+            ended.add(try self.deleteGrants(gotBy: digest, inSession: secret.session))
         }
-        return count + ended.count
+        return ended.count
     }
 
     /// Ends the device secrets chosen by a condition on `oauth_device_secret`, with the grants made by them. Returns
@@ -239,11 +214,10 @@ extension Database {
             RETURNING id, authentication, session, device_secret, origin
             """, values
         ) { row in
-            let secret = try row.optionalBytes("device_secret")?.blob
-            return EndedGrant(
+            EndedGrant(
                 id: try row.text("id"), authentication: try row.text("authentication"),
-                session: try row.optionalText("session"),
-                givenSecret: try row.optionalText("origin") == nil ? secret : nil)
+                session: try row.optionalText("session"), deviceSecret: try row.optionalBytes("device_secret"),
+                origin: try row.optionalText("origin"))
         }
     }
 
@@ -264,13 +238,37 @@ extension Database {
     }
 }
 
-/// The data of a deleted grant.
-private struct EndedGrant {
-    let id: String
-    let authentication: String
-    let session: String?
-    /// The digest of the device secret that was given with the grant; `nil` if the grant was itself got by a secret.
-    let givenSecret: Data?
+extension GrantRecord {
+    /// Reads a row of the table's columns. Without `sealing` the named claims and the agreed details stay closed.
+    fileprivate init(_ row: StoredRow, id: String, _ sealing: Sealing?) throws {
+        self.init(
+            id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
+            subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
+            session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
+            scope: try row.text(GrantColumn.scope), resources: try row.resources(GrantColumn.resources),
+            claims: try row.optionalBytes(GrantColumn.claims).flatMap {
+                try sealing?.openText($0, purpose: .grantClaims, row: id)
+            },
+            consent: try row.optionalText(GrantColumn.consent),
+            details: try row.optionalBytes(GrantColumn.details).flatMap {
+                try sealing?.openText($0, purpose: .authorizationDetails, row: id)
+            },
+            keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
+            deviceSecret: try row.optionalBytes(GrantColumn.deviceSecret),
+            origin: try row.optionalText(GrantColumn.origin),
+            expiresAt: try row.moment(GrantColumn.expiresAt))
+    }
+}
+
+extension CodeRecord {
+    /// Reads a row of the table's columns.
+    fileprivate init(_ row: StoredRow) throws {
+        self.init(
+            digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
+            nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
+            keyThumbprint: try row.optionalText(CodeColumn.keyThumbprint),
+            acr: try row.optionalText(CodeColumn.acr), expiresAt: try row.moment(CodeColumn.expiresAt))
+    }
 }
 
 extension StoredRow {

@@ -72,26 +72,12 @@ extension SQLiteDatabase: RefreshStore {
             // A client can present a token that ended long ago or was used before. A reader looks the token up, and
             // answers if nothing changes.
             outcome = try await self.step(screenedBy: { [sealing] db -> Screening<Void, RefreshOutcome> in
-                guard let (family, standing) = try db.family(ofGrant: exchange.grant, at: moment, sealing) else {
-                    return .answered(.unknown)
-                }
-                try judge(standing)
-                switch family.verdict(on: exchange, of: standing, at: moment) {
-                case .again(let step):
-                    return .answered(
-                        .renewed(Renewal(standing, by: .successorBefore(step: step), until: family.headEndsAt)))
-                case .late: return .answered(.late)
-                case .next, .same, .past: return .step(())
-                }
+                let held = try db.family(ofGrant: exchange.grant, at: moment, sealing)
+                let step = try RefreshStep(exchange, of: held, at: moment, judge: judge)
+                return Screening(answer: step.answerWithoutWriting)
             }) { [sealing] db, _ in try db.refresh(exchange, at: moment, sealing, judge) }
         }
-        if case .renewed(let renewal) = outcome {
-            switch renewal.token {
-            case .successor: self.handedOutTokens.insert([exchange.successor?.digest ?? exchange.presented])
-            case .presented: self.handedOutTokens.insert([exchange.presented])
-            case .successorBefore: break
-            }
-        }
+        self.handedOutTokens.insert(outcome.handedOut(by: exchange))
         return outcome
     }
 
@@ -101,12 +87,12 @@ extension SQLiteDatabase: RefreshStore {
 
     public func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            try db.isGrant(id, ofClient: client) ? .step(()) : .answered(false)
+            Screening(isThere: try db.isGrant(id, ofClient: client))
         }) { [sealing] db, _ in
-            guard try db.isGrant(id, ofClient: client) else { return false }
             let session = try String.fetchOne(
-                db.cachedStatement(sql: "SELECT session FROM oauth_grant WHERE id = ?"), arguments: [id])
-            _ = try db.endGrants(where: "id = ?", [id])
+                db.cachedStatement(sql: "SELECT session FROM oauth_grant WHERE \(Database.isGrantOfClient)"),
+                arguments: [id, client])
+            let ended = EndedRows(try db.endGrants(where: Database.isGrantOfClient, [id, client]), event: audit)
             // The grants of a session rest on an authentication of the session.
             _ = try db.endSessions(
                 where: """
@@ -115,55 +101,50 @@ extension SQLiteDatabase: RefreshStore {
                         JOIN oauth_grant ON oauth_grant.authentication = held.authentication
                         WHERE held.session = oauth_session.id)
                     """, [session], at: audit.at)
-            try db.appendAudit(audit, sealing)
-            return true
+            try db.keepEvent(of: ended, sealing)
+            return ended.isAny
         }
     }
 }
 
 extension RefreshFamily {
     fileprivate init(_ row: StoredRow) throws {
-        var parent: Used?
-        if let digest = try row.optionalBytes(RefreshColumn.parent),
-            let firstUsedAt = try row.optionalMoment(RefreshColumn.parentUsedAt)
-        {
-            parent = Used(digest: digest, firstUsedAt: firstUsedAt)
-        }
         self.init(
             head: try row.bytes(RefreshColumn.head), headEndsAt: try row.moment(RefreshColumn.expiresAt),
-            parent: parent,
+            parent: try row.optionalBytes(RefreshColumn.parent).flatMap { digest in
+                try row.optionalMoment(RefreshColumn.parentUsedAt).map { Used(digest: digest, firstUsedAt: $0) }
+            },
             step: try row.optionalBytes(RefreshColumn.step),
             grandparent: try row.optionalBytes(RefreshColumn.grandparent))
-    }
-
-    fileprivate func verdict(on exchange: RefreshExchange, of standing: StandingGrant, at moment: Timestamp) -> Verdict
-    {
-        self.verdict(
-            on: exchange, isBound: exchange.isBound || standing.grant.keyThumbprint != nil, at: moment)
     }
 }
 
 extension Database {
-    /// Returns the family of a grant that is valid at `moment`, if the family's head has not ended.
+    /// A condition on `oauth_grant`: the grant `?1` belongs to the client `?2`.
+    fileprivate static let isGrantOfClient = "id = ?1 AND client = ?2"
+
+    /// Returns the family of a grant with the grant; `nil` if the head of the family has ended at `moment`, or the
+    /// grant is held no more (``standingGrant(_:at:_:)``). The function does not look at the grant's own end.
     fileprivate func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
-        -> (RefreshFamily, StandingGrant)?
+        -> (family: RefreshFamily, standing: StandingGrant)?
     {
-        let row = try self.row(
+        try self.row(
             "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2",
-            [id, moment.milliseconds])
-        guard let row, let standing = try self.standingGrant(id, at: moment, sealing),
-            moment < standing.grant.expiresAt
-        else { return nil }
-        return (try RefreshFamily(row), standing)
+            [id, moment.milliseconds]
+        ).flatMap { row in
+            try self.standingGrant(id, at: moment, sealing).map { (try RefreshFamily(row), $0) }
+        }
     }
 
     /// Begins a family within the present step. Returns `true` if the grant exists, and its family is at this head.
     func begin(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
-        let begun = try self.row("SELECT head FROM oauth_refresh WHERE grant_id = ?", [start.grant])
-        if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
-        guard try self.letLast(start, at: moment, sealing) else { return false }
-        try self.insertFamily(start)
-        return true
+        let head = try self.row("SELECT head FROM oauth_refresh WHERE grant_id = ?", [start.grant]).map {
+            try $0.bytes("head")
+        }
+        switch start.verdict(onHead: head) {
+        case .begun(let isAtHead): return isAtHead
+        case .begins: return try self.letLast(start, at: moment, sealing)
+        }
     }
 
     /// Keeps a grant together with its beginning family, within the present step. The lifetime is written with the
@@ -172,19 +153,17 @@ extension Database {
         _ grant: GrantRecord, redirectURI: String, beginning start: RefreshFamilyStart, at moment: Timestamp,
         _ sealing: Sealing
     ) throws {
-        let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject)
-        let newest = (numbers?.newest ?? 0) + 1
+        let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject).withNext
         try self.insert(
-            grant, redirectURI: redirectURI, lasting: GrantBeginning(family: start, at: moment, number: newest), sealing
-        )
+            grant, redirectURI: redirectURI,
+            lasting: GrantBeginning(family: start, at: moment, number: numbers.newest), sealing)
         try self.keepAuthentication(grant.authentication, until: start.end)
-        try self.endDisplaced(
-            by: start, client: grant.client, subject: grant.subject, oldest: numbers?.oldest ?? newest, newest: newest,
-            sealing)
+        try self.endDisplaced(by: start, client: grant.client, subject: grant.subject, numbers, sealing)
         try self.insertFamily(start)
     }
 
-    private func insertFamily(_ start: RefreshFamilyStart) throws {
+    /// Keeps the rows of a beginning family within the present step.
+    func insertFamily(_ start: RefreshFamilyStart) throws {
         try self.insert(
             [
                 RefreshColumn.grantID: start.grant, .head: start.head.blob,
@@ -196,12 +175,10 @@ extension Database {
     fileprivate func refresh(
         _ exchange: RefreshExchange, at moment: Timestamp, _ sealing: Sealing, _ judge: (StandingGrant) throws -> Void
     ) throws -> RefreshOutcome {
-        guard let (family, standing) = try self.family(ofGrant: exchange.grant, at: moment, sealing) else {
-            return .unknown
-        }
-        try judge(standing)
-        switch family.verdict(on: exchange, of: standing, at: moment) {
-        case .next(let family):
+        let held = try self.family(ofGrant: exchange.grant, at: moment, sealing)
+        switch try RefreshStep(exchange, of: held, at: moment, judge: judge) {
+        case .answered(let outcome): return outcome
+        case .rotated(let family, let outcome):
             try self.cachedStatement(
                 sql: """
                     UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ?, used_at = ?, step = ?,
@@ -213,26 +190,21 @@ extension Database {
                 family.headEndsAt.milliseconds, moment.milliseconds, family.step?.blob, family.grandparent?.blob,
                 exchange.grant,
             ])
-            return .renewed(Renewal(standing, by: .successor, until: family.headEndsAt))
-        case .same(let family):
+            return outcome
+        case .prolonged(let family, let outcome):
             try self.cachedStatement(sql: "UPDATE oauth_refresh SET expires_at = ?, used_at = ? WHERE grant_id = ?")
                 .execute(arguments: [family.headEndsAt.milliseconds, moment.milliseconds, exchange.grant])
-            return .renewed(Renewal(standing, by: .presented, until: family.headEndsAt))
-        case .again(let step):
-            return .renewed(Renewal(standing, by: .successorBefore(step: step), until: family.headEndsAt))
-        case .late: return .late
-        case .past:
+            return outcome
+        case .reused(let event):
             _ = try self.endGrants(where: "id = ?", [exchange.grant])
-            var reuse = exchange.reuse
-            reuse.accountID = standing.authentication.account
-            try self.appendAudit(reuse, sealing)
+            try self.appendAudit(event, sealing)
             return .reused
         }
     }
 
     fileprivate func isGrant(_ id: String, ofClient client: String) throws -> Bool {
         try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE id = ? AND client = ?)"),
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE \(Self.isGrantOfClient))"),
             arguments: [id, client]) ?? false
     }
 }

@@ -38,11 +38,12 @@ extension SQLiteDatabase {
 
     public func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.endSessions(where: "id = ? AND account = ?", [id, account], at: audit.at) > 0 else {
-                return false
-            }
+            let ended = EndedRows(
+                try db.endSessions(where: "id = ? AND account = ?", [id, account], at: audit.at), event: audit)
+            // Another account's session keeps its grants.
+            guard ended.isAny else { return false }
             _ = try db.endGrants(where: "session = ? AND is_lasting = 1", [id])
-            try db.appendAudit(audit, sealing)
+            try db.keepEvent(of: ended, sealing)
             return true
         }
     }
@@ -54,7 +55,7 @@ extension SQLiteDatabase {
             let lasting = try db.endLasting(account: account)
             try db.forgetKnown(ofAccount: account)
             let sessions = try db.endSessions(where: "account = ?", [account], at: audit.at)
-            if sessions + lasting > 0 { try db.appendAudit(audit, sealing) }
+            try db.keepEvent(of: EndedRows(sessions + lasting, event: audit), sealing)
             return sessions
         }
     }

@@ -31,9 +31,9 @@ extension SQLiteDatabase: SessionStore {
 
     public func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.endSessions(where: "id = ?", [id], at: audit.at) > 0 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            let ended = EndedRows(try db.endSessions(where: "id = ?", [id], at: audit.at), event: audit)
+            try db.keepEvent(of: ended, sealing)
+            return ended.isAny
         }
     }
 }
@@ -50,11 +50,10 @@ extension Database {
     /// Returns the session of a row, with its authentications; `nil` if no authentication is left.
     func session(_ row: StoredRow, _ sealing: Sealing) throws -> SessionRecord? {
         let id = try row.text(SessionColumn.id)
-        let authentications = try self.authentications(ofSession: id, sealing)
-        guard !authentications.isEmpty else { return nil }
         return SessionRecord(
-            id: id, cookieDigest: try row.bytes(SessionColumn.cookieDigest), authentications: authentications,
-            usedAt: try row.moment(SessionColumn.usedAt), expiresAt: try row.moment(SessionColumn.expiresAt),
+            id: id, cookieDigest: try row.bytes(SessionColumn.cookieDigest),
+            remaining: try self.authentications(ofSession: id, sealing), usedAt: try row.moment(SessionColumn.usedAt),
+            expiresAt: try row.moment(SessionColumn.expiresAt),
             hasBrowser: try row.flag(SessionColumn.hasBrowser))
     }
 

@@ -1,0 +1,63 @@
+/// A deleted grant, with the data by which the grants made from it are found.
+package struct EndedGrant: Sendable, Equatable {
+    /// A device secret that was given with a grant.
+    package struct GivenSecret: Sendable, Equatable {
+        /// SHA-256 of the secret.
+        package let digest: [UInt8]
+        /// The session in which the secret was given.
+        package let session: String
+
+        /// Makes a secret of these values.
+        package init(digest: [UInt8], session: String) {
+            self.digest = digest
+            self.session = session
+        }
+    }
+
+    /// The grant's identifier.
+    package let id: String
+    /// The authentication of the grant. The grants of a passed-on session have the same authentication.
+    package let authentication: String
+    /// The device secret that was given with the grant. The secret ends with the grant, and so do the grants that apps
+    /// have got by the secret. `nil` if no secret was given with the grant.
+    package let givenSecret: GivenSecret?
+
+    /// Makes a grant of the values of its row. A grant with an origin was itself got by its device secret, and ends
+    /// alone. A grant without a session has given no secret.
+    package init(id: String, authentication: String, session: String?, deviceSecret: [UInt8]?, origin: String?) {
+        self.id = id
+        self.authentication = authentication
+        if origin == nil, let deviceSecret, let session {
+            self.givenSecret = GivenSecret(digest: deviceSecret, session: session)
+        } else {
+            self.givenSecret = nil
+        }
+    }
+}
+
+/// Ended grants together with the grants that end for them. The end of a grant is followed to the grants made from the
+/// grant, from there to further grants, and so on.
+package struct EndedGrants: Sendable, Equatable {
+    private var grants: [EndedGrant]
+    private var followed = 0
+    private var secrets = 0
+
+    /// Begins with the grants that a step has deleted.
+    package init(_ grants: [EndedGrant]) { self.grants = grants }
+
+    /// The number of grants and device secrets that have ended.
+    package var count: Int { self.grants.count + self.secrets }
+
+    /// Returns the next grant whose consequences have to be looked up; `nil` after the last.
+    package mutating func next() -> EndedGrant? {
+        guard self.followed < self.grants.count else { return nil }
+        defer { self.followed += 1 }
+        return self.grants[self.followed]
+    }
+
+    /// Adds grants that have ended as a consequence. Their own consequences follow.
+    package mutating func add(_ grants: [EndedGrant]) { self.grants += grants }
+
+    /// Adds a number of ended device secrets.
+    package mutating func add(secrets: Int) { self.secrets += secrets }
+}

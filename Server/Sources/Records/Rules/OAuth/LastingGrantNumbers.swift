@@ -1,0 +1,26 @@
+/// The order of a client's and a person's lasting grants: each grant has the next number when it begins to last.
+package struct LastingGrantNumbers: Sendable, Equatable {
+    /// The number of the oldest grant; 0 if no grant lasts. The numbers begin with 1.
+    package let oldest: Int64
+    /// The number of the newest grant; 0 if no grant lasts.
+    package let newest: Int64
+
+    /// Makes a pair of numbers.
+    package init(oldest: Int64, newest: Int64) {
+        self.oldest = oldest
+        self.newest = newest
+    }
+
+    /// The numbers of no grants.
+    package static let none = Self(oldest: 0, newest: 0)
+
+    /// The numbers after one more grant has begun to last.
+    package var withNext: Self {
+        let next = self.newest + 1
+        return Self(oldest: self.newest > 0 ? self.oldest : next, newest: next)
+    }
+
+    /// Returns `true` if more than `most` grants can have the numbers from the oldest to the newest. Only then the
+    /// grants have to be counted: the grants between may have ended.
+    package func canExceed(_ most: Int) -> Bool { self.newest - self.oldest >= Int64(most) }
+}
