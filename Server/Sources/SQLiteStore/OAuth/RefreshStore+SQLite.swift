@@ -123,8 +123,8 @@ extension Database {
     /// A condition on `oauth_grant`: the grant `?1` belongs to the client `?2`.
     fileprivate static let isGrantOfClient = "id = ?1 AND client = ?2"
 
-    /// Returns the family of a grant with the grant; `nil` if the head of the family has ended at `moment`, or the
-    /// grant is held no more (``standingGrant(_:at:_:)``). The function does not look at the grant's own end.
+    /// Returns the family of a grant, with the grant; `nil` if the head of the family has ended at `moment`, or if the
+    /// grant is not valid then (``standingGrant(_:at:_:)``). The function does not look at the grant's own end.
     fileprivate func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
         -> (family: RefreshFamily, standing: StandingGrant)?
     {

@@ -22,8 +22,8 @@ package struct EndedGrant: Sendable, Equatable {
     /// have got by the secret. `nil` if no secret was given with the grant.
     package let givenSecret: GivenSecret?
 
-    /// Makes a grant of the values of its row. A grant with an origin was itself got by its device secret, and ends
-    /// alone. A grant without a session has given no secret.
+    /// Makes a grant of the values of its row. The device secret of a grant with an origin was given with another grant.
+    /// A secret is given in a session.
     package init(id: String, authentication: String, session: String?, deviceSecret: [UInt8]?, origin: String?) {
         self.id = id
         self.authentication = authentication
