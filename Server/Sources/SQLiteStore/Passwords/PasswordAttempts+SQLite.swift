@@ -42,18 +42,17 @@ extension SQLiteDatabase {
     ) async throws -> AttemptDecision {
         try await self.step { [sealing] db in
             let decision = judge(try db.history(of: holder, browser: browser, since: day))
-            guard case .reserved(let attempt, let audit) = decision else { return decision }
-            switch attempt.leave {
-            case .account(let count): try db.keep(count, of: holder)
-            case .browser(let digest): try db.countWrong(1, ofBrowser: digest)
+            switch decision.reservation {
+            case .nothing: break
+            case .account(let count, let day, let audit):
+                try db.keep(count, of: holder)
+                try db.countDay(day, of: holder)
+                try db.record(audit, sealing)
+            case .browser(let digest, let day, let audit):
+                try db.countWrong(1, ofBrowser: digest)
+                try db.countDay(day, of: holder)
+                try db.record(audit, sealing)
             }
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO password_attempt_day (holder, day, account_id, count) VALUES (?, ?, ?, 1)
-                    ON CONFLICT (holder, day) DO UPDATE SET count = count + 1
-                    """
-            ).execute(arguments: [holder.key, attempt.day, holder.account])
-            if let audit { try db.appendAudit(audit, sealing) }
             return decision
         }
     }
@@ -85,16 +84,9 @@ extension SQLiteDatabase {
 
     public func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard let link = try db.mailedLink(digest: digest, purpose: .passwordReset, at: visit.at),
-                try db.account(id: link.accountID, sealing)?.isLocked == false,
-                try db.passwordHash(accountID: link.accountID, sealing) != nil
-            else { return false }
-            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
-            try db.remember(visit, accountID: link.accountID, sealing)
-            var audit = audit
-            audit.accountID = link.accountID
-            try db.appendAudit(audit, sealing)
-            return true
+            let link = try db.mailedLink(digest: digest, purpose: .passwordReset, at: visit.at)
+            let standing = try link.flatMap { try db.passwordStanding(of: $0.accountID, sealing) }
+            return try db.carryOut(visit.plan(by: link, in: standing, audit: audit), sealing)
         }
     }
 
@@ -162,22 +154,27 @@ extension Database {
             .execute(arguments: [number, digest.blob])
     }
 
-    fileprivate func giveBackDay(of attempt: ReservedAttempt) throws {
+    /// Counts an attempt among all attempts of a day.
+    fileprivate func countDay(_ day: Int64, of holder: AttemptHolder) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO password_attempt_day (holder, day, account_id, count) VALUES (?, ?, ?, 1)
+                ON CONFLICT (holder, day) DO UPDATE SET count = count + 1
+                """
+        ).execute(arguments: [holder.key, day, holder.account])
+    }
+
+    /// Takes an attempt out of the count of its day.
+    func giveBackDay(of attempt: ReservedAttempt) throws {
         try self.cachedStatement(
             sql: "UPDATE password_attempt_day SET count = max(0, count - 1) WHERE holder = ? AND day = ?"
         ).execute(arguments: [attempt.holder.key, attempt.day])
     }
 
-    /// Gives back a successful attempt at an account's password. If a known browser was exempt from the rest, the
-    /// attempts of others stay counted and keep resting.
-    func giveBack(_ attempt: ReservedAttempt?, accountID: String) throws {
-        if case .browser(let digest)? = attempt?.leave {
-            try self.cachedStatement(sql: "UPDATE known_browser SET wrong = 0 WHERE digest = ?")
-                .execute(arguments: [digest.blob])
-        } else {
-            try self.forgetAttempts(.password(account: accountID))
-        }
-        if let attempt { try self.giveBackDay(of: attempt) }
+    /// Forgets the wrong passwords that a known browser has sent.
+    func forgetWrong(ofBrowser digest: [UInt8]) throws {
+        try self.cachedStatement(sql: "UPDATE known_browser SET wrong = 0 WHERE digest = ?")
+            .execute(arguments: [digest.blob])
     }
 
     /// Deletes the daily counts of all attempts at the password of an account. The attempts in a row stay.
@@ -188,41 +185,48 @@ extension Database {
 
     /// Deletes the browsers and networks that an account knows.
     func forgetKnown(ofAccount accountID: String) throws {
-        for table in ["known_browser", "known_network"] {
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: [accountID])
-        }
+        try self.cachedStatement(sql: "DELETE FROM known_browser WHERE account_id = ?").execute(arguments: [accountID])
+        try self.cachedStatement(sql: "DELETE FROM known_network WHERE account_id = ?").execute(arguments: [accountID])
     }
 
-    /// Makes an account remember a browser and a network, in place of the browser's former entry. The account keeps the
-    /// most recently used browsers and networks, at most `visit.most` of each.
-    func remember(_ visit: KnownVisit, accountID: String, _ sealing: Sealing) throws {
-        if let former = visit.former {
-            try self.cachedStatement(sql: "DELETE FROM known_browser WHERE digest = ? AND account_id = ?")
-                .execute(arguments: [former.blob, accountID])
-        }
-        if let browser = visit.browser {
-            try self.cachedStatement(
-                sql: "INSERT INTO known_browser (digest, account_id, wrong, used_at) VALUES (?, ?, 0, ?)"
-            ).execute(arguments: [browser.blob, accountID, visit.at.milliseconds])
-        }
-        if let network = visit.network {
-            try self.cachedStatement(
-                sql: """
-                    INSERT INTO known_network (account_id, network, used_at) VALUES (?1, ?2, ?3)
-                    ON CONFLICT (account_id, network) DO UPDATE SET used_at = ?3
-                    """
-            ).execute(arguments: [
-                accountID, sealing.networkCode(network, accountID: accountID).blob, visit.at.milliseconds,
-            ])
-        }
-        for (table, key) in [("known_browser", "digest"), ("known_network", "network")] {
-            try self.cachedStatement(
-                sql: """
-                    DELETE FROM \(table) WHERE account_id = ?1 AND \(key) NOT IN (
-                        SELECT \(key) FROM \(table) WHERE account_id = ?1 ORDER BY used_at DESC, \(key) LIMIT ?2)
-                    """
-            ).execute(arguments: [accountID, visit.most])
-        }
+    /// Deletes a browser that an account knows.
+    func forgetBrowser(_ digest: [UInt8], ofAccount accountID: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM known_browser WHERE digest = ? AND account_id = ?")
+            .execute(arguments: [digest.blob, accountID])
+    }
+
+    /// Makes an account know a browser.
+    func knowBrowser(_ digest: [UInt8], at moment: Timestamp, accountID: String) throws {
+        try self.cachedStatement(
+            sql: "INSERT INTO known_browser (digest, account_id, wrong, used_at) VALUES (?, ?, 0, ?)"
+        ).execute(arguments: [digest.blob, accountID, moment.milliseconds])
+    }
+
+    /// Makes an account know a network.
+    func knowNetwork(_ network: String, at moment: Timestamp, accountID: String, _ sealing: Sealing) throws {
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO known_network (account_id, network, used_at) VALUES (?1, ?2, ?3)
+                ON CONFLICT (account_id, network) DO UPDATE SET used_at = ?3
+                """
+        ).execute(arguments: [
+            accountID, sealing.networkCode(network, accountID: accountID).blob, moment.milliseconds,
+        ])
+    }
+
+    /// Deletes the browsers and networks of an account except the most recently used, at most `most` of each.
+    func keepRecent(_ most: Int, ofAccount accountID: String) throws {
+        try self.keepRecent(most, ofAccount: accountID, in: "known_browser", by: "digest")
+        try self.keepRecent(most, ofAccount: accountID, in: "known_network", by: "network")
+    }
+
+    private func keepRecent(_ most: Int, ofAccount accountID: String, in table: String, by key: String) throws {
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM \(table) WHERE account_id = ?1 AND \(key) NOT IN (
+                    SELECT \(key) FROM \(table) WHERE account_id = ?1 ORDER BY used_at DESC, \(key) LIMIT ?2)
+                """
+        ).execute(arguments: [accountID, most])
     }
 }
 

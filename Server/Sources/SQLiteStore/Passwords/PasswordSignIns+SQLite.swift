@@ -27,7 +27,7 @@ extension SQLiteDatabase: PasswordStore {
         try await self.step { [sealing] db in
             guard let (next, audit) = judge(try db.attempts(of: holder)) else { return false }
             try db.keep(next, of: holder)
-            if let audit { try db.appendAudit(audit, sealing) }
+            try db.record(audit, sealing)
             _ = try db.leaveMail(mail)
             return true
         }
@@ -35,21 +35,7 @@ extension SQLiteDatabase: PasswordStore {
 
     public func advance(_ step: PasswordSignInStep) async throws -> Bool {
         try await self.step { [sealing] db in
-            let record = step.record
-            guard try db.stands(step, sealing) else { return false }
-            if let spent = step.spent { guard try db.spend(spent, accountID: record.accountID) else { return false } }
-            if step.verifiedHash != nil { try db.giveBack(step.attempt, accountID: record.accountID) }
-            if step.spent != nil { try db.forgetAttempts(.secondFactor(account: record.accountID)) }
-            if let password = step.newPassword {
-                try db.replacePassword(password, sealing)
-                // A rehashed password is still the same password.
-                if step.previous != nil { try db.forgetKnown(ofAccount: record.accountID) }
-            }
-            try db.replace(record, sealing)
-            if let visit = step.visit { try db.remember(visit, accountID: record.accountID, sealing) }
-            for event in step.audit { try db.appendAudit(event, sealing) }
-            for notice in step.notices { try db.insertNotice(notice, sealing) }
-            return true
+            try db.carryOut(step.plan(in: try db.scene(of: step, sealing)), sealing)
         }
     }
 
@@ -57,16 +43,9 @@ extension SQLiteDatabase: PasswordStore {
         _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.stillHas(shown, sealing), (shown.secondFactorSetAt != nil) == (spent != nil) else {
-                return false
-            }
-            if let spent {
-                guard try db.spend(spent, accountID: shown.accountID) else { return false }
-                try db.forgetAttempts(.secondFactor(account: shown.accountID))
-            }
-            try db.giveBack(attempt, accountID: shown.accountID)
-            if let audit { try db.appendAudit(audit, sealing) }
-            return true
+            let standing = try db.passwordStanding(of: shown.accountID, opensHash: true, sealing)
+            let plan = shown.plan(in: standing, givingBack: attempt, spent: spent, audit: audit)
+            return try db.carryOut(plan, sealing)
         }
     }
 
@@ -76,54 +55,41 @@ extension SQLiteDatabase: PasswordStore {
 }
 
 extension Database {
-    /// Spends a code. Returns `false` if the code is spent already or does not exist.
-    func spend(_ spent: PasswordSignInStep.Spent, accountID: String) throws -> Bool {
+    /// Spends a code, if a step shows a code. Returns `false` if the code is spent already or does not exist.
+    func spend(_ spent: PasswordSignInStep.Spent?, accountID: String) throws -> Bool {
         switch spent {
-        case .totp(let number):
+        case nil: return true
+        case .totp(let number)?:
             try self.cachedStatement(
                 sql: """
                     UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
                     """
             ).execute(arguments: [accountID, number])
-        case .recoveryCode(let code):
+        case .recoveryCode(let code)?:
             try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ? AND code = ?")
                 .execute(arguments: [accountID, code.blob])
         }
         return self.changesCount == 1
     }
 
-    /// Returns `true` if everything that a step relies on still exists.
-    fileprivate func stands(_ step: PasswordSignInStep, _ sealing: Sealing) throws -> Bool {
+    /// Returns the stored state that a step relies on. A step that compares no hash and continues no sign-in opens
+    /// neither.
+    fileprivate func scene(of step: PasswordSignInStep, _ sealing: Sealing) throws -> PasswordSignInScene {
         let record = step.record
-        let isThere = try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
-                    AND EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0)
-                    """), arguments: [record.request, record.accountID])
-        guard isThere == true else { return false }
-        // A second factor can have been set since the account was read.
-        guard try self.hasSecondFactor(record.accountID) == (record.needsSecondFactor || record.secondFactor != nil)
-        else { return false }
-        if let previous = step.previous {
-            guard try self.passwordSignIn(record.request, sealing) == previous else { return false }
-        }
-        if let verified = step.verifiedHash {
-            guard let hash = try self.passwordHash(accountID: record.accountID, sealing),
-                hash.hasSameBytes(as: verified)
-            else { return false }
-        }
-        return true
+        let hasRequest = try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)"),
+            arguments: [record.request])
+        return PasswordSignInScene(
+            hasRequest: hasRequest == true,
+            account: try self.passwordStanding(of: record.accountID, opensHash: step.verifiedHash != nil, sealing),
+            stored: try step.previous.flatMap { _ in try self.passwordSignIn(record.request, sealing) })
     }
 
     fileprivate func passwordSignIn(_ request: String, _ sealing: Sealing) throws -> PasswordSignInRecord? {
         try self.row("SELECT \(PasswordSignInColumn.selection) FROM password_sign_in WHERE request = ?", [request]).map
         { row in
-            let factor = try row.optionalText(PasswordSignInColumn.secondFactor).map { name in
-                guard let factor = PasswordSignInRecord.SecondFactor(rawValue: name) else {
-                    throw StoreError(.corrupt, "what was shown beside a password")
-                }
-                return factor
+            let factor = try row.optionalText(PasswordSignInColumn.secondFactor).map {
+                try PasswordSignInRecord.SecondFactor(stored: $0)
             }
             return PasswordSignInRecord(
                 request: request, accountID: try row.text(PasswordSignInColumn.accountID), secondFactor: factor,
@@ -139,7 +105,8 @@ extension Database {
         }
     }
 
-    fileprivate func replace(_ record: PasswordSignInRecord, _ sealing: Sealing) throws {
+    /// Replaces the progress of a request's sign-in by password.
+    func replace(_ record: PasswordSignInRecord, _ sealing: Sealing) throws {
         let request = record.request
         try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE request = ?").execute(arguments: [request])
         try self.insert(

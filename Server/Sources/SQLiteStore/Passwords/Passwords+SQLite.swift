@@ -85,34 +85,12 @@ extension SQLiteDatabase {
 
     public func setPassword(_ change: PasswordChange) async throws -> Bool {
         try await self.step { [sealing] db in
-            let password = change.password
-            guard let account = try db.account(id: password.accountID, sealing) else { return false }
-            if let shown = change.shown { guard try db.stillHas(shown, sealing) else { return false } }
-            if let link = change.link {
-                guard !account.isLocked,
-                    try db.mailedLink(digest: link, purpose: .passwordReset, at: change.audit.at)?.accountID
-                        .hasSameBytes(as: account.id) == true,
-                    try db.passwordHash(accountID: account.id, sealing) != nil,
-                    try db.hasSecondFactor(account.id) == (change.spent != nil)
-                else { return false }
+            let standing = try db.passwordStanding(
+                of: change.password.accountID, opensHash: change.shown != nil, sealing)
+            let link = try change.link.flatMap {
+                try db.mailedLink(digest: $0, purpose: .passwordReset, at: change.audit.at)
             }
-            if let spent = change.spent { guard try db.spend(spent, accountID: account.id) else { return false } }
-            try db.replacePassword(password, sealing)
-            for holder in [
-                AttemptHolder.password(account: account.id), .secondFactor(account: account.id),
-                .mail(account: account.id), .confirmation(account: account.id),
-            ] { try db.forgetAttempts(holder) }
-            try db.forgetAllAttempts(atPasswordOf: account.id)
-            try db.forgetKnown(ofAccount: account.id)
-            // Another person may have had the account for a while, and may have linked an identity to the account.
-            if change.link != nil { try db.removeLinks(ofAccount: account.id, at: change.audit.at, sealing) }
-            if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
-            if let visit = change.visit { try db.remember(visit, accountID: account.id, sealing) }
-            for event in [change.spentAudit, change.audit].compactMap(\.self) { try db.appendAudit(event, sealing) }
-            if let notice = change.notice { try db.insertNotice(notice, sealing) }
-            if let made = change.accountChange { try db.insert(made, sealing) }
-            if let mail = change.mail { try db.leaveMail(mail) }
-            return true
+            return try db.carryOut(change.plan(in: standing, linked: link?.accountID), sealing)
         }
     }
 
@@ -128,23 +106,9 @@ extension SQLiteDatabase {
 
     public func setFactors(_ change: FactorChange) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.account(id: change.accountID, sealing) != nil else { return false }
-            if let shown = change.shown { guard try db.stillHas(shown, sealing) else { return false } }
-            if let totp = change.totp {
-                try db.replace(totp, sealing)
-                try db.deleteAuthentications(
-                    of: .accountBeside(change.accountID, session: change.session), at: change.audit.at)
-            } else {
-                guard try db.hasSecondFactor(change.accountID) else { return false }
-                try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")
-                    .execute(arguments: [change.accountID])
-            }
-            try db.insert(recoveryCodes: change.recoveryCodes, accountID: change.accountID)
-            try db.appendAudit(change.audit, sealing)
-            if let notice = change.notice { try db.insertNotice(notice, sealing) }
-            if let made = change.accountChange { try db.insert(made, sealing) }
-            if let mail = change.mail { try db.leaveMail(mail) }
-            return true
+            let standing = try db.passwordStanding(
+                of: change.accountID, opensHash: change.shown != nil, sealing)
+            return try db.carryOut(change.plan(in: standing), sealing)
         }
     }
 
@@ -202,28 +166,69 @@ extension Database {
         try self.forgetAttempts(.secondFactor(account: totp.accountID))
     }
 
-    /// Returns `true` if the account is not locked, and still has the password and second factor that were shown.
-    func stillHas(_ shown: ShownPassword, _ sealing: Sealing) throws -> Bool {
-        guard try self.account(id: shown.accountID, sealing)?.isLocked == false,
-            let hash = try self.passwordHash(accountID: shown.accountID, sealing), hash.hasSameBytes(as: shown.hash)
-        else { return false }
-        let setAt = try Int64.fetchOne(
-            self.cachedStatement(sql: "SELECT set_at FROM totp WHERE account_id = ?"), arguments: [shown.accountID])
-        return setAt == shown.secondFactorSetAt?.milliseconds
-    }
-
-    /// Returns the hash of an account's password.
-    func passwordHash(accountID: String, _ sealing: Sealing) throws -> String? {
-        try self.row("SELECT hash FROM password WHERE account_id = ?", [accountID]).map {
-            try sealing.openText($0.bytes("hash"), purpose: .passwordHash, row: accountID)
+    /// Returns the present values of an account that decide about a proof of its password; `nil` if the account does
+    /// not exist.
+    ///
+    /// - Parameter opensHash: `true` if the step compares the hash. A hash that no step compares stays sealed, so that
+    ///   an operator can replace a damaged hash.
+    func passwordStanding(of id: String, opensHash: Bool = false, _ sealing: Sealing) throws -> PasswordStanding? {
+        try self.row(
+            """
+            SELECT account.is_locked AS is_locked, password.account_id IS NOT NULL AS has_password,
+                CASE WHEN ?2 THEN password.hash END AS hash, totp.set_at AS factor_set_at
+            FROM account LEFT JOIN password ON password.account_id = account.id
+            LEFT JOIN totp ON totp.account_id = account.id WHERE account.id = ?1
+            """, [id, opensHash]
+        ).map { row in
+            PasswordStanding(
+                isLocked: try row.flag("is_locked"), hasPassword: try row.flag("has_password"),
+                hash: try row.optionalBytes("hash").map {
+                    try sealing.openText($0, purpose: .passwordHash, row: id)
+                },
+                secondFactorSetAt: try row.optionalMoment("factor_set_at"))
         }
     }
 
-    /// Returns `true` if a sign-in by password to the account needs a code as well.
-    func hasSecondFactor(_ accountID: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM totp WHERE account_id = ?)"),
-            arguments: [accountID]) == true
+    /// Carries out the plan of a step about an account's password. Returns `false`, and changes nothing, if a condition
+    /// has refused the step, or the plan's code is spent already or does not exist.
+    func carryOut(_ plan: PasswordPlan?, _ sealing: Sealing) throws -> Bool {
+        guard let plan else { return false }
+        guard try self.spend(plan.spent, accountID: plan.account) else { return false }
+        for write in plan.writes { try self.carryOut(write, accountID: plan.account, sealing) }
+        return true
+    }
+
+    private func carryOut(_ write: PasswordWrite, accountID: String, _ sealing: Sealing) throws {
+        switch write {
+        case .replacePassword(let password): try self.replacePassword(password, sealing)
+        case .replaceSecret(let totp): try self.replace(totp, sealing)
+        case .endRecoveryCodes:
+            try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")
+                .execute(arguments: [accountID])
+        case .addRecoveryCodes(let codes): try self.insert(recoveryCodes: codes, accountID: accountID)
+        case .forgetAttempts(let holder): try self.forgetAttempts(holder)
+        case .forgetAllAttempts: try self.forgetAllAttempts(atPasswordOf: accountID)
+        case .forgetWrong(let digest): try self.forgetWrong(ofBrowser: digest)
+        case .giveBackDay(let attempt): try self.giveBackDay(of: attempt)
+        case .spendLink(let digest):
+            try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
+        case .forgetKnown: try self.forgetKnown(ofAccount: accountID)
+        case .forgetBrowser(let digest): try self.forgetBrowser(digest, ofAccount: accountID)
+        case .knowBrowser(let digest, let moment):
+            try self.knowBrowser(digest, at: moment, accountID: accountID)
+        case .knowNetwork(let network, let moment):
+            try self.knowNetwork(network, at: moment, accountID: accountID, sealing)
+        case .keepRecent(let most): try self.keepRecent(most, ofAccount: accountID)
+        case .removeLinks(let moment): try self.removeLinks(ofAccount: accountID, at: moment, sealing)
+        case .endAuthentications(let moment): try self.deleteAuthentications(of: .account(accountID), at: moment)
+        case .endOtherAuthentications(let session, let moment):
+            try self.deleteAuthentications(of: .accountBeside(accountID, session: session), at: moment)
+        case .replaceSignIn(let record): try self.replace(record, sealing)
+        case .audit(let event): try self.appendAudit(event, sealing)
+        case .notice(let notice): try self.insertNotice(notice, sealing)
+        case .keepChange(let change): try self.insert(change, sealing)
+        case .mail(let letter): try self.leaveMail(letter)
+        }
     }
 
     /// Replaces the account's password. All links that were mailed to the account become invalid, except for questions

@@ -1,0 +1,200 @@
+package import _Primitives
+
+/// The writes of a step about an account's password, if no condition refuses the step.
+package struct PasswordPlan: Sendable, Equatable {
+    /// The account of the step.
+    package let account: String
+    /// The code to spend before the writes; `nil` without a code. A code that is spent already refuses the step.
+    package let spent: PasswordSignInStep.Spent?
+    /// The writes, in their order.
+    package let writes: [PasswordWrite]
+
+    /// Makes a plan of these values.
+    package init(account: String, spent: PasswordSignInStep.Spent?, writes: [PasswordWrite]) {
+        self.account = account
+        self.spent = spent
+        self.writes = writes
+    }
+}
+
+/// A single write of a step about an account's password. A step carries its writes out in their order.
+package enum PasswordWrite: Sendable, Equatable {
+    /// The password takes the place of the account's password. All mailed links of the account end, except questions
+    /// about changes.
+    case replacePassword(PasswordRecord)
+    /// The secret takes the place of the account's secret, whose recovery codes end. Unfinished sign-ins by password
+    /// and wrong attempts at the second factor end too.
+    case replaceSecret(TOTPRecord)
+    /// The account's recovery codes end.
+    case endRecoveryCodes
+    /// The account has these further recovery codes, by their HMACs.
+    case addRecoveryCodes([[UInt8]])
+    /// A holder's attempts in a row are forgotten. The daily counts stay.
+    case forgetAttempts(AttemptHolder)
+    /// The daily counts of all attempts at the account's password are forgotten.
+    case forgetAllAttempts
+    /// The wrong attempts of a known browser are forgotten.
+    case forgetWrong(browser: [UInt8])
+    /// The attempt does not count among the attempts of its day.
+    case giveBackDay(ReservedAttempt)
+    /// A mailed link ends.
+    case spendLink([UInt8])
+    /// The account forgets the browsers and networks that it knows.
+    case forgetKnown
+    /// The account forgets one browser.
+    case forgetBrowser([UInt8])
+    /// The account knows a browser.
+    case knowBrowser([UInt8], at: Timestamp)
+    /// The account knows a network.
+    case knowNetwork(String, at: Timestamp)
+    /// The account keeps the most recently used browsers and networks, at most so many of each.
+    case keepRecent(most: Int)
+    /// The account's links to other providers end.
+    case removeLinks(at: Timestamp)
+    /// All authentications of the account end.
+    case endAuthentications(at: Timestamp)
+    /// All authentications of the account outside a session end.
+    case endOtherAuthentications(session: String?, at: Timestamp)
+    /// The progress of a sign-in takes the place of the request's progress.
+    case replaceSignIn(PasswordSignInRecord)
+    /// An audit event is kept.
+    case audit(AuditEvent)
+    /// A notice for the person's devices is kept.
+    case notice(NoticeRecord)
+    /// The change is kept, so that its person can disown it.
+    case keepChange(AccountChangeRecord)
+    /// A letter to the person is left in the outbox.
+    case mail(MailRecord)
+}
+
+extension PasswordChange {
+    /// Returns the plan of the change; `nil` if a condition of the change does not hold.
+    ///
+    /// - Parameters:
+    ///   - standing: The account's present values; `nil` if the account is gone.
+    ///   - linked: The account of the mailed link; `nil` if the link is spent or its time is over.
+    package func plan(in standing: PasswordStanding?, linked: String?) -> PasswordPlan? {
+        guard self.isAllowed(in: standing, linked: linked) else { return nil }
+        return PasswordPlan(account: self.password.accountID, spent: self.spent, writes: self.writes)
+    }
+
+    private var writes: [PasswordWrite] {
+        let (account, moment) = (self.password.accountID, self.audit.at)
+        var writes: [PasswordWrite] = [
+            .replacePassword(self.password), .forgetAttempts(.password(account: account)),
+            .forgetAttempts(.secondFactor(account: account)), .forgetAttempts(.mail(account: account)),
+            .forgetAttempts(.confirmation(account: account)), .forgetAllAttempts, .forgetKnown,
+        ]
+        // Another person may have had the account for a while, and may have linked an identity to the account.
+        if self.link != nil { writes.append(.removeLinks(at: moment)) }
+        if self.endsSessions { writes.append(.endAuthentications(at: moment)) }
+        if let visit = self.visit { writes += visit.writes }
+        writes += [self.spentAudit, self.audit].compactMap(\.self).map { .audit($0) }
+        if let notice = self.notice { writes.append(.notice(notice)) }
+        if let change = self.accountChange { writes.append(.keepChange(change)) }
+        if let mail = self.mail { writes.append(.mail(mail)) }
+        return writes
+    }
+}
+
+extension FactorChange {
+    /// Returns the plan of the change; `nil` if a condition of the change does not hold.
+    package func plan(in standing: PasswordStanding?) -> PasswordPlan? {
+        guard self.isAllowed(in: standing) else { return nil }
+        return PasswordPlan(account: self.accountID, spent: nil, writes: self.writes)
+    }
+
+    private var writes: [PasswordWrite] {
+        var writes: [PasswordWrite] =
+            if let totp = self.totp {
+                [.replaceSecret(totp), .endOtherAuthentications(session: self.session, at: self.audit.at)]
+            } else {
+                [.endRecoveryCodes]
+            }
+        writes += [.addRecoveryCodes(self.recoveryCodes), .audit(self.audit)]
+        if let notice = self.notice { writes.append(.notice(notice)) }
+        if let change = self.accountChange { writes.append(.keepChange(change)) }
+        if let mail = self.mail { writes.append(.mail(mail)) }
+        return writes
+    }
+}
+
+extension PasswordSignInStep {
+    /// Returns the plan of the step; `nil` if the state that the step relies on has changed.
+    package func plan(in scene: PasswordSignInScene) -> PasswordPlan? {
+        guard self.stands(in: scene) else { return nil }
+        return PasswordPlan(account: self.record.accountID, spent: self.spent, writes: self.writes)
+    }
+
+    private var writes: [PasswordWrite] {
+        var writes: [PasswordWrite] = []
+        if self.verifiedHash != nil { writes += Self.givingBack(self.attempt, accountID: self.record.accountID) }
+        if self.spent != nil { writes.append(.forgetAttempts(.secondFactor(account: self.record.accountID))) }
+        if let password = self.newPassword {
+            writes.append(.replacePassword(password))
+            // A rehashed password is still the same password.
+            if self.previous != nil { writes.append(.forgetKnown) }
+        }
+        writes.append(.replaceSignIn(self.record))
+        if let visit = self.visit { writes += visit.writes }
+        writes += self.audit.map { .audit($0) }
+        writes += self.notices.map { .notice($0) }
+        return writes
+    }
+
+    /// Returns the writes that give back a right attempt at an account's password. If a known browser was exempt from
+    /// the pause, the attempts of others stay counted and keep resting.
+    fileprivate static func givingBack(_ attempt: ReservedAttempt?, accountID: String) -> [PasswordWrite] {
+        guard let attempt else { return [.forgetAttempts(.password(account: accountID))] }
+        return switch attempt.leave {
+        case .account: [.forgetAttempts(.password(account: accountID)), .giveBackDay(attempt)]
+        case .browser(let digest): [.forgetWrong(browser: digest), .giveBackDay(attempt)]
+        }
+    }
+}
+
+extension ShownPassword {
+    /// Returns the plan for a proof of the shown values; `nil` if the values do not hold any more, or a code is missing.
+    package func plan(
+        in standing: PasswordStanding?, givingBack attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?,
+        audit: AuditEvent?
+    ) -> PasswordPlan? {
+        guard self.isProof(with: spent, in: standing) else { return nil }
+        var writes: [PasswordWrite] = []
+        if spent != nil { writes.append(.forgetAttempts(.secondFactor(account: self.accountID))) }
+        writes += PasswordSignInStep.givingBack(attempt, accountID: self.accountID)
+        if let audit { writes.append(.audit(audit)) }
+        return PasswordPlan(account: self.accountID, spent: spent, writes: writes)
+    }
+}
+
+extension KnownVisit {
+    /// Returns the plan for a visit by a mailed link to a new password, which spends the link; `nil` if the link is not
+    /// valid, or its account may not spend a link.
+    ///
+    /// - Parameters:
+    ///   - link: The valid link that was shown; `nil` if the link is spent or its time is over.
+    ///   - standing: The present values of the link's account; `nil` if the account is gone.
+    ///   - audit: The audit event, which gets the account.
+    package func plan(
+        by link: MailedLinkRecord?, in standing: PasswordStanding?, audit: AuditEvent
+    ) -> PasswordPlan? {
+        guard let link, standing?.takesLink == true else { return nil }
+        var audit = audit
+        audit.accountID = link.accountID
+        return PasswordPlan(
+            account: link.accountID, spent: nil,
+            writes: [.spendLink(link.digest)] + self.writes + [.audit(audit)])
+    }
+
+    /// The writes by which an account knows the browser and the network of the visit, in place of the browser's former
+    /// entry.
+    fileprivate var writes: [PasswordWrite] {
+        var writes: [PasswordWrite] = []
+        if let former = self.former { writes.append(.forgetBrowser(former)) }
+        if let browser = self.browser { writes.append(.knowBrowser(browser, at: self.at)) }
+        if let network = self.network { writes.append(.knowNetwork(network, at: self.at)) }
+        writes.append(.keepRecent(most: self.most))
+        return writes
+    }
+}
