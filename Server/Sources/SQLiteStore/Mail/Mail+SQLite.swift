@@ -1,5 +1,6 @@
 import GRDB
 public import Records
+import Sealing
 public import _Primitives
 
 extension Migration {
@@ -117,7 +118,7 @@ extension SQLiteDatabase: MailStore {
             let isDue = try Bool.fetchOne(
                 db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"),
                 arguments: [moment.milliseconds])
-            return isDue == true ? .step(()) : .answered([])
+            return .step(if: isDue == true, otherwise: [])
         }) { db, _ in try take(db) }
     }
 
@@ -150,17 +151,18 @@ extension SQLiteDatabase: MailStore {
     {
         try await self.step(whereDueIn: "mail", at: moment) { db in
             let others = try db.takeMails(at: moment, lease: lease, limit: limit, areStrangers: false)
-            let room = min(strangers, limit - others.count)
-            guard room > 0 else { return others }
+            guard let room = StrangersShare(most: strangers).room(beside: others.count, limit: limit) else {
+                return others
+            }
             return try others + db.takeMails(at: moment, lease: lease, limit: room, areStrangers: true)
         }
     }
 
     public func waitingMails() async throws -> WaitingMails {
         try await self.read { db in
-            let row = try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM mail")
-            guard let row else { return WaitingMails(count: 0, oldest: nil) }
-            return WaitingMails(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+            try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM mail").map { row in
+                WaitingMails(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+            } ?? WaitingMails(count: 0, oldest: nil)
         }
     }
 
@@ -169,13 +171,13 @@ extension SQLiteDatabase: MailStore {
         try await self.step(screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in
             let isAny = try Bool.fetchOne(
                 db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM dropped_mail)"))
-            return isAny == true ? .step(()) : .answered([:])
+            return .step(if: isAny == true, otherwise: [:])
         }) { db, _ in
             let dropped = try db.rows("DELETE FROM dropped_mail RETURNING subject, count", []) { row in
-                guard let subject = MailRecord.Subject(rawValue: try row.text("subject")) else {
-                    throw StoreError(.corrupt, "what a mail was to say")
-                }
-                return (subject, try row.integer("count", as: Int.self))
+                (
+                    try MailRecord.Subject(stored: row.text("subject"), orCorrupt: "what a mail was to say"),
+                    try row.integer("count", as: Int.self)
+                )
             }
             return Dictionary(uniqueKeysWithValues: dropped)
         }
@@ -195,7 +197,7 @@ extension SQLiteDatabase: MailStore {
                     sql: "UPDATE pending_activation SET letter = NULL WHERE id = ? AND account_id = ?"
                 ).execute(arguments: [about, delivery.accountID])
             }
-            if let audit { try db.appendAudit(audit, sealing) }
+            try db.record(audit, sealing)
         }
     }
 
@@ -223,24 +225,19 @@ extension SQLiteDatabase: MailStore {
         -> AddressConfirmation?
     {
         try await self.step { [sealing] db -> AddressConfirmation? in
-            var confirmation = AddressConfirmation.complete
-            guard
-                let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at),
-                let account = try db.account(id: link.accountID, sealing), !account.isLocked
-            else { return nil }
-            if let address = link.about {
-                let confirmed = try db.confirm(
-                    email: address, accountID: account.id, values: values, at: audit.at, sealing)
-                guard let confirmed else { return nil }
-                confirmation = confirmed
-                try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND about = ?")
-                    .execute(arguments: [account.id, address])
-            } else {
-                guard let email = account.email else { return nil }
-                _ = try db.setEmail(
-                    AccountEmail(address: email.address, isVerified: true), accountID: account.id,
-                    at: audit.at, sealing)
+            let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at)
+            let account = try link.flatMap { try db.account(id: $0.accountID, sealing) }
+            let confirmation: AddressConfirmation?
+            switch ConfirmedAddress(by: link, of: account) {
+            case nil: return nil
+            case .first(let email, let account)?:
+                _ = try db.setEmail(email, accountID: account, at: audit.at, sealing)
+                confirmation = .complete
+            case .further(let address, let account)?:
+                confirmation = try db.confirm(
+                    further: address, accountID: account, values: values, at: audit.at, sealing)
             }
+            guard let confirmation else { return nil }
             try db.appendAudit(audit, sealing)
             return confirmation
         }
@@ -276,14 +273,26 @@ extension Database {
             RETURNING number, account_id, subject, turn, link_name, about, attempts, expires_at
             """, [moment.milliseconds, lease.milliseconds, limit, MailRecord.Turn.stranger.rawValue]
         ) { row in
-            guard let subject = MailRecord.Subject(rawValue: try row.text("subject")),
-                let turn = MailRecord.Turn(rawValue: try row.integer("turn"))
-            else { throw StoreError(.corrupt, "what a mail says") }
-            return MailDelivery(
-                number: try row.integer("number"), accountID: try row.text("account_id"), subject: subject,
-                turn: turn, linkName: try row.optionalText("link_name"), about: try row.optionalText("about"),
+            MailDelivery(
+                number: try row.integer("number"), accountID: try row.text("account_id"),
+                subject: try MailRecord.Subject(stored: row.text("subject"), orCorrupt: "what a mail says"),
+                turn: try MailRecord.Turn(stored: row.integer("turn")), linkName: try row.optionalText("link_name"),
+                about: try row.optionalText("about"),
                 attempt: try row.integer("attempts"), expiresAt: try row.moment("expires_at"))
         }.sorted { ($0.turn.rawValue, $0.number) < ($1.turn.rawValue, $1.number) }
+    }
+
+    /// Confirms a further address of an account, and spends the links about the address. Returns `nil` if the address is
+    /// gone.
+    fileprivate func confirm(
+        further address: String, accountID: String, values: Int, at moment: Timestamp, _ sealing: Sealing
+    ) throws -> AddressConfirmation? {
+        let confirmation = try self.confirm(
+            email: address, accountID: accountID, values: values, at: moment, sealing)
+        guard let confirmation else { return nil }
+        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND about = ?")
+            .execute(arguments: [accountID, address])
+        return confirmation
     }
 
     /// Counts a letter that is dropped because too many letters wait.
@@ -339,7 +348,7 @@ extension Database {
     /// if the mail is in the outbox.
     func leaveMail(_ mail: (MailRecord, most: Int)?) throws -> Bool {
         guard let (letter, most) = mail else { return false }
-        guard try self.waitingMails(as: letter.turn) < most else {
+        guard letter.hasRoom(beside: try self.waitingMails(as: letter.turn), most: most) else {
             try self.countDropped(letter.subject)
             return false
         }
@@ -351,11 +360,11 @@ extension Database {
     /// mail for the others.
     private func waitingMails(as turn: MailRecord.Turn) throws -> Int {
         let waiting =
-            switch turn {
-            case .stranger:
+            switch turn.rivals {
+            case .sameTurn:
                 try Int.fetchOne(
                     self.cachedStatement(sql: "SELECT count(*) FROM mail WHERE turn = ?"), arguments: [turn.rawValue])
-            case .awaited, .told: try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM mail"))
+            case .allMail: try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM mail"))
             }
         return waiting ?? 0
     }

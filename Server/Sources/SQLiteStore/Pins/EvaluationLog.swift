@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Records
 import Settings
 public import _Primitives
 
@@ -66,14 +67,17 @@ public final class EvaluationLog: Sendable {
                     db.cachedStatement(
                         sql: "SELECT EXISTS (SELECT 1 FROM evaluation WHERE activation = ? AND name = ?)"),
                     arguments: [activation, Data(name)])
-                if isCounted == true { return nil }
-                guard known.count < limit else {
-                    let oldest = known.first.map { Timestamp(milliseconds: $0) } ?? now
-                    return max(Limits.Fixed.shortestLifetime, oldest + Limits.Evaluations.window - now)
+                let decision = EvaluationDecision(
+                    isCounted: isCounted == true, count: known.count,
+                    oldest: known.first.map { Timestamp(milliseconds: $0) }, limit: limit, at: now)
+                switch decision {
+                case .again: return nil
+                case .wait(let time): return time
+                case .count:
+                    try db.cachedStatement(sql: "INSERT INTO evaluation (activation, name, at) VALUES (?, ?, ?)")
+                        .execute(arguments: [activation, Data(name), now.milliseconds])
+                    return nil
                 }
-                try db.cachedStatement(sql: "INSERT INTO evaluation (activation, name, at) VALUES (?, ?, ?)").execute(
-                    arguments: [activation, Data(name), now.milliseconds])
-                return nil
             }
         } catch {
             throw SQLiteDatabase.translated(error)

@@ -1,0 +1,6 @@
+extension SQLiteDatabase.Screening where Found == Void {
+    /// Returns a look that leads to the step if something has to be written, and is answered otherwise.
+    static func step(if isNeeded: Bool, otherwise answer: Result) -> Self {
+        isNeeded ? .step(()) : .answered(answer)
+    }
+}

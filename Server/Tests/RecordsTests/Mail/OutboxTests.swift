@@ -1,0 +1,67 @@
+import Records
+import Testing
+import _Primitives
+
+@Suite("Letters in the outbox, and the links in them")
+struct OutboxTests {
+    private static let now = Timestamp(seconds: 1_800_000_000)
+
+    @Test(
+        "Strangers' letters fill the room that others leave, up to the strangers' share",
+        arguments: [(3, 0, 10, 3), (3, 8, 10, 2), (3, 10, 10, nil), (3, 11, 10, nil), (0, 0, 10, nil)]
+            as [(Int, Int, Int, Int?)])
+    func strangers(most: Int, others: Int, limit: Int, room: Int?) {
+        #expect(StrangersShare(most: most).room(beside: others, limit: limit) == room)
+    }
+
+    @Test("Strangers' letters count for strangers alone, and all letters for everybody else")
+    func rivals() {
+        for turn in MailRecord.Turn.allCases {
+            let rivals: MailRecord.Turn.Rivals = turn == .stranger ? .sameTurn : .allMail
+            #expect(turn.rivals == rivals)
+        }
+    }
+
+    @Test("A letter waits if fewer letters than allowed wait", arguments: [(4, true), (5, false), (6, false)])
+    func room(waiting: Int, hasRoom: Bool) {
+        let letter = MailRecord(
+            accountID: "alice", subject: .invitation, createdAt: Self.now, expiresAt: Self.now + .seconds(60))
+        #expect(letter.hasRoom(beside: waiting, most: 5) == hasRoom)
+    }
+
+    @Test("Stored subjects and turns are known values")
+    func stored() throws {
+        for subject in MailRecord.Subject.allCases {
+            #expect(try MailRecord.Subject(stored: subject.rawValue, orCorrupt: "") == subject)
+        }
+        for turn in MailRecord.Turn.allCases { #expect(try MailRecord.Turn(stored: turn.rawValue) == turn) }
+        #expect(throws: StoreError(.corrupt, "")) { try MailRecord.Subject(stored: "else", orCorrupt: "") }
+        #expect(throws: StoreError(.corrupt, "")) { try MailRecord.Turn(stored: 9) }
+    }
+
+    @Test("A link confirms an address of an open account")
+    func confirmedAddresses() {
+        func link(about address: String?) -> MailedLinkRecord {
+            MailedLinkRecord(
+                digest: [1], accountID: "alice", purpose: .addressConfirmation, about: address,
+                expiresAt: Self.now + .seconds(60))
+        }
+        func account(email: String? = "alice@example.org", isLocked: Bool = false) -> AccountRecord {
+            AccountRecord(
+                id: "alice", username: nil, displayName: nil,
+                email: email.map { AccountEmail(address: $0, isVerified: false) }, isLocked: isLocked,
+                createdAt: Self.now)
+        }
+        let first = ConfirmedAddress.first(
+            AccountEmail(address: "alice@example.org", isVerified: true), account: "alice")
+        for (link, account, confirmed) in [
+            (nil, account(), nil), (link(about: nil), nil, nil), (link(about: nil), account(isLocked: true), nil),
+            (link(about: "second"), account(isLocked: true), nil), (link(about: nil), account(email: nil), nil),
+            (link(about: nil), account(), first),
+            (link(about: "second"), account(), .further("second", account: "alice")),
+            (link(about: "second"), account(email: nil), .further("second", account: "alice")),
+        ] as [(MailedLinkRecord?, AccountRecord?, ConfirmedAddress?)] {
+            #expect(ConfirmedAddress(by: link, of: account) == confirmed)
+        }
+    }
+}
