@@ -84,7 +84,7 @@ extension SQLiteDatabase {
     public func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM upstream_provider")) ?? 0
-            guard count < limit else { throw StoreError(.conflict, "there are \(count) providers") }
+            try UpstreamProvider.checkRoom(beside: count, limit: limit)
             // A second provider of the same name is a conflict.
             try db.insert(provider.columns(sealing), by: ProviderColumn.insertion)
             try db.appendAudit(audit, sealing)
@@ -120,7 +120,7 @@ extension SQLiteDatabase {
             try db.execute(
                 sql: "UPDATE upstream_provider SET \(assignments) WHERE id = ?",
                 arguments: StatementArguments(columns.map(\.value) + [name]))
-            for event in events { try db.appendAudit(event, sealing) }
+            try db.record(events, sealing)
             return provider
         }
     }
@@ -146,15 +146,6 @@ extension Database {
 
 extension UpstreamProvider {
     fileprivate func columns(_ sealing: Sealing) throws -> [ProviderColumn: (any DatabaseValueConvertible)?] {
-        let levels = self.levels.map { level in
-            JSON.object(["theirs": .string(level.theirs), "ours": .string(level.ours)])
-        }
-        let requests = self.levelRequests.map { request in
-            JSON.object([
-                "asked": .string(request.asked), "sent": .array(request.sent.map(JSON.string)),
-                "raised": .array(request.raised.map(JSON.string)),
-            ])
-        }
         let secret = try self.secret.map { secret in
             try secret.withBytes { try sealing.seal($0, purpose: .providerSecret, row: self.name).blob }
         }
@@ -163,60 +154,37 @@ extension UpstreamProvider {
             .authorizationEndpoint: self.endpoints?.authorization, .tokenEndpoint: self.endpoints?.token,
             .userinfoEndpoint: self.endpoints?.userinfo, .clientID: self.clientID,
             .authentication: self.authentication.rawValue, .secret: secret,
-            .scopes: JSON.array(self.scopes.map(JSON.string)).text, .levels: JSON.array(levels).text,
+            .scopes: Self.stored(self.scopes), .levels: Level.stored(self.levels),
             .usualLevel: self.usualLevel, .newcomers: self.newcomers.rawValue,
-            .emailDomains: JSON.array(self.emailDomains.map(JSON.string)).text, .subjectClaim: self.subjectClaim,
-            .createdAt: self.createdAt.milliseconds, .levelRequests: JSON.array(requests).text,
+            .emailDomains: Self.stored(self.emailDomains), .subjectClaim: self.subjectClaim,
+            .createdAt: self.createdAt.milliseconds, .levelRequests: LevelRequest.stored(self.levelRequests),
             .levelClaim: self.levelClaim, .levelHint: self.levelHint?.text, .signsOut: self.signsOut,
         ]
     }
 
     fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let name = try row.text(ProviderColumn.id)
-        guard let kind = Kind(rawValue: try row.text(ProviderColumn.kind)),
-            let newcomers = Newcomers(rawValue: try row.text(ProviderColumn.newcomers)),
-            let authentication = Authentication(rawValue: try row.text(ProviderColumn.authentication))
-        else { throw StoreError(.corrupt, "a word of another provider's settings") }
-        func list(_ column: ProviderColumn) throws -> [JSON] {
-            guard case .array(let values)? = try? JSON(parsing: try row.text(column)) else {
-                throw StoreError(.corrupt, "a list of another provider's settings")
-            }
-            return values
-        }
-        func texts(_ column: ProviderColumn) throws -> [String] {
-            try list(column).compactMap { value in
-                guard case .string(let text) = value else { return nil }
-                return text
-            }
-        }
-        var endpoints: Endpoints?
-        if let authorization = try row.optionalText(ProviderColumn.authorizationEndpoint),
-            let token = try row.optionalText(ProviderColumn.tokenEndpoint),
-            let userinfo = try row.optionalText(ProviderColumn.userinfoEndpoint)
-        {
-            endpoints = Endpoints(authorization: authorization, token: token, userinfo: userinfo)
-        }
+        let kind: Kind = try Self.word(stored: row.text(ProviderColumn.kind))
+        let newcomers: Newcomers = try Self.word(stored: row.text(ProviderColumn.newcomers))
+        let authentication: Authentication = try Self.word(stored: row.text(ProviderColumn.authentication))
         self.init(
             name: name, title: try row.text(ProviderColumn.title), kind: kind,
-            issuer: try row.text(ProviderColumn.issuer), endpoints: endpoints,
+            issuer: try row.text(ProviderColumn.issuer),
+            endpoints: Endpoints(
+                authorization: try row.optionalText(ProviderColumn.authorizationEndpoint),
+                token: try row.optionalText(ProviderColumn.tokenEndpoint),
+                userinfo: try row.optionalText(ProviderColumn.userinfoEndpoint)),
             clientID: try row.text(ProviderColumn.clientID), authentication: authentication,
             secret: try row.optionalBytes(ProviderColumn.secret).map {
                 SecretBytes(try sealing.open($0, purpose: .providerSecret, row: name))
             },
-            scopes: try texts(.scopes),
-            levels: try list(.levels).compactMap { value in
-                guard case .object(let level) = value else { return nil }
-                return Level(theirs: try level.requiredString("theirs"), ours: try level.requiredString("ours"))
-            },
+            scopes: try Self.texts(stored: row.text(ProviderColumn.scopes)),
+            levels: try Level.list(stored: row.text(ProviderColumn.levels)),
             usualLevel: try row.text(ProviderColumn.usualLevel), newcomers: newcomers,
-            emailDomains: try texts(.emailDomains), subjectClaim: try row.text(ProviderColumn.subjectClaim),
+            emailDomains: try Self.texts(stored: row.text(ProviderColumn.emailDomains)),
+            subjectClaim: try row.text(ProviderColumn.subjectClaim),
             createdAt: try row.moment(ProviderColumn.createdAt))
-        self.levelRequests = try list(.levelRequests).compactMap { value in
-            guard case .object(let request) = value else { return nil }
-            return LevelRequest(
-                asked: try request.requiredString("asked"), sent: try request.strings("sent") ?? [],
-                raised: try request.strings("raised") ?? [])
-        }
+        self.levelRequests = try LevelRequest.list(stored: row.text(ProviderColumn.levelRequests))
         self.levelClaim = try row.text(ProviderColumn.levelClaim)
         self.levelHint = try row.optionalText(ProviderColumn.levelHint).map(LevelHint.init(text:))
         self.signsOut = try row.flag(ProviderColumn.signsOut)

@@ -44,13 +44,12 @@ private enum ArrivalColumn: Int, TableColumn {
 extension SQLiteDatabase: UpstreamStore {
     public func begin(_ trip: UpstreamTrip) async throws {
         try await self.step { [sealing] db in
-            let isThere = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
-                        AND EXISTS (SELECT 1 FROM upstream_provider WHERE id = ?)
-                        """), arguments: [trip.request, trip.provider])
-            guard isThere == true else { throw StoreError(.notFound, "the request or the provider is gone") }
+            try db.require(
+                """
+                SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
+                AND EXISTS (SELECT 1 FROM upstream_provider WHERE id = ?)
+                """, [trip.request, trip.provider],
+                orThrow: StoreError(.notFound, "the request or the provider is gone"))
             try db.forgetTrip(trip.request, trip.provider, isTaken: false)
             try db.forgetArrival(trip.request, trip.provider)
             let place = "\(trip.request) \(trip.provider)"
@@ -81,8 +80,8 @@ extension SQLiteDatabase: UpstreamStore {
     ) async throws -> UpstreamTrip? {
         // Anybody can send an invented state. A reader looks the state up, and answers if nothing has to be written.
         try await self.step(screenedBy: { [sealing] db -> Screening<Void, UpstreamTrip?> in
-            try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing) == nil
-                ? .answered(nil) : .step(())
+            let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
+            return .step(if: trip != nil, otherwise: nil)
         }) { [sealing] db, _ in
             guard let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing) else {
                 return nil
@@ -102,22 +101,18 @@ extension SQLiteDatabase: UpstreamStore {
         told: @escaping @Sendable (_ account: String) -> (AuditEvent, NoticeRecord)
     ) async throws -> String? {
         try await self.step { [sealing] db in
-            var account = try db.account(linkedTo: arrival.identity, sealing)
-            if account == nil, let newcomer {
+            let linked = try db.account(linkedTo: arrival.identity, sealing)
+            switch UpstreamPerson(linkedTo: linked, newcomer: newcomer) {
+            case .stranger:
+                try db.replace(arrival, account: nil, at: moment, sealing)
+                return nil
+            case .newcomer(let newcomer):
                 try db.insert(newcomer.account, sealing)
                 try db.insert(newcomer.link, sealing)
-                for event in newcomer.audit { try db.appendAudit(event, sealing) }
-                account = newcomer.account.id
+                try db.record(newcomer.audit, sealing)
+                return try db.finish(arrival, of: newcomer.account.id, at: moment, sealing, told)
+            case .known(let account): return try db.finish(arrival, of: account, at: moment, sealing, told)
             }
-            try db.replace(arrival, account: account, at: moment, sealing)
-            guard let account else { return nil }
-            guard
-                try Bool.fetchOne(db, sql: "SELECT is_locked FROM account WHERE id = ?", arguments: [account]) == false
-            else { throw StoreError(.forbidden, "the account is locked") }
-            let (event, notice) = told(account)
-            try db.appendAudit(event, sealing)
-            try db.insertNotice(notice, sealing)
-            return account
         }
     }
 
@@ -184,16 +179,18 @@ extension SQLiteDatabase: UpstreamStore {
             let count = try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
                 arguments: [account])
-            guard try db.account(id: account, sealing)?.isLocked == false else { return .over }
-            if let holder = try db.account(linkedTo: identity, sealing) {
-                return holder.hasSameBytes(as: account) ? nil : .taken
+            let connection = UpstreamConnection(
+                to: account, isLocked: try db.account(id: account, sealing)?.isLocked,
+                holder: try db.account(linkedTo: identity, sealing), links: count ?? 0, limit: limit)
+            switch connection {
+            case .connect:
+                let (link, event, notice) = link(identity)
+                try db.insert(link, sealing)
+                try db.record(event, notice: notice, sealing)
+                return nil
+            case .standing: return nil
+            case .refused(let reason): return reason
             }
-            guard (count ?? 0) < limit else { return .full }
-            let (link, event, notice) = link(identity)
-            try db.insert(link, sealing)
-            try db.appendAudit(event, sealing)
-            try db.insertNotice(notice, sealing)
-            return nil
         }
     }
 
@@ -242,9 +239,8 @@ extension Database {
         let links = try String.fetchAll(
             self.cachedStatement(sql: "SELECT id FROM upstream_link WHERE account_id = ?"), arguments: [id])
         try self.cachedStatement(sql: "DELETE FROM upstream_link WHERE account_id = ?").execute(arguments: [id])
-        for link in links {
-            try self.appendAudit(AuditEvent(.identityUnlinked, at: moment, accountID: id, detail: link), sealing)
-        }
+        try self.record(
+            links.map { AuditEvent(.identityUnlinked, at: moment, accountID: id, detail: $0) }, sealing)
     }
 
     /// Deletes the trip of a request to a provider: any trip, or only a trip from which the browser has come back.
@@ -263,17 +259,14 @@ extension Database {
     /// Checks the link of a sign-in through another provider. Throws ``StoreError/Code/notFound`` if the person is not
     /// linked with the account any more: ending the link has ended this sign-in.
     func checkLinkStands(of session: SessionRecord, request: String) throws {
-        let method = session.authentication.method
-        guard method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return }
-        let provider = String(method.dropFirst(UpstreamProvider.methodPrefix.count))
-        let stands = try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM upstream_arrival JOIN upstream_link USING (provider, issuer, account_id)
-                        WHERE request = ? AND provider = ? AND account_id = ?)
-                    """), arguments: [request, provider, session.account])
-        guard stands == true else { throw StoreError(.notFound, "the connection with the other provider was ended") }
+        guard let provider = UpstreamProvider.name(inMethod: session.authentication.method) else { return }
+        try self.require(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM upstream_arrival JOIN upstream_link USING (provider, issuer, account_id)
+                WHERE request = ? AND provider = ? AND account_id = ?)
+            """, [request, provider, session.account],
+            orThrow: StoreError(.notFound, "the connection with the other provider was ended"))
     }
 
     fileprivate func trip(
@@ -318,13 +311,28 @@ extension Database {
             ], by: LinkColumn.insertion)
     }
 
+    /// Finishes a sign-in by another provider, and returns its account. Throws ``StoreError/Code/forbidden`` if the
+    /// account is locked.
+    fileprivate func finish(
+        _ arrival: UpstreamArrival, of account: String, at moment: Timestamp, _ sealing: Sealing,
+        _ told: (_ account: String) -> (AuditEvent, NoticeRecord)
+    ) throws -> String {
+        try self.replace(arrival, account: account, at: moment, sealing)
+        try self.require(
+            "SELECT is_locked = 0 FROM account WHERE id = ?", [account],
+            orThrow: StoreError(.forbidden, "the account is locked"))
+        let (event, notice) = told(account)
+        try self.record(event, notice: notice, sealing)
+        return account
+    }
+
     fileprivate func replace(
         _ arrival: UpstreamArrival, account: String?, at moment: Timestamp, _ sealing: Sealing
     ) throws {
         let (request, provider) = (arrival.request, arrival.identity.provider)
-        let isThere = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)"), arguments: [request])
-        guard isThere == true else { throw StoreError(.notFound, "the request is gone") }
+        try self.require(
+            "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)", [request],
+            orThrow: StoreError(.notFound, "the request is gone"))
         // The trip of this arrival is over. A trip that was begun since, and waits for its browser, is a different
         // trip.
         try self.forgetTrip(request, provider, isTaken: true)
