@@ -9,7 +9,7 @@ extension SQLiteDatabase: CeremonyStore {
     {
         try await self.step { [sealing] db in
             try db.begin(ceremony, tokens: tokens, sealing)
-            if let audit { try db.appendAudit(audit, sealing) }
+            try db.record(audit, sealing)
         }
         self.handedOutTokens.insert(tokens.map(\.digest))
     }
@@ -32,8 +32,9 @@ extension SQLiteDatabase: CeremonyStore {
         }
         guard !self.handedOutTokens.remove(tokenDigest) else {
             return try await self.step { [sealing] db in
-                guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return nil }
-                return try screen(offered) ?? redeem(db, offered.ceremony, offered.token)
+                try db.offeredCeremony(ofToken: tokenDigest, sealing).map { offered in
+                    try screen(offered) ?? redeem(db, offered.ceremony, offered.token)
+                }
             }
         }
         return try await self.step(screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
@@ -57,7 +58,7 @@ extension SQLiteDatabase: CeremonyStore {
         guard case .continuation = key else { return try await self.step(change) }
         // Anybody can send an invented key, so a reader looks the key up first.
         return try await self.step(screenedBy: { [sealing] db -> Screening<Void, CeremonyRecord?> in
-            try db.ceremony(key, sealing) == nil ? .answered(nil) : .step(())
+            .step(if: try db.ceremony(key, sealing) != nil, otherwise: nil)
         }) { db, _ in try change(db) }
     }
 
@@ -148,26 +149,18 @@ extension SQLiteDatabase: CeremonyStore {
     ) async throws -> Int {
         try await self.step { db in
             // Each deletion uses a separate index, so a sweep does not walk over rows that are kept for a month.
-            var ceremonies = 0
-            for (condition, moment) in [
-                (CeremonyRecord.hasEnded, endedBefore),
-                (CeremonyRecord.isCarriedOutDeregistration, min(endedBefore, deregisteredBefore)),
-            ] {
-                try db.cachedStatement(
-                    sql: """
-                        DELETE FROM ceremony WHERE number IN
-                        (SELECT number FROM ceremony WHERE \(condition) AND changed_at < ? ORDER BY changed_at LIMIT ?)
-                        """
-                ).execute(arguments: [moment.milliseconds, limit])
-                ceremonies += db.changesCount
-            }
+            let ended = try db.deleteCeremonies(
+                where: CeremonyRecord.hasEnded, changedBefore: endedBefore, limit: limit)
+            let deregistered = try db.deleteCeremonies(
+                where: CeremonyRecord.isCarriedOutDeregistration,
+                changedBefore: min(endedBefore, deregisteredBefore), limit: limit)
             try db.cachedStatement(
                 sql: """
                     DELETE FROM answered_challenge WHERE digest IN
                     (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
                     """
             ).execute(arguments: [now.milliseconds, limit])
-            return try ceremonies + db.changesCount
+            return try ended + deregistered + db.changesCount
                 + db.deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }
     }
@@ -178,18 +171,7 @@ extension Database {
     /// another browser began the earlier ceremony.
     func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
         if let reference = ceremony.reference, let earlier = try self.ceremony(.reference(reference), sealing) {
-            guard constantTimeEqual(earlier.browserDigest ?? [], ceremony.browserDigest ?? []) else {
-                throw StoreError(.conflict, "another browser began this")
-            }
-            var ended = earlier
-            ended.reference = nil
-            if ended.phase != .ended {
-                ended.phase = .ended
-                ended.outcome = .cancelled
-                ended.changedAt = ceremony.createdAt
-                // The person's input belongs to no account yet and is deleted, as with every end.
-                ended.progress = nil
-            }
+            let ended = try earlier.superseded(by: ceremony)
             try self.update(ended, from: earlier, sealing)
             try self.expireTokens(ceremonyID: earlier.id, at: ceremony.createdAt)
         }
@@ -197,84 +179,84 @@ extension Database {
         try self.insert(tokens, ceremonyID: ceremony.id)
     }
 
+    /// Deletes at most `limit` ceremonies that meet a condition and last changed before a moment. Returns the number of
+    /// deleted ceremonies.
+    fileprivate func deleteCeremonies(
+        where condition: String, changedBefore moment: Timestamp, limit: Int
+    ) throws -> Int {
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM ceremony WHERE number IN
+                (SELECT number FROM ceremony WHERE \(condition) AND changed_at < ? ORDER BY changed_at LIMIT ?)
+                """
+        ).execute(arguments: [moment.milliseconds, limit])
+        return self.changesCount
+    }
+
     fileprivate func offeredCeremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> OfferedCeremony? {
-        guard let (ceremony, token) = try self.ceremony(ofToken: digest, sealing) else { return nil }
-        return OfferedCeremony(
-            ceremony: ceremony, token: token,
-            deregistered: ceremony.kind == .deregistration ? try self.deregistered(ceremonyID: ceremony.id) : [])
+        try self.ceremony(ofToken: digest, sealing).map { ceremony, token in
+            OfferedCeremony(
+                ceremony: ceremony, token: token,
+                deregistered: try ceremony.deregistrationID.map { try self.deregistered(ceremonyID: $0) } ?? [])
+        }
     }
 
     /// Returns the data for the answer to a token that was just redeemed.
     fileprivate func redeemed(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws -> RedeemedCeremony {
-        guard let accountID = ceremony.accountID else {
-            return RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
-        }
-        guard ceremony.kind != .deregistration else {
-            return RedeemedCeremony(
+        switch ceremony.redemptionData {
+        case .nothing: RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
+        case .deletedKeys:
+            RedeemedCeremony(
                 ceremony: ceremony, account: nil, credentials: [],
                 deregistered: try self.deregistered(ceremonyID: ceremony.id))
-        }
-        return RedeemedCeremony(
-            ceremony: ceremony,
-            account: ceremony.kind == .registration ? try self.account(id: accountID, sealing) : nil,
-            credentials: try self.credentials(accountID: accountID, sealing).filter(\.isActive))
-    }
-
-    /// Lets an enrolment's device authenticate, and removes the keys that the device replaces.
-    private func activateDevice(
-        of ceremony: CeremonyRecord, _ change: CeremonyChange, at now: Timestamp, _ sealing: Sealing
-    ) throws {
-        guard let id = ceremony.deviceID else { return }
-        try self.activateDevice(id: id)
-        guard let accountID = ceremony.accountID else { return }
-        for replaced in try self.replaceKeys(by: id, accountID: accountID, at: now, sealing, change.endOfSessions) {
-            guard var event = change.replacementAudit else { continue }
-            event.detail = replaced
-            try self.appendAudit(event, sealing)
+        case .accountAndKeys(let account):
+            RedeemedCeremony(
+                ceremony: ceremony, account: try self.account(id: account, sealing),
+                credentials: try self.credentials(accountID: account, sealing).filter(\.isActive))
+        case .keys(let account):
+            RedeemedCeremony(
+                ceremony: ceremony, account: nil,
+                credentials: try self.credentials(accountID: account, sealing).filter(\.isActive))
         }
     }
 
     /// Writes the further changes of a step.
-    func apply(
-        _ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing
-    )
-        throws
-    {
-        for advance in change.advances { try self.advance(advance, at: now) }
-        if let registration = change.registration { try self.insert(registration, sealing) }
-        if !change.newCredentials.isEmpty { try self.join(change.newCredentials, sealing) }
-        if let addition = change.identityAddition { try self.add(addition, sealing) }
-        if let ceremony {
-            switch change.deviceFate {
-            case .keep: break
-            case .activate: try self.activateDevice(of: ceremony, change, at: now, sealing)
-            case .discard:
-                if let id = ceremony.deviceID, try self.deleteDevice(id: id) { try self.deleteIdentity(ofDevice: id) }
-            }
-            if let selection = change.deregistration, let accountID = ceremony.accountID {
-                let gone = try self.deregister(
-                    selection, accountID: accountID, at: now, sealing, change.endOfSessions)
-                try self.note(deregistered: gone, ceremonyID: ceremony.id)
-                if !gone.isEmpty {
-                    if let event = change.deregistrationAudit { try self.appendAudit(event, sealing) }
-                    if let notice = change.deregistrationNotice { try self.insertNotice(notice, sealing) }
-                }
-            }
-            if let tokens = change.newTokens {
-                if let moment = change.tokensKeptSince {
-                    try self.deleteTokens(ceremonyID: ceremony.id, expiredBefore: moment)
-                }
-                try self.expireTokens(ceremonyID: ceremony.id, at: now)
-                try self.insert(tokens, ceremonyID: ceremony.id)
-            }
+    func apply(_ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing) throws {
+        try change.forEachWrite(to: ceremony) { write in
+            try self.carryOut(write, of: change, at: now, sealing)
         }
-        if let outcome = change.identityOutcome { try self.apply(outcome, sealing) }
-        if let (record, mail) = change.accountChange {
-            try self.insert(record, sealing)
-            _ = try self.leaveMail(mail)
+    }
+
+    private func carryOut(
+        _ write: CeremonyWrite, of change: CeremonyChange, at now: Timestamp, _ sealing: Sealing
+    ) throws {
+        switch write {
+        case .advance(let advance): try self.advance(advance, at: now)
+        case .register(let registration): try self.insert(registration, sealing)
+        case .join(let keys): try self.join(keys, sealing)
+        case .addIdentity(let addition): try self.add(addition, sealing)
+        case .activate(let device): try self.activateDevice(id: device)
+        case .replaceKeys(let device, let account):
+            let losers = try self.replaceKeys(
+                by: device, accountID: account, at: now, sealing, change.endOfSessions)
+            try self.record(change.replacementEvents(for: losers), sealing)
+        case .discard(let device):
+            if try self.deleteDevice(id: device) { try self.deleteIdentity(ofDevice: device) }
+        case .deregister(let selection, let account, let ceremony):
+            let gone = try self.deregister(selection, accountID: account, at: now, sealing, change.endOfSessions)
+            try self.note(deregistered: gone, ceremonyID: ceremony)
+            let report = change.deregistrationReport(ofDeleted: gone)
+            try self.record(report.audit, notice: report.notice, sealing)
+        case .deleteTokens(let ceremony, let moment):
+            try self.deleteTokens(ceremonyID: ceremony, expiredBefore: moment)
+        case .replaceTokens(let tokens, let ceremony):
+            try self.expireTokens(ceremonyID: ceremony, at: now)
+            try self.insert(tokens, ceremonyID: ceremony)
+        case .keepOutcome(let outcome): try self.apply(outcome, sealing)
+        case .keepChange(let record): try self.insert(record, sealing)
+        case .letter(let letter, let most): _ = try self.leaveMail((letter, most))
+        case .audit(let event): try self.appendAudit(event, sealing)
+        case .notice(let notice): try self.insertNotice(notice, sealing)
         }
-        if let letter = change.letter { _ = try self.leaveMail(letter) }
-        for event in change.audit { try self.appendAudit(event, sealing) }
-        for notice in change.notices { try self.insertNotice(notice, sealing) }
     }
 }

@@ -138,9 +138,8 @@ extension CeremonyRecord {
     /// Reads a ceremony. Opens `detail`, unless the caller has it.
     init(_ row: StoredRow, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
         let id = try row.text(CeremonyColumn.id)
-        guard let kind = Kind(rawValue: try row.integer(CeremonyColumn.kind)),
-            let phase = Phase(rawValue: try row.integer(CeremonyColumn.phase))
-        else { throw StoreError(.corrupt, "a ceremony of an unknown kind or phase") }
+        let (kind, phase) = try Self.state(
+            storedKind: row.integer(CeremonyColumn.kind), phase: row.integer(CeremonyColumn.phase))
         self.init(
             id: id, kind: kind, clientID: try row.optionalText(CeremonyColumn.clientID),
             reference: try row.optionalText(CeremonyColumn.reference),
@@ -172,10 +171,11 @@ extension CeremonyRecord {
         }
     }
 
-    /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form.
+    /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form. `progress` is sealed only
+    /// for its own column.
     fileprivate func value(
-        of column: CeremonyColumn, detail: [UInt8] = [], progress: [UInt8]?
-    ) -> (any DatabaseValueConvertible)? {
+        of column: CeremonyColumn, detail: [UInt8] = [], progress: @autoclosure () throws -> [UInt8]?
+    ) rethrows -> (any DatabaseValueConvertible)? {
         switch column {
         case .id: self.id
         case .kind: self.kind.rawValue
@@ -202,44 +202,12 @@ extension CeremonyRecord {
         case .detail: detail.blob
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance
-        case .progress: progress?.blob
+        case .progress: try progress()?.blob
         }
     }
 
     fileprivate func sealedProgress(_ sealing: Sealing) throws -> [UInt8]? {
         try self.progress.map { try sealing.seal($0, purpose: .ceremonyProgress, row: self.id) }
-    }
-}
-
-extension CeremonyDetail {
-    /// The detail before sealing: a JSON object of the members that have a value.
-    var stored: [UInt8] {
-        var object = JSONObject()
-        object["service"] = self.service.map { .string($0) }
-        object["origin"] = self.origin.map { .string($0) }
-        object["address"] = self.address.map { .string($0) }
-        object["browser"] = self.browser.map { .string($0) }
-        object["browserId"] = self.browserID.map { .string($0) }
-        object["contentType"] = self.contentType.map { .string($0) }
-        object["content"] = self.content.map { .string(Base64URL.encode($0)) }
-        object["deregistration"] = self.deregistration.map { .string($0) }
-        object["policy"] = self.policy.map { .string($0) }
-        object["client"] = self.client.map { .string($0) }
-        object["change"] = self.change.map { .string($0) }
-        return JSON.object(object).serialized
-    }
-
-    init(stored bytes: [UInt8]) throws {
-        guard case .object(let object)? = try? JSON(parsing: bytes) else {
-            throw StoreError(.corrupt, "a ceremony's detail is no object")
-        }
-        self.init(
-            service: try object.string("service"), origin: try object.string("origin"),
-            address: try object.string("address"), browser: try object.string("browser"),
-            browserID: try object.string("browserId"), contentType: try object.string("contentType"),
-            content: try object.string("content").flatMap { Base64URL.decode($0) },
-            deregistration: try object.string("deregistration"), policy: try object.string("policy"),
-            client: try object.string("client"), change: try object.string("change"))
     }
 }
 
@@ -256,17 +224,14 @@ extension Database {
     /// Writes the columns of a ceremony that a step has changed. Unchanged columns are not named, so neither the
     /// columns nor their indexes are written anew.
     func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
-        guard ceremony != before else { return }
-        var (assignments, values): ([String], [(any DatabaseValueConvertible)?]) = ([], [])
-        for changeable in ChangeableColumn.all where !changeable.isSame(ceremony, before) {
-            let column = changeable.column
-            assignments.append(changeable.assignment)
-            values.append(
-                ceremony.value(of: column, progress: column == .progress ? try ceremony.sealedProgress(sealing) : nil))
+        let changed = ChangeableColumn.all.filter { !$0.isSame(ceremony, before) }
+        guard !changed.isEmpty else { return }
+        var values = try changed.map {
+            try ceremony.value(of: $0.column, progress: try ceremony.sealedProgress(sealing))
         }
-        guard !assignments.isEmpty else { return }
         values.append(ceremony.id)
-        try self.run("UPDATE ceremony SET \(assignments.joined(separator: ", ")) WHERE id = ?", values)
+        let assignments = changed.map(\.assignment).joined(separator: ", ")
+        try self.run("UPDATE ceremony SET \(assignments) WHERE id = ?", values)
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {
@@ -294,9 +259,7 @@ extension Database {
             FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
             """, [digest.blob]
         ).map { row in
-            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer("token_channel")) else {
-                throw StoreError(.corrupt, "a token of an unknown channel")
-            }
+            let channel = try CeremonyRecord.Channel(storedForToken: row.integer("token_channel"))
             return (
                 try CeremonyRecord(row, sealing, detail: detail),
                 DispatchTokenRecord(

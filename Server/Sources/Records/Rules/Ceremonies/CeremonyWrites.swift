@@ -1,0 +1,99 @@
+package import _Primitives
+
+/// A single write that becomes durable together with a ceremony's change.
+package enum CeremonyWrite: Sendable {
+    /// The counter of a key advances.
+    case advance(CounterAdvance)
+    /// A device and its keys are added.
+    case register(DeviceRegistration)
+    /// Keys are added to an existing device.
+    case join([CredentialRecord])
+    /// A device's keys for itself are added.
+    case addIdentity(DeviceIdentityAddition)
+    /// A device may authenticate from now on.
+    case activate(device: String)
+    /// The keys of the account that a device replaces are deleted, with the devices that have no keys left.
+    case replaceKeys(by: String, account: String)
+    /// A device and its keys are deleted.
+    case discard(device: String)
+    /// Keys of the account are deleted, and their names are kept for as long as the ceremony.
+    case deregister(CredentialSelection, account: String, ceremony: String)
+    /// Tokens of the ceremony that expired before a moment are deleted.
+    case deleteTokens(ceremony: String, expiredBefore: Timestamp)
+    /// Tokens replace the earlier tokens of the ceremony, which answer as expired from now on.
+    case replaceTokens([DispatchTokenRecord], ceremony: String)
+    /// The results of a personalised identity's session are kept.
+    case keepOutcome(IdentityOutcomeChange)
+    /// A change of the account is kept, so that its person can disown it.
+    case keepChange(AccountChangeRecord)
+    /// A letter is left in the outbox, if fewer than `most` letters wait.
+    case letter(MailRecord, most: Int)
+    /// An audit event is kept.
+    case audit(AuditEvent)
+    /// A notice for the person's devices is kept.
+    case notice(NoticeRecord)
+}
+
+extension CeremonyChange {
+    /// Calls `carryOut` for every write of the change, in the order of the writes. A step collects no list of the
+    /// writes, because most steps have only two or three.
+    ///
+    /// - Parameter ceremony: The ceremony after its change; `nil` for an answer to a challenge without a row. Then the
+    ///   parts of the change that need a ceremony have no effect.
+    package func forEachWrite(
+        to ceremony: CeremonyRecord?, _ carryOut: (CeremonyWrite) throws -> Void
+    ) rethrows {
+        for advance in self.advances { try carryOut(.advance(advance)) }
+        if let registration = self.registration { try carryOut(.register(registration)) }
+        if !self.newCredentials.isEmpty { try carryOut(.join(self.newCredentials)) }
+        if let addition = self.identityAddition { try carryOut(.addIdentity(addition)) }
+        if let ceremony { try self.forEachOwnWrite(to: ceremony, carryOut) }
+        if let outcome = self.identityOutcome { try carryOut(.keepOutcome(outcome)) }
+        if let (record, mail) = self.accountChange {
+            try carryOut(.keepChange(record))
+            if let (letter, most) = mail { try carryOut(.letter(letter, most: most)) }
+        }
+        if let (letter, most) = self.letter { try carryOut(.letter(letter, most: most)) }
+        for event in self.audit { try carryOut(.audit(event)) }
+        for notice in self.notices { try carryOut(.notice(notice)) }
+    }
+
+    /// Calls `carryOut` for the writes about the ceremony itself: its device, its deregistration, and its tokens.
+    private func forEachOwnWrite(
+        to ceremony: CeremonyRecord, _ carryOut: (CeremonyWrite) throws -> Void
+    ) rethrows {
+        switch (self.deviceFate, ceremony.deviceID) {
+        case (.keep, _), (_, nil): break
+        case (.discard, let device?): try carryOut(.discard(device: device))
+        case (.activate, let device?):
+            try carryOut(.activate(device: device))
+            if let account = ceremony.accountID { try carryOut(.replaceKeys(by: device, account: account)) }
+        }
+        if let selection = self.deregistration, let account = ceremony.accountID {
+            try carryOut(.deregister(selection, account: account, ceremony: ceremony.id))
+        }
+        if let tokens = self.newTokens {
+            if let moment = self.tokensKeptSince {
+                try carryOut(.deleteTokens(ceremony: ceremony.id, expiredBefore: moment))
+            }
+            try carryOut(.replaceTokens(tokens, ceremony: ceremony.id))
+        }
+    }
+
+    /// Returns the audit events for the devices that lost keys to an activated device.
+    package func replacementEvents(for devices: [String]) -> [AuditEvent] {
+        guard let audit = self.replacementAudit else { return [] }
+        return devices.map { device in
+            var event = audit
+            event.detail = device
+            return event
+        }
+    }
+
+    /// Returns the audit event and the notice of a deregistration; neither if no key was deleted.
+    package func deregistrationReport(
+        ofDeleted names: [CredentialSelection.Name]
+    ) -> (audit: AuditEvent?, notice: NoticeRecord?) {
+        names.isEmpty ? (nil, nil) : (self.deregistrationAudit, self.deregistrationNotice)
+    }
+}
