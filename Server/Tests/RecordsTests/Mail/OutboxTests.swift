@@ -54,14 +54,14 @@ struct OutboxTests {
         }
         let first = ConfirmedAddress.first(
             AccountEmail(address: "alice@example.org", isVerified: true), account: "alice")
-        for (link, account, confirmed) in [
+        for (shown, holder, confirmed) in [
             (nil, account(), nil), (link(about: nil), nil, nil), (link(about: nil), account(isLocked: true), nil),
             (link(about: "second"), account(isLocked: true), nil), (link(about: nil), account(email: nil), nil),
             (link(about: nil), account(), first),
             (link(about: "second"), account(), .further("second", account: "alice")),
             (link(about: "second"), account(email: nil), .further("second", account: "alice")),
         ] as [(MailedLinkRecord?, AccountRecord?, ConfirmedAddress?)] {
-            #expect(ConfirmedAddress(by: link, of: account) == confirmed)
+            #expect(ConfirmedAddress(by: shown, of: holder) == confirmed)
         }
     }
 }

@@ -230,7 +230,7 @@ struct PasswordSignInPlanTests {
             (PasswordSignInStep(to: Self.begun, verifiedHash: "hash"), Self.scene(hash: "hash"), true),
             (PasswordSignInStep(to: Self.begun, verifiedHash: "hash"), Self.scene(hash: "other"), false),
             (PasswordSignInStep(to: Self.begun, verifiedHash: "hash"), Self.scene(), false),
-        ])
+        ] as [(PasswordSignInStep, PasswordSignInScene, Bool)])
     func stands(step: PasswordSignInStep, scene: PasswordSignInScene, stands: Bool) {
         #expect((step.plan(in: scene) != nil) == stands)
     }

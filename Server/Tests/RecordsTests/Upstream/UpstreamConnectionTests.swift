@@ -26,11 +26,11 @@ struct UpstreamConnectionTests {
             link: UpstreamLink(
                 id: "link", identity: UpstreamIdentity(provider: "town", issuer: "issuer", subject: "subject"),
                 accountID: "new", createdAt: Self.now), audit: [])
-        for (account, newcomer, person) in [
+        for (linked, added, person) in [
             ("alice", nil, .known(account: "alice")), ("alice", newcomer, .known(account: "alice")),
             (nil, newcomer, .newcomer(newcomer)), (nil, nil, .stranger),
         ] as [(String?, UpstreamNewcomer?, UpstreamPerson)] {
-            #expect(UpstreamPerson(linkedTo: account, newcomer: newcomer) == person)
+            #expect(UpstreamPerson(linkedTo: linked, newcomer: added) == person)
         }
     }
 
