@@ -157,6 +157,9 @@ let package = Package(
                 "Settings", "Records", crypto,
             ], path: "Tests/StoreConformance"),
         .testTarget(
+            name: "RecordsTests",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "OAuth") + ["Records", "Settings"]),
+        .testTarget(
             name: "SQLiteStoreTests",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF") + [
                 "FreshStores", "SQLiteStore", "StoreConformance", "Settings", "Records", "Sealing", crypto, grdb,

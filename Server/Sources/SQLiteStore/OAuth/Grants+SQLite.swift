@@ -129,11 +129,18 @@ extension Database {
             ], by: CodeColumn.insertion)
     }
 
-    /// Returns a grant as ``heldGrant(_:at:_:)`` does, with its authentication. Throws `corrupt` if the authentication
-    /// is missing.
+    /// Returns a grant as ``heldGrant(_:at:_:)`` does, with its authentication and the lock of its account. Throws
+    /// `corrupt` if the authentication is missing.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
         try self.heldGrant(id, at: moment, sealing).map { grant in
-            try StandingGrant(grant: grant, found: self.authentication(grant.authentication, sealing))
+            let found = try self.row(
+                """
+                SELECT \(AuthenticationColumn.selection), coalesce((
+                    SELECT is_locked FROM account WHERE account.id = oauth_authentication.account
+                ), 1) AS account_is_locked FROM oauth_authentication WHERE id = ?
+                """, [grant.authentication]
+            ).map { (try AuthenticationRecord($0, sealing), try $0.flag("account_is_locked")) }
+            return try StandingGrant(grant: grant, found: found)
         }
     }
 

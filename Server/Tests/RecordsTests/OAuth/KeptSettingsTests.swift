@@ -110,8 +110,8 @@ struct KeptSettingsTests {
             id: "grant", client: "client", subject: "subject", authentication: "authentication", session: nil,
             scope: "openid", expiresAt: Timestamp(seconds: 1_900_000_000))
         #expect(
-            try StandingGrant(grant: grant, found: Self.authentication)
-                == StandingGrant(grant: grant, authentication: Self.authentication))
+            try StandingGrant(grant: grant, found: (Self.authentication, isAccountLocked: true))
+                == StandingGrant(grant: grant, authentication: Self.authentication, isAccountLocked: true))
         #expect(
             try Self.corruption { _ = try StandingGrant(grant: grant, found: nil) }
                 == "a grant without its authentication")

@@ -14,11 +14,11 @@ extension SessionRecord {
 }
 
 extension StandingGrant {
-    /// Makes a grant with its authentication, as the store has found the authentication. Throws
+    /// Makes a grant with its authentication, as the store has found the authentication and the account. Throws
     /// ``StoreError/Code/corrupt`` if the store has found none: a grant ends with its authentication.
-    package init(grant: GrantRecord, found authentication: AuthenticationRecord?) throws {
-        guard let authentication else { throw StoreError(.corrupt, "a grant without its authentication") }
-        self.init(grant: grant, authentication: authentication)
+    package init(grant: GrantRecord, found: (authentication: AuthenticationRecord, isAccountLocked: Bool)?) throws {
+        guard let found else { throw StoreError(.corrupt, "a grant without its authentication") }
+        self.init(grant: grant, authentication: found.authentication, isAccountLocked: found.isAccountLocked)
     }
 }
 
