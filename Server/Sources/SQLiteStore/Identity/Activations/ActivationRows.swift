@@ -60,6 +60,17 @@ extension Database {
         ) { try ActivationRecord($0, sealing) }
     }
 
+    /// Returns the activations disabled by an attempt that was counted at `moment` or before and never settled, at most
+    /// `limit`.
+    func activations(forsakenSince moment: Timestamp, limit: Int, _ sealing: Sealing) throws -> [ActivationRecord] {
+        try self.rows(
+            """
+            SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables)
+            WHERE activation.is_permanent = 1 AND activation.reserved_at <= ? ORDER BY activation.reserved_at LIMIT ?
+            """, [moment.milliseconds, limit]
+        ) { try ActivationRecord($0, sealing) }
+    }
+
     /// Adds an activation to its device, which must exist.
     func insert(_ activation: ActivationRecord, _ sealing: Sealing) throws {
         let id = activation.device.id
@@ -75,15 +86,21 @@ extension Database {
 
     /// Writes the changes of a step to an activation. Throws `conflict` if the device is changed.
     func update(_ activation: ActivationRecord, from before: ActivationRecord, _ sealing: Sealing) throws {
-        guard activation.device == before.device else {
-            throw StoreError(.conflict, "a step does not change a device")
+        switch try activation.write(from: before) {
+        case .nothing: return
+        case .state: try self.updateState(of: activation)
+        case .stateAndKeys:
+            try self.updateState(of: activation)
+            try self.updateKeys(of: activation, sealing)
         }
-        guard activation != before else { return }
-        let id = before.device.id
-        try self.run(ActivationColumn.change, ActivationColumn.stateValues(of: activation) + [id])
-        guard activation.signingKey != before.signingKey || activation.encryptionKey != before.encryptionKey else {
-            return
-        }
+    }
+
+    private func updateState(of activation: ActivationRecord) throws {
+        try self.run(ActivationColumn.change, ActivationColumn.stateValues(of: activation) + [activation.device.id])
+    }
+
+    private func updateKeys(of activation: ActivationRecord, _ sealing: Sealing) throws {
+        let id = activation.device.id
         try self.cachedStatement(sql: "UPDATE activation SET signing_key = ?, encryption_key = ? WHERE device_id = ?")
             .execute(arguments: [
                 try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id).blob,

@@ -16,8 +16,9 @@ extension SQLiteDatabase {
         async throws
     {
         try await self.step { [sealing] db in
-            if let limit, try db.offerCount(accountID: activation.accountID, at: activation.createdAt) >= limit {
-                throw StoreError(.conflict, "there are \(limit) offers already")
+            if let limit {
+                let count = try db.offerCount(accountID: activation.accountID, at: activation.createdAt)
+                try IdentityBound.offers.requireRoom(count, most: limit)
             }
             try db.insert(activation, replacing: replacing, sealing)
             try db.appendAudit(audit, sealing)
@@ -25,19 +26,16 @@ extension SQLiteDatabase {
     }
 
     public func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE pending_activation SET state = ?, pin_key = NULL, letter = NULL, token_digest = NULL,
-                    token_until = NULL WHERE id = ? AND account_id = ? AND state = ? AND expires_at > ?
-                    """
-            ).execute(arguments: [
-                PendingActivationRecord.State.revoked.rawValue, id, accountID,
-                PendingActivationRecord.State.offered.rawValue, audit.at.milliseconds,
-            ])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { db in
+            try db.changes(
+                """
+                UPDATE pending_activation SET state = ?, pin_key = NULL, letter = NULL, token_digest = NULL,
+                token_until = NULL WHERE id = ? AND account_id = ? AND state = ? AND expires_at > ?
+                """,
+                [
+                    PendingActivationRecord.State.revoked.rawValue, id, accountID,
+                    PendingActivationRecord.State.offered.rawValue, audit.at.milliseconds,
+                ])
         }
     }
 
@@ -59,49 +57,31 @@ extension SQLiteDatabase {
             if let request, let before = try db.answer(to: request, sealing) { return .answered(before.step()) }
             return try db.hasOffer(id: id) ? .step(()) : .answered(.missing)
         }) { [sealing] db, _ in
-            if let request, let before = try db.answer(to: request, sealing) { return before.step() }
-            guard let before = try db.offer(id: id, sealing) else { return .missing }
-            var offer = before
-            let (change, result) = try judge(&offer)
-            try db.update(offer, from: before, sealing)
-            if let (activation, credentials) = change.enrolled {
-                try db.enrol(activation, credentials, sealing)
-                // Enrolling at an account that was made for an invitation accepts the invitation.
-                let (account, moment) = (activation.device.accountID, activation.device.createdAt)
-                try db.acceptInvite(
-                    provisionalAccountID: account,
-                    AuditEvent(.inviteAccepted, at: moment, accountID: account, detail: offer.inviteID), sealing)
+            try db.unlessAnswered(request, sealing) {
+                guard let before = try db.offer(id: id, sealing) else { return .missing }
+                var offer = before
+                let (change, result) = try judge(&offer)
+                try db.update(offer, from: before, sealing)
+                try db.carryOut(change.writes(of: offer), sealing)
+                return .decided(result)
             }
-            if let answer = change.answer { try db.insert(answer, session: nil, sealing) }
-            for event in change.audit { try db.appendAudit(event, sealing) }
-            for notice in change.notices { try db.insertNotice(notice, sealing) }
-            return .decided(result)
         }
     }
 
     public func revokeActivation(
         id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard let account = try db.accountOfActivation(id: id) else { return false }
+        try await self.step(on: { db in try db.accountOfActivation(id: id) }) { [sealing] db, account in
             try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
-            var audit = audit
-            audit.accountID = account
-            try db.appendAudit(audit, sealing)
-            if let notice { try db.insertNotice(notice, sealing) }
-            return true
+            return ActivationChange(audit: audit, notice: notice).writes(accountID: account)
         }
     }
 
     public func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard let account = try db.accountOfActivation(id: id) else { return false }
+        try await self.step(on: { db in try db.accountOfActivation(id: id) }) { [sealing] db, account in
             try db.cachedStatement(sql: "UPDATE device SET name = ? WHERE id = ?")
                 .execute(arguments: [try sealing.seal(name, purpose: .deviceName, row: id).blob, id])
-            var audit = audit
-            audit.accountID = account
-            try db.appendAudit(audit, sealing)
-            return true
+            return ActivationChange(audit: audit).writes(accountID: account)
         }
     }
 
@@ -114,15 +94,8 @@ extension SQLiteDatabase {
             var activation = before
             let (change, result) = try judge(&activation, try db.credentials(deviceID: id, sealing))
             try db.update(activation, from: before, sealing)
-            for credential in change.withdrawnCredentials {
-                try db.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND device_id = ?")
-                    .execute(arguments: [credential, id])
-            }
-            if var audit = change.audit {
-                audit.accountID = before.device.accountID
-                try db.appendAudit(audit, sealing)
-            }
-            if let notice = change.notice { try db.insertNotice(notice, sealing) }
+            try db.deleteCredentials(change.withdrawnCredentials, ofActivation: id)
+            try db.carryOut(change.writes(accountID: before.device.accountID), sealing)
             return result
         }
     }
@@ -160,19 +133,5 @@ extension Database {
                 sql: """
                     SELECT account_id FROM device JOIN activation ON device_id = device.id WHERE device_id = ?
                     """), arguments: [id])
-    }
-
-    /// Adds the device of an activation, with its keys, to an account. Throws `notFound` if the account does not exist,
-    /// `forbidden` if it is locked, and `conflict` if a key exists already.
-    fileprivate func enrol(
-        _ activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
-    ) throws {
-        let isLocked = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT is_locked FROM account WHERE id = ?"),
-            arguments: [activation.device.accountID])
-        guard let isLocked else { throw StoreError(.notFound, "the account is gone") }
-        guard !isLocked else { throw StoreError(.forbidden, "the account is locked") }
-        try self.insert(DeviceRegistration(device: activation.device, credentials: credentials), sealing)
-        try self.insert(activation, sealing)
     }
 }

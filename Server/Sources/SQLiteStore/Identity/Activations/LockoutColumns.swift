@@ -22,22 +22,17 @@ extension LockoutColumn {
     /// Returns the stored values of a record, in the order of ``ofLockout``.
     static func values(of lockout: LockoutRecord) -> [(any DatabaseValueConvertible)?] {
         [
-            lockout.failuresInARow, lockout.failures.map { "\($0.milliseconds)" }.joined(separator: " "),
-            lockout.lockedUntil?.milliseconds, lockout.isPermanent, lockout.reservation?.request.blob,
-            lockout.reservation?.at.milliseconds,
+            lockout.failuresInARow, lockout.keptFailures, lockout.lockedUntil?.milliseconds, lockout.isPermanent,
+            lockout.reservation?.request.blob, lockout.reservation?.at.milliseconds,
         ]
     }
 }
 
 extension LockoutRecord {
     init<Column: LockoutColumn>(_ row: RowPart<Column>) throws {
-        let failures = try row.text(.failures).split(separator: " ").map { text in
-            guard let moment = Int64(text) else { throw StoreError(.corrupt, "when an attempt failed") }
-            return Timestamp(milliseconds: moment)
-        }
-        var reservation: Reservation?
-        if let request = try row.optionalBytes(.reservedRequest), let moment = try row.optionalMoment(.reservedAt) {
-            reservation = Reservation(request: request, at: moment)
+        let failures = try Self.failures(kept: try row.text(.failures))
+        let reservation = try row.optionalBytes(.reservedRequest).flatMap { request in
+            try row.optionalMoment(.reservedAt).map { Reservation(request: request, at: $0) }
         }
         self.init(
             failuresInARow: try row.integer(.failuresInRow), failures: failures,

@@ -25,9 +25,7 @@ extension PendingActivationRecord {
     init(_ row: StoredRow, _ sealing: Sealing) throws {
         let part = RowPart<PendingActivationColumn>(row: row, start: 0)
         let id = try part.text(.id)
-        guard let state = State(rawValue: try part.integer(.state)) else {
-            throw StoreError(.corrupt, "an offer of an unknown state")
-        }
+        let state = try State(stored: try part.integer(.state), "an offer of an unknown state")
         self.init(
             id: id, accountID: try part.text(.accountID), claimDigest: try part.bytes(.claimDigest),
             pinKey: try part.optionalBytes(.pinKey).map {
@@ -46,11 +44,10 @@ extension PendingActivationRecord {
         self.lockout = try LockoutRecord(part)
     }
 
-    /// Returns the stored values. The key of the PIN is kept only as long as the code can be used.
+    /// Returns the stored values.
     fileprivate func values(
         _ sealing: Sealing
     ) throws -> [PendingActivationColumn: (any DatabaseValueConvertible)?] {
-        let isKeyKept = self.state == .offered && !self.pinKey.isEmpty
         var values = Dictionary(
             uniqueKeysWithValues: zip(
                 PendingActivationColumn.ofLockout, PendingActivationColumn.values(of: self.lockout)))
@@ -58,11 +55,12 @@ extension PendingActivationRecord {
         values[.accountID] = self.accountID
         values[.state] = self.state.rawValue
         values[.claimDigest] = self.claimDigest.blob
-        values[.pinKey] = isKeyKept ? try sealing.seal(self.pinKey, purpose: .offeredPinKey, row: self.id).blob : nil
+        values[.pinKey] = try self.keptPinKey.map {
+            try sealing.seal($0, purpose: .offeredPinKey, row: self.id).blob
+        }
         values[.pinParameters] = self.pinParameters
         values[.name] = try self.name.map { try sealing.seal($0, purpose: .offeredName, row: self.id).blob }
-        // A code that cannot be used is in no letter.
-        values[.letter] = try (self.state == .offered ? self.letter : nil).map {
+        values[.letter] = try self.keptLetter.map {
             try sealing.seal($0, purpose: .offeredLetter, row: self.id).blob
         }
         values[.inviteID] = self.inviteID
@@ -80,9 +78,7 @@ extension Database {
     /// device of that identifier. With `replacing`, an offered or revoked offer of the same identifier and account is
     /// replaced.
     func insert(_ offer: PendingActivationRecord, replacing: Bool = false, _ sealing: Sealing) throws {
-        let isTaken = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ?)"), arguments: [offer.id])
-        guard isTaken != true else { throw StoreError(.conflict, "there is a device of that identifier") }
+        try self.refuse("SELECT 1 FROM device WHERE id = ?", [offer.id], "there is a device of that identifier")
         if replacing {
             // A used offer is not replaced, and remains a conflict.
             try self.cachedStatement(

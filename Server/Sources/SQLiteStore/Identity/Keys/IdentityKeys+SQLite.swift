@@ -26,7 +26,7 @@ extension SQLiteDatabase: IdentityKeyStore {
         try await self.step { [sealing] db in
             try db.eraseSealingKeys(at: audit.at)
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM identity_sealing_key")) ?? 0
-            guard count < limit else { throw StoreError(.conflict, "there are \(count) keys to seal to") }
+            try IdentityBound.sealingKeys.requireRoom(count, most: limit)
             try db.insert(key, sealing)
             try db.appendAudit(audit, sealing)
             return try db.identitySealingKeys(sealing)

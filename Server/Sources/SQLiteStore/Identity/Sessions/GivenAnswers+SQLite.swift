@@ -4,22 +4,6 @@ import Records
 import Sealing
 import _Primitives
 
-/// The result of a look-up for a request that was answered before.
-enum AnsweredBefore: Sendable {
-    /// The same request was answered before, with this answer.
-    case same([UInt8])
-    /// Another request of the same name was answered before.
-    case other
-
-    /// Returns the step's outcome for this result.
-    func step<Result: Sendable>() -> IdentityStep<Result> {
-        switch self {
-        case .same(let answer): .again(answer)
-        case .other: .replayed
-        }
-    }
-}
-
 extension RequestName {
     /// The identifier of the request's row. No caller contains a space, so two requests never share a row, and the rows
     /// of a caller lie together.
@@ -39,8 +23,16 @@ extension Database {
     func answer(to request: RequestName, _ sealing: Sealing) throws -> AnsweredBefore? {
         try self.row("SELECT request_hash, answer FROM identity_answer WHERE id = ?", [request.row]).map { row in
             let answer = try sealing.open(try row.bytes("answer"), purpose: .identityAnswer, row: request.row)
-            return constantTimeEqual(try row.bytes("request_hash"), request.hash) ? .same(answer) : .other
+            return AnsweredBefore(request, answeredHash: try row.bytes("request_hash"), answer: answer)
         }
+    }
+
+    /// Does a step, unless the request was answered before. A step without a request is always done.
+    func unlessAnswered<Result: Sendable>(
+        _ request: RequestName?, _ sealing: Sealing, step: () throws -> IdentityStep<Result>
+    ) throws -> IdentityStep<Result> {
+        if let request, let before = try self.answer(to: request, sealing) { return before.step() }
+        return try step()
     }
 
     /// Keeps an answer. `session` is the session of the answer: after the session's end the answer is not needed any
@@ -55,15 +47,18 @@ extension Database {
             ])
     }
 
-    /// Deletes the answers that a caller was given: all answers, or the answers of one session.
-    func deleteAnswers(of caller: String, session: String? = nil) throws {
-        // The range contains every identifier that begins with the caller and a space: "!" is the character after the
-        // space.
+    /// Deletes all answers that a caller was given.
+    ///
+    /// The range contains every identifier that begins with the caller and a space: "!" is the character after the
+    /// space.
+    func deleteAnswers(of caller: String) throws {
+        try self.run("DELETE FROM identity_answer WHERE id > ?1 || ' ' AND id < ?1 || '!'", [caller])
+    }
+
+    /// Deletes the answers that a caller was given in a session.
+    func deleteAnswers(of caller: String, session: String) throws {
         try self.run(
-            """
-            DELETE FROM identity_answer WHERE id > ?1 || ' ' AND id < ?1 || '!'
-            \(session == nil ? "" : "AND session = ?2")
-            """, session.map { [caller, $0] } ?? [caller])
+            "DELETE FROM identity_answer WHERE id > ?1 || ' ' AND id < ?1 || '!' AND session = ?2", [caller, session])
     }
 
     /// Deletes the answers given to an account's activations and to the account's offers of new activations.

@@ -43,14 +43,15 @@ extension SQLiteDatabase: IdentityStore {
     ) async throws -> IdentityStep<Result> {
         if let tokenDigest { _ = self.handedOutTokens.remove(tokenDigest) }
         return try await self.step { [sealing] db in
-            if let request, let before = try db.answer(to: request, sealing) { return before.step() }
-            let found = try db.identityScene(
-                session: session, activation: activation, tokenDigest: tokenDigest, sealing)
-            guard let before = found else { return .missing }
-            var scene = before
-            let (change, result) = try judge(&scene)
-            try db.apply(change, scene, from: before, sealing)
-            return .decided(result)
+            try db.unlessAnswered(request, sealing) {
+                let found = try db.identityScene(
+                    session: session, activation: activation, tokenDigest: tokenDigest, sealing)
+                guard let before = found else { return .missing }
+                var scene = before
+                let (change, result) = try judge(&scene)
+                try db.apply(change, scene, from: before, sealing)
+                return .decided(result)
+            }
         }
     }
 
@@ -72,12 +73,12 @@ extension SQLiteDatabase: IdentityStore {
         audit: AuditEvent?
     ) async throws -> IdentityStep<Void> {
         try await self.step { [sealing] db in
-            if let before = try db.answer(to: request, sealing) { return before.step() }
-            try db.begin(session, tokens: [token], sealing)
-            // The answer is kept even if the session is gone: the same request would begin another session.
-            try db.insert(answer, session: nil, sealing)
-            if let audit { try db.appendAudit(audit, sealing) }
-            return .decided(())
+            try db.unlessAnswered(request, sealing) {
+                try db.begin(session, tokens: [token], sealing)
+                // The answer is kept even if the session is gone: the same request would begin another session.
+                try db.carryOut(IdentityWrite.beginning(answer, audit), sealing)
+                return .decided(())
+            }
         }
     }
 
@@ -85,14 +86,9 @@ extension SQLiteDatabase: IdentityStore {
         countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding
     ) async throws -> Int {
         try await self.step { [sealing] db in
-            let ids = try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT device_id FROM activation WHERE is_permanent = 1 AND reserved_at <= ?
-                        ORDER BY reserved_at LIMIT ?
-                        """), arguments: [moment.milliseconds, limit])
-            for id in ids {
-                guard let device = try db.activation(id: id, sealing)?.device else { continue }
+            let forsaken = try db.activations(forsakenSince: moment, limit: limit, sealing)
+            for device in forsaken.map(\.device) {
+                let id = device.id
                 try db.noteEnds(of: id, accountID: device.accountID, sealing, ending)
                 try db.failSessions(of: device, at: audit.at)
                 try db.deleteAuthentications(of: .device(id), at: audit.at)
@@ -104,7 +100,7 @@ extension SQLiteDatabase: IdentityStore {
                 (audit.accountID, audit.detail) = (device.accountID, id)
                 try db.appendAudit(audit, sealing)
             }
-            return ids.count
+            return forsaken.count
         }
     }
 }
@@ -124,58 +120,32 @@ extension Database {
     fileprivate func identityScene(
         session: String, activation: String, tokenDigest: [UInt8]?, _ sealing: Sealing
     ) throws -> IdentityScene? {
-        let row = try self.row(Self.sceneQuery, [session, activation, tokenDigest?.blob])
-        guard let row else { return nil }
-        let start = CeremonyColumn.count
-        var token: DispatchTokenRecord?
-        if let tokenDigest, let number = try row.optionalInteger("token_channel", as: Int.self) {
-            guard let channel = CeremonyRecord.Channel(rawValue: number) else {
-                throw StoreError(.corrupt, "a token of an unknown channel")
+        try self.row(Self.sceneQuery, [session, activation, tokenDigest?.blob]).map { row in
+            let token = try tokenDigest.flatMap { digest in
+                try row.optionalInteger("token_channel", as: Int.self).map { channel in
+                    DispatchTokenRecord(
+                        digest: digest, channel: try .init(stored: channel, "a token of an unknown channel"),
+                        expiresAt: try row.moment("token_expires_at"))
+                }
             }
-            token = DispatchTokenRecord(
-                digest: tokenDigest, channel: channel, expiresAt: try row.moment("token_expires_at"))
+            return IdentityScene(
+                ceremony: try CeremonyRecord(row, sealing),
+                activation: try ActivationRecord(row, start: CeremonyColumn.count, sealing),
+                credentials: try self.credentials(deviceID: activation, sealing),
+                isAccountLocked: try row.flag("account_is_locked"), token: token)
         }
-        return IdentityScene(
-            ceremony: try CeremonyRecord(row, sealing),
-            activation: try ActivationRecord(row, start: start, sealing),
-            credentials: try self.credentials(deviceID: activation, sealing),
-            isAccountLocked: try row.flag("account_is_locked"), token: token)
     }
 
     /// Writes the changes of a session's step.
     fileprivate func apply(
         _ change: IdentityChange, _ scene: IdentityScene, from before: IdentityScene, _ sealing: Sealing
     ) throws {
-        let (ceremony, activation) = (scene.ceremony, before.activation.device.id)
-        let now = ceremony.changedAt
+        let (ceremony, device) = (scene.ceremony, before.activation.device)
         try self.update(ceremony, from: before.ceremony, sealing)
         try self.update(scene.activation, from: before.activation, sealing)
-        for id in change.withdrawnCredentials {
-            try self.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND device_id = ?")
-                .execute(arguments: [id, activation])
-        }
-        try self.apply(change.ceremony, to: ceremony, at: now, sealing)
-        if let consent = change.consent { try self.insert(consent, sealing) }
-        if var offer = change.offer {
-            if offer.letter != nil, try !self.leaveMail(change.mail) { offer.letter = nil }
-            try self.insert(offer, sealing)
-        }
-        if let merge = change.merge {
-            try self.merge(merge, into: before.activation.device.accountID, sealing)
-        }
-        if let ending = change.endOfOtherSessions {
-            let device = before.activation.device
-            try self.noteEnds(of: device.id, accountID: device.accountID, but: ceremony.id, sealing, ending)
-            try self.failSessions(of: device, but: ceremony.id, at: now)
-            try self.deleteAuthentications(of: .device(device.id), at: now)
-        }
-        if ceremony.phase == .ended, before.ceremony.phase != .ended {
-            // The end of the session refuses every repeated request.
-            try self.deleteAnswers(of: activation, session: ceremony.id)
-        }
-        if change.deletesAccount { _ = try self.deleteAccount(before.activation.device.accountID, at: now) }
-        // The last answer is kept, because this answer may have been lost.
-        if let answer = change.answer { try self.insert(answer, session: ceremony.id, sealing) }
+        try self.deleteCredentials(change.withdrawnCredentials, ofActivation: device.id)
+        try self.apply(change.ceremony, to: ceremony, at: ceremony.changedAt, sealing)
+        try self.carryOut(change.writes(of: device, before: before.ceremony, after: ceremony), sealing)
     }
 
     /// Adds the open sessions of a device to the history of its account, before the sessions are ended together.
@@ -188,13 +158,11 @@ extension Database {
             AND kind = ? AND \(CeremonyRecord.isOpen)
             """, [accountID, device, session, CeremonyRecord.Kind.identity.rawValue]
         ) { try CeremonyRecord($0, sealing) }
-        for ceremony in open {
-            if let outcome = try ending(ceremony) { try self.apply(outcome, sealing) }
-        }
+        for outcome in try open.compactMap(ending) { try self.apply(outcome, sealing) }
     }
 
     /// Ends the device's open ceremonies of every kind as failed, except for `session`.
-    fileprivate func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
+    func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
         try self.cachedStatement(
             sql: """
                 UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
