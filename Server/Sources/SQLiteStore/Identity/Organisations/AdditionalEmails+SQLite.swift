@@ -25,13 +25,8 @@ extension SQLiteDatabase: AdditionalEmailStore {
     public func addEmail(
         _ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.exists("account", id: accountID) else { return false }
-            guard try db.add(email, accountID: accountID, limit: limit, sealing) else {
-                throw StoreError(.conflict, "an account has that address, or has enough of them")
-            }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit, on: "account", id: accountID) { [sealing] db in
+            try email.requireAdded(try db.add(email, accountID: accountID, limit: limit, sealing))
         }
     }
 
@@ -66,13 +61,11 @@ extension SQLiteDatabase: AdditionalEmailStore {
         _ id: String, accountID: String, _ statement: String,
         _ arguments: [any DatabaseValueConvertible & Sendable], _ audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            let address = try db.additionalEmail(id, accountID: accountID, sealing)
-            try db.cachedStatement(sql: statement).execute(arguments: StatementArguments(arguments))
-            guard db.changesCount == 1 else { return false }
-            if let address { try db.withdrawVerification(of: address, accountID: accountID, sealing) }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(on: { [sealing] db in try db.additionalEmail(id, accountID: accountID, sealing) }) {
+            [sealing] db, address in
+            try db.run(statement, arguments)
+            try db.withdrawVerification(of: address, accountID: accountID, sealing)
+            return [.audit(audit)]
         }
     }
 }
@@ -94,14 +87,15 @@ extension Database {
         guard let address = try self.additionalEmail(id, accountID: accountID, sealing) else { return nil }
         try self.cachedStatement(sql: "UPDATE account_email SET is_verified = 1 WHERE id = ?").execute(arguments: [id])
         let held = try self.setEmailValues(equalTo: address, isVerified: true, accountID: accountID, sealing)
-        guard !held.isEqual else { return .complete }
-        guard held.count < values else { return .withoutValue }
-        let name = PersonalAttribute.email.rawValue
-        try self.add(
-            PersonalValueRecord(
-                id: id, attribute: .email, alias: held.count == 0 ? name : "\(name) \(held.count + 1)", value: address,
-                isVerified: true, source: .person, createdAt: now), accountID: accountID, limit: values, sealing)
-        return .complete
+        switch held.confirmation(most: values) {
+        case .noValue(let confirmation): return confirmation
+        case .value(let alias):
+            try self.add(
+                PersonalValueRecord(
+                    id: id, attribute: .email, alias: alias, value: address, isVerified: true, source: .person,
+                    createdAt: now), accountID: accountID, limit: values, sealing)
+            return .complete
+        }
     }
 
     /// Marks the values of `email` that equal an address as unverified, unless the account still has the address in
@@ -113,26 +107,25 @@ extension Database {
     }
 
     /// Sets whether an account's values of `email` that equal an address, ignoring the case of letters, are verified.
-    /// Returns the number of all values of `email`, and `true` if one equals the address.
-    fileprivate func setEmailValues(
+    /// Returns all values of `email`, compared with the address.
+    private func setEmailValues(
         equalTo address: String, isVerified: Bool, accountID: String, _ sealing: Sealing
-    ) throws -> (count: Int, isEqual: Bool) {
+    ) throws -> EmailValues {
         let attribute = PersonalAttribute.email.rawValue
         let values = try self.rows(
             "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ?", [accountID, attribute]
         ) { row in
             let id = try row.text("id")
             let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute)
-            return (id, try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
+            let value = try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place)
+            return (id: id, value: value)
         }
-        var isEqual = false
-        for (id, value) in values {
-            guard value.asciiLowercased.hasSameBytes(as: address.asciiLowercased) else { continue }
-            isEqual = true
+        let compared = EmailValues(values, address: address)
+        for id in compared.equal {
             try self.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
                 .execute(arguments: [isVerified, id])
         }
-        return (values.count, isEqual)
+        return compared
     }
 
     /// Adds an address within the present step. Returns `false` if the account has `limit` addresses, or has this

@@ -10,23 +10,19 @@ extension SQLiteDatabase: InviteStore {
         audit: AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            if let organisation = invite.organisation, try !db.exists("organisation", id: organisation) {
-                throw StoreError(.notFound, "the organisation of an invitation")
-            }
-            if let place = invite.place, try db.serviceProfile(place.service)?.role(place.role) == nil {
-                throw StoreError(.notFound, "the role of an invitation")
-            }
+            try db.require("organisation", id: invite.organisation, "the organisation of an invitation")
+            try invite.requireRole(in: try invite.place.flatMap { try db.serviceProfile($0.service) })
             let open =
                 try Int.fetchOne(
                     db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE state = ? AND expires_at > ?"),
                     arguments: [InviteRecord.State.open.rawValue, invite.createdAt.milliseconds]) ?? 0
-            guard open < bounds.open else { throw StoreError(.conflict, "there are \(open) open invitations") }
+            try IdentityBound.openInvites.requireRoom(open, most: bounds.open)
             if let (most, since) = bounds.ofAddress {
                 let sent =
                     try Int.fetchOne(
                         db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE email_code = ? AND created_at > ?"),
                         arguments: [sealing.emailCode(invite.email).blob, since.milliseconds]) ?? 0
-                guard sent < most else { throw StoreError(.conflict, "an address was sent \(sent) invitations") }
+                try IdentityBound.invitesOfAddress.requireRoom(sent, most: most)
             }
             if let provisional { try db.insert(provisional, sealing) }
             try db.insert(invite, sealing)
@@ -58,40 +54,30 @@ extension SQLiteDatabase: InviteStore {
 
     public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            guard let invite = try db.invites("WHERE id = ?", [id], sealing).first else { throw InviteRefusal.unknown }
-            guard try invite.isOpen(for: accountID, at: audit.at) else { return }
-            guard try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID) else {
-                throw InviteRefusal.notInvited
-            }
+            let found = try db.invites("WHERE id = ?", [id], sealing).first
+            guard case .open(let invite) = try InviteAcceptance.verdict(on: found, accountID: accountID, at: audit.at)
+            else { return }
+            try InviteAcceptance.requireInvited(
+                hasVerifiedAddress: try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID))
             // The address may have become an account's after the invitation was made.
-            if invite.provisionalAccountID?.hasSameBytes(as: accountID) != true {
-                try db.deleteProvisionalAccount(of: invite, at: audit.at)
-            }
+            try db.deleteProvisionalAccount(invite.accountToDelete(acceptedBy: accountID), at: audit.at)
             try db.accept(invite, accountID: accountID, audit, sealing)
         }
     }
 
     public func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.revokeInvites("id = ?", [id], audit, sealing) == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { [sealing] db in
+            try db.revokeInvites("id = ?", [id], audit, sealing)
         }
     }
 
     public func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE invite SET expires_at = ?1
-                    WHERE id = ?2 AND state = ?3 AND expires_at > ?4 AND expires_at <= ?1
-                    """
-            ).execute(arguments: [
-                until.milliseconds, id, InviteRecord.State.open.rawValue, audit.at.milliseconds,
-            ])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { db in
+            try db.changes(
+                """
+                UPDATE invite SET expires_at = ?1
+                WHERE id = ?2 AND state = ?3 AND expires_at > ?4 AND expires_at <= ?1
+                """, [until.milliseconds, id, InviteRecord.State.open.rawValue, audit.at.milliseconds])
         }
     }
 
@@ -102,7 +88,7 @@ extension SQLiteDatabase: InviteStore {
                 WHERE expires_at <= ? AND state = ? AND \(InviteRecord.hasNobodysAccount) ORDER BY expires_at LIMIT ?
                 """, [now.milliseconds, InviteRecord.State.open.rawValue, limit], sealing)
             for invite in expired {
-                try db.deleteProvisionalAccount(of: invite, at: now)
+                try db.deleteProvisionalAccount(invite.provisionalAccountID, at: now)
                 try db.appendAudit(
                     AuditEvent(.inviteExpired, at: now, accountID: invite.provisionalAccountID, detail: invite.id),
                     sealing)
@@ -125,18 +111,6 @@ extension InviteRecord {
         provisional_account_id IN (SELECT id FROM account
             WHERE NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1))
         """
-
-    /// Returns `true` if the invitation can be accepted, before anything else is checked; `false` if that account has
-    /// accepted the invitation already. Throws `consumed` if another account has accepted the invitation, or the
-    /// invitation was revoked, and `expired`.
-    fileprivate func isOpen(for accountID: String, at now: Timestamp) throws(InviteRefusal) -> Bool {
-        switch self.state {
-        case .accepted where self.acceptedBy?.hasSameBytes(as: accountID) == true: return false
-        case .accepted, .revoked: throw .consumed
-        case .open where self.expiresAt <= now: throw .expired
-        case .open: return true
-        }
-    }
 }
 
 extension Database {
@@ -144,7 +118,7 @@ extension Database {
     /// nothing if the account has no open invitation.
     func acceptInvite(provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing) throws {
         let found = try self.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
-        guard let invite = found, invite.state == .open, audit.at < invite.expiresAt else { return }
+        guard let invite = InviteAcceptance.byFirstActivation(found, at: audit.at) else { return }
         try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
     }
 
@@ -155,24 +129,18 @@ extension Database {
     /// Throws ``InviteRefusal``: the whole step is undone then.
     func merge(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws {
         let now = merge.audit.at
-        guard let invite = try self.invites("WHERE id = ?", [merge.invite], sealing).first else {
-            throw InviteRefusal.unknown
-        }
-        guard try invite.isOpen(for: accountID, at: now) else { return }
+        let found = try self.invites("WHERE id = ?", [merge.invite], sealing).first
+        guard case .open(let invite) = try InviteAcceptance.verdict(on: found, accountID: accountID, at: now)
+        else { return }
         // The code's activation has the identifier of the invitation.
-        guard let offer = try self.offer(id: merge.invite, sealing), offer.state == .offered,
-            constantTimeEqual(offer.tokenDigest ?? [], merge.tokenDigest), !merge.tokenDigest.isEmpty
-        else { throw InviteRefusal.notMergeable }
-        guard let provisional = invite.provisionalAccountID, !provisional.hasSameBytes(as: accountID),
-            try self.isUnlocked(provisional), try !self.hasActiveDevice(provisional)
-        else { throw InviteRefusal.notMergeable }
-        try self.deleteProvisionalAccount(of: invite, at: now)
+        let provisional = try merge.provisionalAccount(
+            of: invite, offer: try self.offer(id: merge.invite, sealing), into: accountID)
+        try merge.requireProvisional(isUnlockedWithoutDevice: try self.isUnlockedWithoutDevice(provisional))
+        try self.deleteProvisionalAccount(provisional, at: now)
         let email = AdditionalEmail(id: merge.addressID, address: invite.email, createdAt: now)
-        // The address is part of the merge: if the account has no room for the address, nothing is merged.
-        guard
-            try self.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
-                || self.add(email, accountID: accountID, limit: merge.addresses, sealing)
-        else { throw InviteRefusal.notMergeable }
+        try merge.requireAddress(
+            isHeld: try self.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
+                || self.add(email, accountID: accountID, limit: merge.addresses, sealing))
         try self.accept(invite, accountID: accountID, merge.audit, sealing)
     }
 
@@ -187,17 +155,17 @@ extension Database {
     }
 
     /// Revokes the open invitations that match a condition, and deletes their provisional accounts, unless an account
-    /// has an active device. Returns the number of invitations. Appends no event.
+    /// has an active device. Returns `true` if an invitation matches. Appends no event.
     @discardableResult func revokeInvites(
         _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ audit: AuditEvent, _ sealing: Sealing
-    ) throws -> Int {
+    ) throws -> Bool {
         let open = try self.invites(
             "WHERE \(condition) AND state = '\(InviteRecord.State.open.rawValue)'", values, sealing)
         for invite in open {
-            try self.deleteProvisionalAccount(of: invite, at: audit.at)
+            try self.deleteProvisionalAccount(invite.provisionalAccountID, at: audit.at)
             try self.setState(.revoked, of: invite, acceptedBy: nil)
         }
-        return open.count
+        return !open.isEmpty
     }
 
     /// Gives an account the role and the membership of an invitation.
@@ -205,19 +173,14 @@ extension Database {
         _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {
         if let organisation = invite.organisation { _ = try self.addMember(accountID, organisation: organisation) }
-        if let place = invite.place, try self.gives(place, of: invite, to: accountID) {
+        let standing = try invite.placeByStanding.flatMap {
+            try self.standing(accountID: accountID, service: $0.service)
+        }
+        if let place = invite.givenPlace(standing: standing) {
             _ = try self.assignRole(place.role, accountID: accountID, service: place.service)
         }
         try self.setState(.accepted, of: invite, acceptedBy: accountID)
         try self.appendAudit(audit, sealing)
-    }
-
-    /// Returns `true` if an invitation gives its role to an account. For an invitation on the person's own request, two
-    /// things take precedence: roles set by an operator, and the service's present rules for newcomers.
-    private func gives(_ place: InviteRecord.Place, of invite: InviteRecord, to accountID: String) throws -> Bool {
-        guard invite.isAskedFor else { return true }
-        guard let standing = try self.standing(accountID: accountID, service: place.service) else { return false }
-        return !standing.isKnown && standing.profile.takesNewcomer(inRole: place.role)
     }
 
     private func setState(_ state: InviteRecord.State, of invite: InviteRecord, acceptedBy account: String?) throws {
@@ -225,18 +188,21 @@ extension Database {
             .execute(arguments: [state.rawValue, account, invite.id])
     }
 
-    /// Deletes an open invitation's provisional account with all data that was made for the account. Does nothing if
-    /// the account has an active device.
-    fileprivate func deleteProvisionalAccount(of invite: InviteRecord, at now: Timestamp) throws {
+    /// Deletes an open invitation's provisional account, if any, with all data that was made for the account. Does
+    /// nothing if the account has an active device.
+    fileprivate func deleteProvisionalAccount(_ account: String?, at now: Timestamp) throws {
         // An account with a device belongs to a person already.
-        guard let account = invite.provisionalAccountID, try !self.hasActiveDevice(account) else { return }
+        guard let account, try !self.hasActiveDevice(account) else { return }
         _ = try self.deleteAccount(account, at: now, keepsInvite: true)
     }
 
-    private func isUnlocked(_ account: String) throws -> Bool {
+    private func isUnlockedWithoutDevice(_ account: String) throws -> Bool {
         try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0)"),
-            arguments: [account]) ?? false
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND is_locked = 0)
+                    AND NOT EXISTS (SELECT 1 FROM device WHERE account_id = ?1 AND is_active = 1)
+                    """), arguments: [account]) ?? false
     }
 
     private func hasActiveDevice(_ account: String) throws -> Bool {
@@ -273,9 +239,7 @@ extension Database {
             """, values
         ) { row in
             let id = try row.text("id")
-            guard let state = InviteRecord.State(rawValue: try row.text("state")) else {
-                throw StoreError(.corrupt, "what became of an invitation")
-            }
+            let state = try InviteRecord.State(stored: try row.text("state"), "what became of an invitation")
             var invite = InviteRecord(
                 id: id, organisation: try row.optionalText("organisation"),
                 place: try row.optionalText("service").map { .init(service: $0, role: try row.text("role")) },

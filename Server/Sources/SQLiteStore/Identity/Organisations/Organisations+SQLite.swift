@@ -6,7 +6,7 @@ extension SQLiteDatabase: OrganisationStore {
     public func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM organisation")) ?? 0
-            guard count < limit else { throw StoreError(.conflict, "there are \(count) organisations") }
+            try IdentityBound.organisations.requireRoom(count, most: limit)
             // A second organisation of the same name is a conflict.
             try db.cachedStatement(sql: "INSERT INTO organisation (id, name, created_at) VALUES (?, ?, ?)")
                 .execute(arguments: [organisation.id, organisation.name, organisation.createdAt.milliseconds])
@@ -35,48 +35,33 @@ extension SQLiteDatabase: OrganisationStore {
     }
 
     public func renameOrganisation(_ id: String, to name: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE organisation SET name = ? WHERE id = ?").execute(arguments: [name, id])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { db in
+            try db.changes("UPDATE organisation SET name = ? WHERE id = ?", [name, id])
         }
     }
 
     public func removeOrganisation(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.exists("organisation", id: id) else { return false }
-            let isNeeded = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ?)
-                        """), arguments: [id])
-            guard isNeeded != true else { throw StoreError(.conflict, "a service keeps itself to the organisation") }
+        try await self.step(noting: audit, on: "organisation", id: id) { [sealing] db in
+            try db.refuse(
+                "SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ? LIMIT 1", [id],
+                "a service keeps itself to the organisation")
             try db.revokeInvites("organisation = ?", [id], audit, sealing)
             try db.cachedStatement(sql: "DELETE FROM organisation WHERE id = ?").execute(arguments: [id])
-            try db.appendAudit(audit, sealing)
-            return true
         }
     }
 
     public func addMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.exists("account", id: accountID), try db.exists("organisation", id: organisation) else {
-                throw StoreError(.notFound, "an account or an organisation")
-            }
-            guard try db.addMember(accountID, organisation: organisation) else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { db in
+            try db.require("account", id: accountID, "an account or an organisation")
+            try db.require("organisation", id: organisation, "an account or an organisation")
+            return try db.addMember(accountID, organisation: organisation)
         }
     }
 
     public func removeMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM organisation_member WHERE organisation = ? AND account_id = ?")
-                .execute(arguments: [organisation, accountID])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { db in
+            try db.changes(
+                "DELETE FROM organisation_member WHERE organisation = ? AND account_id = ?", [organisation, accountID])
         }
     }
 
@@ -112,9 +97,8 @@ extension Database {
 
     /// Makes an account a member within the present step. Returns `true` if the account was no member before.
     func addMember(_ accountID: String, organisation: String) throws -> Bool {
-        try self.cachedStatement(
-            sql: "INSERT INTO organisation_member (organisation, account_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
-        ).execute(arguments: [organisation, accountID])
-        return self.changesCount == 1
+        try self.changes(
+            "INSERT INTO organisation_member (organisation, account_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [organisation, accountID])
     }
 }
