@@ -31,19 +31,17 @@ extension SQLiteDatabase: IdentityHistoryStore {
         try await self.read { db in
             try db.rows(
                 """
-                SELECT place, purpose, service, role, outcome, at FROM identity_history
+                SELECT place, purpose, nullif(service, '') AS service, role, outcome, at FROM identity_history
                 WHERE account_id = ? AND place < ? ORDER BY place DESC LIMIT ?
                 """, [accountID, number ?? Int64.max, limit]
             ) { row in
-                guard let outcome = IdentityHistoryRecord.Outcome(rawValue: try row.text("outcome")) else {
-                    throw StoreError(.corrupt, "what a session came to")
-                }
-                return IdentityHistoryEntry(
+                IdentityHistoryEntry(
                     number: try row.integer("place"),
                     record: IdentityHistoryRecord(
-                        purpose: try row.text("purpose"),
-                        service: try row.text("service").isEmpty ? nil : try row.text("service"),
-                        role: try row.optionalText("role"), outcome: outcome, at: try row.moment("at")))
+                        purpose: try row.text("purpose"), service: try row.optionalText("service"),
+                        role: try row.optionalText("role"),
+                        outcome: try .init(stored: try row.text("outcome"), "what a session came to"),
+                        at: try row.moment("at")))
             }
         }
     }
@@ -63,31 +61,23 @@ extension Database {
     /// otherwise writes nothing.
     func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
         guard try self.exists("account", id: change.accountID) else {
-            // The history was deleted with the account, and the end of the account's last sessions has nothing to
-            // write.
-            if change.supplied.isEmpty, change.selection == nil { return }
-            throw StoreError(.notFound, "the account of a session")
+            return try change.requireNothingForAccount()
         }
-        for value in change.supplied {
-            do {
-                try self.add(value, accountID: change.accountID, limit: change.valuesPerAttribute, sealing)
-            } catch let error as StoreError where error.code == .conflict {
-                // The error is no conflict of keys or counters, for which the signer would be responsible.
-                throw StoreError(.outdated, error.reason)
+        for write in change.writes {
+            switch write {
+            case .supplied(let value, let audit):
+                try self.add(
+                    value, accountID: change.accountID, limit: change.valuesPerAttribute, of: .suppliedValues, sealing)
+                try self.appendAudit(audit, sealing)
+            case .selection(let selection): try self.select(selection, change)
+            case .history(let history): try self.note(history, change)
             }
-            try self.appendAudit(
-                AuditEvent(
-                    .personalValueAdded, at: change.at, accountID: change.accountID,
-                    detail: "\(value.attribute.rawValue) \(value.id)"), sealing)
         }
-        if let selection = change.selection { try self.select(selection, change) }
-        if let history = change.history { try self.note(history, change) }
     }
 
     private func select(_ selection: [PersonalAttribute: String], _ change: IdentityOutcomeChange) throws {
-        guard let service = change.service, try self.exists("service", id: service) else {
-            throw StoreError(.notFound, "the service of a session")
-        }
+        let service = try change.serviceOfSelection()
+        try change.requireService(exists: try self.exists("service", id: service))
         try self.run(
             "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [change.accountID, service])
         for (attribute, id) in selection {
@@ -97,9 +87,7 @@ extension Database {
                 SELECT account_id, ?, attribute, id FROM personal_value
                 WHERE id = ? AND account_id = ? AND attribute = ?
                 """, [service, id, change.accountID, attribute.rawValue])
-            guard self.changesCount == 1 || !change.required.contains(attribute) else {
-                throw StoreError(.outdated, "a value that the service has to have is gone")
-            }
+            try change.requireChosen(attribute, exists: self.hasChangedRows)
         }
     }
 

@@ -8,48 +8,43 @@ extension SQLiteDatabase: PersonalInformationStore {
     public func addPersonalValue(
         _ value: PersonalValueRecord, accountID: String, limit: Int, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.exists("account", id: accountID) else { return false }
+        try await self.step(noting: audit, on: "account", id: accountID) { [sealing] db in
             try db.add(value, accountID: accountID, limit: limit, sealing)
-            try db.appendAudit(audit, sealing)
-            return true
         }
     }
 
     public func changePersonalValue(
         _ id: String, accountID: String, to change: PersonalValueChange, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard let attribute = try db.attribute(ofValue: id, accountID: accountID) else { return false }
-            if let alias = change.alias {
-                let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute)
-                try db.cachedStatement(sql: "UPDATE personal_value SET alias = ? WHERE id = ?")
-                    .execute(arguments: [try sealing.seal(alias, purpose: .personalAlias, row: place).blob, id])
+        try await self.step(on: { db in try db.attribute(ofValue: id, accountID: accountID) }) {
+            [sealing] db, attribute in
+            for write in change.writes {
+                switch write {
+                case .alias(let alias):
+                    let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute)
+                    try db.cachedStatement(sql: "UPDATE personal_value SET alias = ? WHERE id = ?")
+                        .execute(arguments: [try sealing.seal(alias, purpose: .personalAlias, row: place).blob, id])
+                case .primary:
+                    try db.cachedStatement(
+                        sql: "UPDATE personal_value SET is_primary = 0 WHERE account_id = ? AND attribute = ?"
+                    ).execute(arguments: [accountID, attribute])
+                    try db.cachedStatement(sql: "UPDATE personal_value SET is_primary = 1 WHERE id = ?")
+                        .execute(arguments: [id])
+                case .verified(let isVerified):
+                    try db.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
+                        .execute(arguments: [isVerified, id])
+                }
             }
-            if change.becomesPrimary {
-                // The former primary value is cleared first, so that two values are never primary at the same time.
-                try db.cachedStatement(
-                    sql: "UPDATE personal_value SET is_primary = 0 WHERE account_id = ? AND attribute = ?"
-                ).execute(arguments: [accountID, attribute])
-                try db.cachedStatement(sql: "UPDATE personal_value SET is_primary = 1 WHERE id = ?")
-                    .execute(arguments: [id])
-            }
-            if let isVerified = change.isVerified {
-                try db.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
-                    .execute(arguments: [isVerified, id])
-            }
-            try db.appendAudit(audit, sealing)
-            return true
+            return [.audit(audit)]
         }
     }
 
     public func removePersonalValue(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard let attribute = try db.attribute(ofValue: id, accountID: accountID) else { return false }
+        try await self.step(on: { db in try db.attribute(ofValue: id, accountID: accountID) }) {
+            db, attribute in
             try db.cachedStatement(sql: "DELETE FROM personal_value WHERE id = ?").execute(arguments: [id])
             try db.makeFirstValuePrimary(of: attribute, accountID: accountID)
-            try db.appendAudit(audit, sealing)
-            return true
+            return [.audit(audit)]
         }
     }
 
@@ -60,9 +55,7 @@ extension SQLiteDatabase: PersonalInformationStore {
             ) { row in
                 let (id, attribute) = (try row.text("id"), try row.attribute())
                 let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute.rawValue)
-                guard let source = PersonalValueRecord.Source(rawValue: try row.text("source")) else {
-                    throw StoreError(.corrupt, "who brought a value")
-                }
+                let source = try PersonalValueRecord.Source(stored: try row.text("source"), "who brought a value")
                 let value = PersonalValueRecord(
                     id: id, attribute: attribute,
                     alias: try sealing.openText(try row.bytes("alias"), purpose: .personalAlias, row: place),
@@ -88,13 +81,11 @@ extension SQLiteDatabase: PersonalInformationStore {
         try await self.read { [sealing] db in
             var values: [PersonalAttribute: String] = [:]
             for (attribute, id) in ids {
-                let sealed = try db.row(
-                    "SELECT value FROM personal_value WHERE id = ? AND account_id = ? AND attribute = ?",
-                    [id, accountID, attribute.rawValue])
-                guard let sealed else { continue }
                 let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute.rawValue)
-                values[attribute] = try sealing.openText(
-                    try sealed.bytes("value"), purpose: .personalValue, row: place)
+                values[attribute] = try db.row(
+                    "SELECT value FROM personal_value WHERE id = ? AND account_id = ? AND attribute = ?",
+                    [id, accountID, attribute.rawValue]
+                ).map { try sealing.openText(try $0.bytes("value"), purpose: .personalValue, row: place) }
             }
             return values
         }
@@ -107,21 +98,16 @@ extension SQLiteDatabase: PersonalInformationStore {
     public func removeAttributeSelection(
         accountID: String, service: String, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            try db.run("DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [accountID, service])
-            guard db.changesCount > 0 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+        try await self.step(noting: audit) { db in
+            try db.changes(
+                "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [accountID, service])
         }
     }
 }
 
 extension StoredRow {
     fileprivate func attribute() throws -> PersonalAttribute {
-        guard let attribute = PersonalAttribute(rawValue: try self.text("attribute")) else {
-            throw StoreError(.corrupt, "an attribute of a value")
-        }
-        return attribute
+        try PersonalAttribute(stored: try self.text("attribute"), "an attribute of a value")
     }
 }
 
@@ -138,16 +124,19 @@ extension Database {
         ).execute(arguments: [accountID, attribute])
     }
 
-    /// Adds a value within the present step. Throws `conflict` if the attribute has `limit` values already. The first
-    /// value becomes the primary value; later values do not.
-    func add(_ value: PersonalValueRecord, accountID: String, limit: Int, _ sealing: Sealing) throws {
+    /// Adds a value within the present step. Throws as `bound` does if the attribute has `limit` values already. The
+    /// first value becomes the primary value; later values do not.
+    func add(
+        _ value: PersonalValueRecord, accountID: String, limit: Int, of bound: IdentityBound = .values,
+        _ sealing: Sealing
+    ) throws {
         let attribute = value.attribute.rawValue
         let count =
             try Int.fetchOne(
                 self.cachedStatement(
                     sql: "SELECT count(*) FROM personal_value WHERE account_id = ? AND attribute = ?"),
                 arguments: [accountID, attribute]) ?? 0
-        guard count < limit else { throw StoreError(.conflict, "there are \(count) values of an attribute") }
+        try bound.requireRoom(count, most: limit)
         let place = Sealing.place(ofValue: value.id, account: accountID, attribute: attribute)
         try self.cachedStatement(
             sql: """
@@ -157,8 +146,9 @@ extension Database {
                 """
         ).execute(arguments: [
             value.id, accountID, attribute, try sealing.seal(value.alias, purpose: .personalAlias, row: place).blob,
-            try sealing.seal(value.value, purpose: .personalValue, row: place).blob, count == 0, value.isVerified,
-            value.source.rawValue, value.createdAt.milliseconds,
+            try sealing.seal(value.value, purpose: .personalValue, row: place).blob,
+            PersonalValueRecord.isPrimary(afterOthers: count), value.isVerified, value.source.rawValue,
+            value.createdAt.milliseconds,
         ])
     }
 
