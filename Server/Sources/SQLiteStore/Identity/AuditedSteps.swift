@@ -27,21 +27,26 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Does a step on what `find` finds, and carries out the writes that `change` returns. Returns `false` if `find`
-    /// finds nothing: nothing is changed then.
+    /// Does a step on what `find` finds, and appends the event that `change` returns. Returns `false` if `find` finds
+    /// nothing: nothing is changed then.
     func step<Found>(
         on find: @escaping @Sendable (Database) throws -> Found?,
-        _ change: @escaping @Sendable (Database, Found) throws -> [IdentityWrite]
+        _ change: @escaping @Sendable (Database, Found) throws -> AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let found = try find(db) else { return false }
-            try db.carryOut(try change(db, found), sealing)
+            try db.appendAudit(try change(db, found), sealing)
             return true
         }
     }
 }
 
 extension Database {
+    /// Returns `true` if a table has a row of that identifier.
+    func exists(_ table: String, id: String) throws -> Bool {
+        try self.row("SELECT 1 FROM \(table) WHERE id = ?", [id]) != nil
+    }
+
     /// Runs a statement, and returns `true` if the statement has changed a row.
     func changes(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Bool {
         try self.run(sql, values)

@@ -88,7 +88,7 @@ extension OfferChange {
 
 extension ActivationChange {
     /// Makes a change of an event and a notice, without deleting keys.
-    package init(audit: AuditEvent, notice: NoticeRecord? = nil) {
+    package init(audit: AuditEvent, notice: NoticeRecord?) {
         self.init()
         self.audit = audit
         self.notice = notice

@@ -71,9 +71,11 @@ extension SQLiteDatabase {
     public func revokeActivation(
         id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> Bool {
-        try await self.step(on: { db in try db.accountOfActivation(id: id) }) { [sealing] db, account in
+        try await self.step { [sealing] db in
+            guard let account = try db.accountOfActivation(id: id) else { return false }
             try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
-            return ActivationChange(audit: audit, notice: notice).writes(accountID: account)
+            try db.carryOut(ActivationChange(audit: audit, notice: notice).writes(accountID: account), sealing)
+            return true
         }
     }
 
@@ -81,7 +83,9 @@ extension SQLiteDatabase {
         try await self.step(on: { db in try db.accountOfActivation(id: id) }) { [sealing] db, account in
             try db.cachedStatement(sql: "UPDATE device SET name = ? WHERE id = ?")
                 .execute(arguments: [try sealing.seal(name, purpose: .deviceName, row: id).blob, id])
-            return ActivationChange(audit: audit).writes(accountID: account)
+            var audit = audit
+            audit.accountID = account
+            return audit
         }
     }
 

@@ -65,7 +65,7 @@ extension SQLiteDatabase: AdditionalEmailStore {
             [sealing] db, address in
             try db.run(statement, arguments)
             try db.withdrawVerification(of: address, accountID: accountID, sealing)
-            return [.audit(audit)]
+            return audit
         }
     }
 }

@@ -35,7 +35,7 @@ extension SQLiteDatabase: PersonalInformationStore {
                         .execute(arguments: [isVerified, id])
                 }
             }
-            return [.audit(audit)]
+            return audit
         }
     }
 
@@ -44,7 +44,7 @@ extension SQLiteDatabase: PersonalInformationStore {
             db, attribute in
             try db.cachedStatement(sql: "DELETE FROM personal_value WHERE id = ?").execute(arguments: [id])
             try db.makeFirstValuePrimary(of: attribute, accountID: accountID)
-            return [.audit(audit)]
+            return audit
         }
     }
 

@@ -88,11 +88,6 @@ extension SQLiteDatabase: ServiceStore {
 }
 
 extension Database {
-    /// Returns `true` if a table has a row of that identifier.
-    func exists(_ table: String, id: String) throws -> Bool {
-        try self.row("SELECT 1 FROM \(table) WHERE id = ?", [id]) != nil
-    }
-
     func serviceProfile(_ client: String) throws -> ServiceProfile? {
         try String.fetchOne(
             self.cachedStatement(sql: "SELECT profile FROM service WHERE id = ?"), arguments: [client]
