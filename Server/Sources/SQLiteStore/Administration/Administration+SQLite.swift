@@ -20,14 +20,13 @@ extension Migration {
 extension SQLiteDatabase: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard
-                try db.row("SELECT 1 FROM administrator WHERE expires_at > ? LIMIT 1", [audit.at.milliseconds]) == nil
-            else { return false }
             try db.execute(
-                sql: "INSERT OR REPLACE INTO administrator_link (id, digest, expires_at) VALUES (1, ?, ?)",
-                arguments: [digest.blob, expiresAt.milliseconds])
-            try db.appendAudit(audit, sealing)
-            return true
+                sql: """
+                    INSERT OR REPLACE INTO administrator_link (id, digest, expires_at)
+                    SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM administrator WHERE expires_at > ?)
+                    """,
+                arguments: [digest.blob, expiresAt.milliseconds, audit.at.milliseconds])
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -43,7 +42,7 @@ extension SQLiteDatabase: AdministrationStore {
             try db.execute(
                 sql: "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?",
                 arguments: [digest.blob, now.milliseconds])
-            guard db.changesCount == 1 else { return false }
+            guard db.hasChangedOneRow else { return false }
             try db.execute(
                 sql: "INSERT INTO administrator (id, token_digest, created_at, expires_at) VALUES (?, ?, ?, ?)",
                 arguments: [
@@ -88,9 +87,7 @@ extension SQLiteDatabase: AdministrationStore {
     public func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.execute(sql: "DELETE FROM administrator WHERE id = ?", arguments: [id])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -107,9 +104,7 @@ extension SQLiteDatabase: AdministrationStore {
                     administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
                     administrator.expiresAt.milliseconds, administrator.id, now.milliseconds,
                 ])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 }

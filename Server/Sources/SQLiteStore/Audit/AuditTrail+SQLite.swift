@@ -56,14 +56,12 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
     }
 
     public func verifyAudit() async throws -> AuditVerdict {
-        var check = AuditCheck(sealing: self.sealing)
-        while true {
+        var check = AuditTrailCheck(code: self.sealing.auditCode)
+        while !check.isDone {
             let start = check.number
-            let rows = try await self.read { [sealing] db in
-                try db.auditRows(after: start, limit: AuditCheck.page, sealing)
-            }
-            if let verdict = check.verdict(on: rows) { return verdict }
+            check.take(try await self.read { [sealing] db in try db.auditRows(after: start, sealing) })
         }
+        return check.verdict
     }
 
     public func notices(accountID: String, limit: Int) async throws -> [NoticeRecord] {
@@ -72,9 +70,7 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
                 "SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, rowid DESC LIMIT ?",
                 [accountID, limit]
             ) { row in
-                guard let kind = NoticeRecord.Kind(rawValue: try row.integer("kind")) else {
-                    throw StoreError(.corrupt, "a notice of an unknown kind")
-                }
+                let kind = try NoticeRecord.Kind(stored: row.integer("kind"))
                 let id = try row.text("id")
                 return NoticeRecord(
                     id: id, accountID: accountID, kind: kind, at: try row.moment("at"),
@@ -84,53 +80,9 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
     }
 }
 
-/// Verifies an audit trail from its beginning, page by page.
-private struct AuditCheck {
-    static let page = Limits.Fixed.auditPage
-
-    let sealing: Sealing
-    private(set) var number: Int64 = 0
-    private var code: [UInt8] = []
-
-    init(sealing: Sealing) { self.sealing = sealing }
-
-    /// Returns the verdict on the whole trail, once a page is broken or no row is left; `nil` if the next page has to
-    /// be checked.
-    mutating func verdict(on rows: [(entry: AuditEntry, code: [UInt8])]) -> AuditVerdict? {
-        guard !rows.isEmpty else { return .intact(entries: self.number) }
-        for row in rows {
-            let expected = self.sealing.auditCode(row.entry.event, number: self.number + 1, after: self.code)
-            guard row.entry.number == self.number + 1, constantTimeEqual(expected, row.code) else {
-                return .broken(at: self.number + 1)
-            }
-            (self.number, self.code) = (row.entry.number, row.code)
-        }
-        return nil
-    }
-}
-
 extension Sealing {
-    /// Returns the code of an entry, computed over the previous code and every field with its length.
-    fileprivate func auditCode(_ event: AuditEvent, number: Int64, after previous: [UInt8]) -> [UInt8] {
-        var bytes = previous
-        bytes.reserveCapacity(256)
-        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
-        withUnsafeBytes(of: event.at.milliseconds.bigEndian) { bytes.append(contentsOf: $0) }
-        var fields = [event.kind.rawValue, event.accountID, event.ceremonyID, event.actor, event.detail]
-        // The sixth field is added only if the entry has an address: entries from before addresses existed keep their
-        // codes.
-        if let address = event.address { fields.append(address) }
-        for field in fields {
-            guard let field else {
-                bytes.append(0)
-                continue
-            }
-            bytes.append(1)
-            withUnsafeBytes(of: UInt32(field.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
-            bytes.append(contentsOf: field.utf8)
-        }
-        return self.code(bytes, purpose: .auditChain)
-    }
+    /// Returns the code of an entry (``AuditEvent/chained(at:after:)``).
+    fileprivate func auditCode(_ bytes: [UInt8]) -> [UInt8] { self.code(bytes, purpose: .auditChain) }
 }
 
 extension Database {
@@ -139,11 +91,9 @@ extension Database {
     func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
         let last = try self.row("SELECT number, code, at FROM audit ORDER BY number DESC LIMIT 1")
         var event = event
-        if let before = try last?.moment("at"), event.at < before, before - event.at <= Limits.Fixed.auditDisorder {
-            event.at = before
-        }
+        event.at = event.moment(after: try last?.moment("at"))
         let number = try last.map { try $0.integer("number", as: Int64.self) } ?? 0
-        let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes("code") ?? [])
+        let code = sealing.auditCode(event.chained(at: number + 1, after: try last?.bytes("code") ?? []))
         try self.run(
             """
             INSERT INTO audit (number, kind, at, account_id, ceremony_id, actor, detail, code, address)
@@ -156,8 +106,9 @@ extension Database {
             ])
     }
 
-    /// Adds a notice within the present step.
-    func insertNotice(_ notice: NoticeRecord, _ sealing: Sealing) throws {
+    /// Adds a notice within the present step, if there is a notice.
+    func insertNotice(_ notice: NoticeRecord?, _ sealing: Sealing) throws {
+        guard let notice else { return }
         let subject = try sealing.seal(notice.subject, purpose: .noticeSubject, row: notice.id)
         try self.run(
             "INSERT INTO notice (id, account_id, kind, at, subject) VALUES (?, ?, ?, ?, ?)",
@@ -166,24 +117,21 @@ extension Database {
 
     /// Checks the whole trail of an attached database, or of this database, on this connection.
     func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
-        var check = AuditCheck(sealing: sealing)
-        while true {
-            let rows = try self.auditRows(after: check.number, limit: AuditCheck.page, sealing, of: schema)
-            if let verdict = check.verdict(on: rows) { return verdict }
-        }
+        var check = AuditTrailCheck(code: sealing.auditCode)
+        while !check.isDone { check.take(try self.auditRows(after: check.number, sealing, of: schema)) }
+        return check.verdict
     }
 
     fileprivate func auditRows(
-        after: Int64, limit: Int, _ sealing: Sealing, of schema: String = "main"
+        after: Int64, limit: Int = Limits.Fixed.auditPage, _ sealing: Sealing, of schema: String = "main"
     ) throws -> [(entry: AuditEntry, code: [UInt8])] {
         // A replaced database or a backup may be older than the addresses.
-        let hasAddress = try Bool.fetchOne(
+        let address = try String.fetchOne(
             self.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address')"))
-        let address = hasAddress == true ? "address" : "NULL AS address"
+                sql: "SELECT name FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address'"))
         return try self.rows(
             """
-            SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address)
+            SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address ?? "NULL") AS address
             FROM \(schema).audit
             WHERE number > ? ORDER BY number LIMIT ?
             """, [after, limit]

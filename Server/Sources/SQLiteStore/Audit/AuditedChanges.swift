@@ -1,0 +1,18 @@
+import GRDB
+import Records
+import Sealing
+
+extension Database {
+    /// `true` if the latest statement has changed exactly one row.
+    var hasChangedOneRow: Bool { self.changesCount == 1 }
+    /// `true` if the latest statement has changed a row.
+    var hasChangedRows: Bool { self.changesCount > 0 }
+
+    /// Appends the event of a change within the present step if the change was made. Returns `isMade`.
+    @discardableResult
+    func appendAudit(_ event: AuditEvent, if isMade: Bool, _ sealing: Sealing) throws -> Bool {
+        guard isMade else { return false }
+        try self.appendAudit(event, sealing)
+        return true
+    }
+}
