@@ -108,24 +108,20 @@ extension SQLiteDatabase: AccountChangeStore {
 
     public func decide(_ decision: AccountChangeDecision) async throws -> Bool {
         try await self.step { [sealing] db in
-            let before: AccountChangeRecord.State = decision.state == .reclaimed ? .disowned : .made
-            let now = decision.audit.at
-            guard decision.state != .made, let change = try db.accountChange(decision.change, sealing),
-                change.accountID.hasSameBytes(as: decision.accountID), change.state == before,
-                let account = try db.account(id: change.accountID, sealing), !account.isLocked
-            else { return false }
-            try db.cachedStatement(sql: "UPDATE account_change SET state = ?, decided_at = ? WHERE id = ?")
-                .execute(arguments: [decision.state.rawValue, now.milliseconds, change.id])
-            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose = ? AND about = ?")
-                .execute(arguments: [account.id, MailedLinkRecord.Purpose.changeQuestion.rawValue, change.id])
-            if decision.state == .disowned {
-                try db.rest(change, unusableHash: decision.unusableHash, at: now, sealing)
-            } else {
+            let change = decision.admitted(try db.accountChange(decision.change, sealing))
+            let account = try change.flatMap { try db.account(id: $0.accountID, sealing) }
+            switch decision.effect(on: change, of: account) {
+            case .refused: return false
+            case .rest(let change):
+                try db.keep(decision)
+                try db.rest(change, unusableHash: decision.unusableHash, at: decision.audit.at, sealing)
+            case .wake(let change):
+                try db.keep(decision)
                 try db.wake(change, sealing)
             }
-            _ = try db.endLasting(account: account.id)
-            try db.forgetKnown(ofAccount: account.id)
-            try db.deleteAuthentications(of: .account(account.id), at: now)
+            _ = try db.endLasting(account: decision.accountID)
+            try db.forgetKnown(ofAccount: decision.accountID)
+            try db.deleteAuthentications(of: .account(decision.accountID), at: decision.audit.at)
             try db.appendAudit(decision.audit, sealing)
             _ = try db.leaveMail(decision.mail)
             return true
@@ -134,18 +130,22 @@ extension SQLiteDatabase: AccountChangeStore {
 
     public func takeChangeLink(digest: [UInt8], at moment: Timestamp) async throws -> String? {
         try await self.step { db in
-            guard let link = try db.mailedLink(digest: digest, purpose: .changeQuestion, at: moment) else { return nil }
-            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
-            return link.about
+            let subjects = try db.rows(
+                "DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND expires_at > ? RETURNING about",
+                [digest.blob, MailedLinkRecord.Purpose.changeQuestion.rawValue, moment.milliseconds]
+            ) { try $0.optionalText("about") }
+            return subjects.first ?? nil
         }
     }
 
     public func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool {
         try await self.step { db in
-            guard let link = try db.mailedLink(digest: digest, purpose: .changeCode, at: moment),
-                link.accountID.hasSameBytes(as: accountID)
-            else { return false }
-            try db.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
+            try db.cachedStatement(
+                sql: "DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND account_id = ? AND expires_at > ?"
+            ).execute(arguments: [
+                digest.blob, MailedLinkRecord.Purpose.changeCode.rawValue, accountID, moment.milliseconds,
+            ])
+            guard db.hasChangedOneRow else { return false }
             try db.forgetAttempts(.secondFactor(account: accountID))
             return true
         }
@@ -193,6 +193,16 @@ extension Database {
         }
     }
 
+    /// Keeps the state that a decision gives a change, and spends the mailed links about the change.
+    fileprivate func keep(_ decision: AccountChangeDecision) throws {
+        try self.cachedStatement(sql: "UPDATE account_change SET state = ?, decided_at = ? WHERE id = ?")
+            .execute(arguments: [decision.state.rawValue, decision.audit.at.milliseconds, decision.change])
+        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose = ? AND about = ?")
+            .execute(arguments: [
+                decision.accountID, MailedLinkRecord.Purpose.changeQuestion.rawValue, decision.change,
+            ])
+    }
+
     // MARK: Rest
 
     /// Takes the addition of a change out of use. Moves its rows to the tables of resting rows, disables the
@@ -225,14 +235,16 @@ extension Database {
                 .upstreamLinks, where: "account_id = ?2 AND provider = ?3 AND created_at >= ?4", change: id,
                 [account, name, since])
         case .email(let address): try self.restEmail(address, change, sealing)
-        case .phone(let number):
-            try self.restValues(of: .phoneNumber, equalTo: { $0.hasSameBytes(as: number) }, change, sealing)
+        case .phone(let number): try self.rest(.phone(number), change, sealing)
         case .password:
-            try self.restPassword(change, unusableHash: unusableHash, ifSetSince: change.madeAt, at: now, sealing)
+            try self.rest(
+                RestingPassword(ofChangeAt: change.madeAt), change, unusableHash: unusableHash, at: now, sealing)
         case .secondFactor:
             try self.move(.recoveryCodes, where: Self.factorIsNew, change: id, [account, since])
-            guard try self.move(.totp, where: Self.factorIsNew, change: id, [account, since]) > 0 else { return }
-            try self.restPassword(change, unusableHash: unusableHash, ifSetSince: nil, at: now, sealing)
+            let factors = try self.move(.totp, where: Self.factorIsNew, change: id, [account, since])
+            if let password = RestingPassword(besideFactors: factors) {
+                try self.rest(password, change, unusableHash: unusableHash, at: now, sealing)
+            }
         case .recoveryCodes: try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
         }
     }
@@ -246,8 +258,7 @@ extension Database {
     /// change rests as a value alone: the change has not made the address a way into the account.
     private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
         let code = sealing.emailCode(address).blob
-        try self.restValues(
-            of: .email, equalTo: { $0.asciiLowercased.hasSameBytes(as: address.asciiLowercased) }, change, sealing)
+        try self.rest(.email(address), change, sealing)
         let isNew = "(SELECT address_was_known FROM account_change WHERE id = ?1) = 0"
         try self.move(
             .emails, where: "account_id = ?2 AND address_code = ?3 AND \(isNew)", change: change.id,
@@ -258,57 +269,52 @@ extension Database {
                 WHERE id = ?2 AND email_code = ?3 AND email_verified = 1 AND \(isNew)
                 """
         ).execute(arguments: [change.id, change.accountID, code])
-        if self.changesCount > 0 {
+        if self.hasChangedRows {
             try self.cachedStatement(sql: "UPDATE account_change SET rests_first_email = 1 WHERE id = ?")
                 .execute(arguments: [change.id])
         }
         try self.withdrawVerification(of: address, accountID: change.accountID, sealing)
     }
 
-    /// Lets the account's values of an attribute rest that `isEqual` accepts and that were added at the time of the
-    /// change or later.
-    private func restValues(
-        of attribute: PersonalAttribute, equalTo isEqual: (String) -> Bool, _ change: AccountChangeRecord,
-        _ sealing: Sealing
-    ) throws {
-        let account = change.accountID
+    /// Lets the account's values rest that equal `value` and that were added at the time of the change or later.
+    private func rest(_ value: RestingValue, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
+        let (account, attribute) = (change.accountID, value.attribute.rawValue)
         let values = try self.rows(
             "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ? AND created_at >= ?",
-            [account, attribute.rawValue, change.madeAt.milliseconds]
+            [account, attribute, change.madeAt.milliseconds]
         ) { row in
             let id = try row.text("id")
-            let place = Sealing.place(ofValue: id, account: account, attribute: attribute.rawValue)
-            return (id, try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
+            let place = Sealing.place(ofValue: id, account: account, attribute: attribute)
+            return (id: id, text: try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
         }
-        for (id, value) in values where isEqual(value) {
+        for id in value.identifiers(among: values) {
             try self.move(.values, where: "id = ?2", change: change.id, [id])
         }
-        try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: account)
+        try self.makeFirstValuePrimary(of: attribute, accountID: account)
     }
 
-    /// Replaces the account's password by an unknown password, if the account's password was set at `moment` or later;
-    /// `nil` for any.
-    private func restPassword(
-        _ change: AccountChangeRecord, unusableHash: String, ifSetSince moment: Timestamp?, at now: Timestamp,
+    /// Lets the account's password rest, and puts an unknown password in its place.
+    private func rest(
+        _ password: RestingPassword, _ change: AccountChangeRecord, unusableHash: String, at now: Timestamp,
         _ sealing: Sealing
     ) throws {
-        // The unknown password of another change that was disowned before stays: the password in its place rests already.
-        let count = try self.move(
+        // The unknown password of another change that was disowned before stays: the password in its place rests
+        // already.
+        let moved = try self.move(
             .passwords,
             where: """
                 account_id = ?2 AND set_at >= ?3 AND NOT EXISTS (
                     SELECT 1 FROM rested_password AS resting JOIN account_change AS earlier ON earlier.id = change_id
                     WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
-                """, change: change.id, [change.accountID, moment?.milliseconds ?? 0])
-        if count == 0 {
-            guard let moment else { return }
-            // The disowned password rests with another change. From now on only a reclaim of its own change brings the
-            // password back.
+                """, change: change.id, [change.accountID, password.setSince.milliseconds])
+        var takenOver = 0
+        if password.takesOverResting(moved: moved) {
             try self.cachedStatement(
                 sql: "UPDATE rested_password SET change_id = ? WHERE account_id = ? AND set_at >= ?"
-            ).execute(arguments: [change.id, change.accountID, moment.milliseconds])
-            guard self.changesCount > 0 else { return }
+            ).execute(arguments: [change.id, change.accountID, password.setSince.milliseconds])
+            takenOver = self.changesCount
         }
+        guard password.isReplaced(moved: moved, takenOver: takenOver) else { return }
         try self.replacePassword(
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
     }
@@ -405,55 +411,11 @@ private struct RestingTable {
     static let names = ["rested_activation", "rested_password"] + Self.all.map { "rested_\($0.name)" }
 }
 
-extension AccountAddition {
-    /// The address, if the addition is an e-mail address; `nil` for every other addition.
-    fileprivate var email: String? {
-        if case .email(let address) = self { address } else { nil }
-    }
-
-    /// The stored text: the kind, and after a space the name.
-    fileprivate var stored: String {
-        switch self {
-        case .device: "device"
-        case .provider(let name): "provider \(name)"
-        case .email(let address): "email \(address)"
-        case .phone(let number): "phone \(number)"
-        case .password: "password"
-        case .secondFactor: "second-factor"
-        case .recoveryCodes: "recovery-codes"
-        case .nothing: "nothing"
-        }
-    }
-
-    /// Reads the stored text. Throws `StoreError` `corrupt`.
-    fileprivate init(stored text: String) throws {
-        let space = text.utf8.firstIndex(of: UInt8(ascii: " "))
-        let kind = space.map { String(text[..<$0]) } ?? text
-        let name = space.map { String(text[text.utf8.index(after: $0)...]) }
-        let addition: Self? =
-            switch (kind, name) {
-            case ("device", nil): .device
-            case ("provider", let name?): .provider(name)
-            case ("email", let address?): .email(address)
-            case ("phone", let number?): .phone(number)
-            case ("password", nil): .password
-            case ("second-factor", nil): .secondFactor
-            case ("recovery-codes", nil): .recoveryCodes
-            case ("nothing", nil): .nothing
-            default: nil
-            }
-        guard let addition else { throw StoreError(.corrupt, "a change's addition") }
-        self = addition
-    }
-}
-
 extension AccountChangeRecord {
     /// Reads a row of the table's columns.
     fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
         let id = try row.text(ChangeColumn.id)
-        guard let state = State(rawValue: try row.text(ChangeColumn.state)) else {
-            throw StoreError(.corrupt, "a change's state")
-        }
+        let state = try State(stored: row.text(ChangeColumn.state))
         self.init(
             id: id, accountID: try row.text(ChangeColumn.accountID),
             addition: try AccountAddition(
