@@ -36,15 +36,15 @@ extension SQLiteDatabase {
     ) async throws -> DeregistrationOutcome {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: accountID, sealing) else { return .unknown }
-            if let device = asker.device {
-                guard try db.isActiveDevice(device, ofAccount: accountID) else { return .unknown }
-                guard !account.isLocked else { return .locked }
+            let isActive = try asker.device.map { try db.isActiveDevice($0, ofAccount: accountID) }
+            if let refusal = asker.refusal(isAccountLocked: account.isLocked, isActiveDevice: isActive) {
+                return refusal
             }
             let gone = try db.deregister(
                 selection, accountID: accountID, asker: asker, at: audit.at, sealing, ending)
             if !gone.isEmpty {
                 try db.appendAudit(audit, sealing)
-                if let notice { try db.insertNotice(notice, sealing) }
+                try db.insertNotice(notice, sealing)
             }
             return .deregistered(credentials: gone.count)
         }
@@ -65,7 +65,12 @@ extension SQLiteDatabase {
 
     public func account(id: String, ofDevice device: String) async throws -> AccountRecord? {
         try await self.read { [sealing] db in
-            try db.isActiveDevice(device, ofAccount: id) ? try db.account(id: id, sealing) : nil
+            try db.row(
+                """
+                SELECT \(AccountRecord.columns) FROM account WHERE id = ?1
+                AND EXISTS (SELECT 1 FROM device WHERE id = ?2 AND account_id = ?1 AND is_active = 1)
+                """, [id, device]
+            ).map { try AccountRecord($0, sealing) }
         }
     }
 }
@@ -78,45 +83,34 @@ extension Database {
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker = .anybody, at now: Timestamp,
         _ sealing: Sealing, _ ending: SessionEnding
     ) throws -> [CredentialSelection.Name] {
-        var gone: [CredentialSelection.Name] = []
-        var touched: [String] = []
-        var own: [any DatabaseValueConvertible] = []
-        if case .device(let device) = asker { own = [device] }
-        let isOwn =
-            own.isEmpty
-            ? ""
-            : """
-             AND device_id IN (
-                SELECT device_id FROM device_identity
-                WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?)
-            )
-            """
-        func delete(_ condition: String, _ arguments: [any DatabaseValueConvertible]) throws {
-            gone += try self.rows(
-                "DELETE FROM credential WHERE \(condition)\(isOwn) RETURNING aaid, key_id, device_id",
-                arguments + own
+        let reach = DeregistrationReach(of: selection, by: asker)
+        var deleted: [(name: CredentialSelection.Name, device: String)] = []
+        func delete(_ condition: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
+            deleted += try self.rows(
+                """
+                DELETE FROM credential WHERE \(condition) AND (? IS NULL OR device_id IN (
+                    SELECT device_id FROM device_identity
+                    WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?)))
+                RETURNING aaid, key_id, device_id
+                """, arguments + [reach.phone, reach.phone]
             ) { row in
-                if let device = try row.optionalText("device_id") { touched.append(device) }
-                return CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+                let name = CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+                return (name, try row.text("device_id"))
             }
         }
         switch selection {
-        case .all:
-            try delete("account_id = ?", [accountID])
-            // This also deletes authentications without a known device.
-            if own.isEmpty { try self.deleteAuthentications(of: .account(accountID), at: now) }
+        case .all: try delete("account_id = ?", [accountID])
         case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
         case .keys(let names):
             for name in names {
                 try delete("account_id = ? AND aaid = ? AND key_id = ?", [accountID, name.aaid, name.keyID.blob])
             }
         }
-        // A device may have been without a key before, for example after its activation was disabled. Such a device is
-        // deleted if the request was for everything.
-        var isEverything = false
-        if case .all = selection { isEverything = own.isEmpty }
-        try self.revokeEmptyDevices(of: isEverything ? nil : touched, accountID: accountID, at: now, sealing, ending)
-        return gone
+        // This also deletes authentications without a known device.
+        if reach.isWholeAccount { try self.deleteAuthentications(of: .account(accountID), at: now) }
+        let emptied = reach.emptied(deleted.map(\.device))
+        try self.revoke(emptied, accountID: accountID, at: now, sealing, ending)
+        return deleted.map(\.name)
     }
 
     /// Keeps the names of the keys that a ceremony has deleted, in their order.
@@ -150,13 +144,13 @@ extension Database {
                 AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
                 """
         ).execute(arguments: [accountID, successor, successor])
-        try self.revokeEmptyDevices(of: devices, accountID: accountID, at: now, sealing, ending)
+        try self.revoke(.only(devices), accountID: accountID, at: now, sealing, ending)
         return devices
     }
 
-    /// Revokes the given devices of an account that have no key left; `nil` for all devices of the account.
-    fileprivate func revokeEmptyDevices(
-        of devices: [String]?, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
+    /// Revokes those of the devices that have no key left.
+    fileprivate func revoke(
+        _ devices: EmptiedDevices, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
         let empty = try String.fetchAll(
             self.cachedStatement(
@@ -164,7 +158,7 @@ extension Database {
                     SELECT id FROM device WHERE account_id = ?
                     AND NOT EXISTS (SELECT 1 FROM credential WHERE device_id = device.id)
                     """), arguments: [accountID])
-        for id in empty where devices?.contains(where: id.hasSameBytes(as:)) ?? true {
+        for id in devices.revoked(among: empty) {
             try self.revokeDevice(id: id, accountID: accountID, at: now, sealing, ending)
         }
     }

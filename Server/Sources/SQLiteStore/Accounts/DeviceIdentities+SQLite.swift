@@ -76,9 +76,65 @@ extension Database {
     /// Keeps the keys of a device that has just been added. Throws `conflict` if another device has one of the keys.
     /// Keys of a row of the same account do not conflict if both keys are the same, in the same places.
     func insert(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
-        guard try !self.isTaken(identity, accountID: accountID, sealing) else {
-            throw StoreError(.conflict, "another device's key")
+        let isTaken = try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (\(Self.othersOfKeys))"),
+            arguments: [
+                sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name),
+                accountID,
+            ])
+        guard isTaken == false else { throw StoreError(.conflict, "another device's key") }
+        try self.keep(identity, deviceID: deviceID, accountID: accountID, sealing)
+    }
+
+    /// Keeps the keys of a device that has none, or replaces the device's keys if the addition allows a replacement.
+    /// Keys of another device change nothing: the authentication itself stays valid.
+    func add(_ addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
+        switch addition.verdict(on: try self.scene(of: addition, sealing)) {
+        case .ignored: break
+        case .kept:
+            try self.keep(
+                addition.identity, deviceID: addition.deviceID, accountID: addition.accountID, sealing)
+            try self.appendAudit(addition.audit, sealing)
+        case .replaces(let replacement, let name):
+            try self.replace(by: addition.identity, ofDevice: addition.deviceID, sealing)
+            try self.appendAudit(replacement.audit, sealing)
+            var notice = replacement.notice
+            notice.subject = try sealing.openText(name, purpose: .deviceName, row: addition.deviceID)
+            try self.insertNotice(notice, sealing)
         }
+    }
+
+    /// The query for keys of another account, or of another pair: the signing key's code is `?1`, the encryption key's
+    /// code is `?2`, and the account is `?3`.
+    private static let othersOfKeys = """
+        SELECT 1 FROM device_identity WHERE (signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2))
+        AND NOT (account_id = ?3 AND signing_code = ?1 AND encryption_code = ?2)
+        """
+
+    /// Reads the data for the judgement about the keys that a device states.
+    private func scene(of addition: DeviceIdentityAddition, _ sealing: Sealing) throws -> DeviceIdentityScene {
+        let scene = try self.rows(
+            """
+            SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ?4) AS has_keys,
+                EXISTS (\(Self.othersOfKeys)) AS is_taken,
+                EXISTS (
+                    SELECT 1 FROM device_identity WHERE signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2)
+                ) AS is_known,
+                (SELECT name FROM device WHERE id = ?4 AND account_id = ?3 AND is_active = 1) AS name
+            """,
+            [
+                sealing.deviceKeyCode(addition.identity.signing.name),
+                sealing.deviceKeyCode(addition.identity.encryption.name), addition.accountID, addition.deviceID,
+            ]
+        ) { row in
+            DeviceIdentityScene(
+                hasKeys: try row.flag("has_keys"), isTaken: try row.flag("is_taken"),
+                isKnown: try row.flag("is_known"), sealedName: try row.optionalBytes("name"))
+        }
+        return scene[0]
+    }
+
+    private func keep(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
         try self.cachedStatement(
             sql: """
                 INSERT INTO device_identity (
@@ -94,73 +150,19 @@ extension Database {
         ])
     }
 
-    /// Keeps the keys of a device that has none, or replaces the device's keys if the addition allows a replacement.
-    /// Keys of another device change nothing: the authentication itself stays valid.
-    func add(_ addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
-        let (device, account) = (addition.deviceID, addition.accountID)
-        let isKnown = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ?)"),
-            arguments: [device])
-        guard isKnown == false else { return try self.replaceIdentity(by: addition, sealing) }
-        guard try !self.isTaken(addition.identity, accountID: account, sealing) else { return }
-        try self.insert(addition.identity, deviceID: device, accountID: account, sealing)
-        try self.appendAudit(addition.audit, sealing)
-    }
-
-    /// Gives an active device new keys, which no device has had. The former keys prove nothing from then on. Keys of
-    /// another registration are not taken, even if both may be the same phone: by one answer of one device, the keys
-    /// would belong to two devices.
-    private func replaceIdentity(by addition: DeviceIdentityAddition, _ sealing: Sealing) throws {
-        let (device, identity) = (addition.deviceID, addition.identity)
-        guard let replacement = addition.replacement, try !self.isKnown(identity, sealing) else { return }
-        let name = try self.row(
-            "SELECT name FROM device WHERE id = ? AND account_id = ? AND is_active = 1", [device, addition.accountID])
-        guard let name else { return }
+    /// Gives a device new keys. The former keys prove nothing from then on.
+    private func replace(by identity: DeviceIdentity, ofDevice id: String, _ sealing: Sealing) throws {
         try self.cachedStatement(
             sql: """
                 UPDATE device_identity
                 SET signing_key = ?, signing_code = ?, encryption_key = ?, encryption_code = ? WHERE device_id = ?
                 """
         ).execute(arguments: [
-            try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: device).blob,
+            try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: id).blob,
             sealing.deviceKeyCode(identity.signing.name),
-            try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: device).blob,
-            sealing.deviceKeyCode(identity.encryption.name), device,
+            try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: id).blob,
+            sealing.deviceKeyCode(identity.encryption.name), id,
         ])
-        try self.appendAudit(replacement.audit, sealing)
-        var notice = replacement.notice
-        notice.subject = try sealing.openText(try name.bytes("name"), purpose: .deviceName, row: device)
-        try self.insertNotice(notice, sealing)
-    }
-
-    /// Returns `true` if any device has one of the keys, in either place.
-    private func isKnown(_ identity: DeviceIdentity, _ sealing: Sealing) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM device_identity WHERE signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2)
-                    )
-                    """),
-            arguments: [
-                sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name),
-            ]) ?? true
-    }
-
-    /// Returns `true` if one of the keys belongs to another account, or to another pair.
-    private func isTaken(_ identity: DeviceIdentity, accountID: String, _ sealing: Sealing) throws -> Bool {
-        let (signing, encryption) = (
-            sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name)
-        )
-        return try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM device_identity
-                        WHERE (signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2))
-                        AND NOT (account_id = ?3 AND signing_code = ?1 AND encryption_code = ?2)
-                    )
-                    """), arguments: [signing, encryption, accountID]) ?? true
     }
 
     /// Deletes the keys of an unconfirmed device.
