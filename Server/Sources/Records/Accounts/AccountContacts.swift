@@ -32,6 +32,14 @@ public struct PersonProfile: Sendable, Equatable {
         }
         self.claims = claims
     }
+
+    /// Reads the text of a stored profile. Throws ``StoreError`` `corrupt`.
+    package init(stored text: String) throws {
+        guard case .object(let claims)? = try? JSON(parsing: Array(text.utf8)), let profile = Self(claims) else {
+            throw StoreError(.corrupt, "a profile")
+        }
+        self = profile
+    }
 }
 
 /// A person's postal address, in the parts that services are told of (OpenID Connect Core 1.0, section 5.1.1). Sealed
@@ -51,5 +59,13 @@ public struct PostalAddress: Sendable, Equatable {
             guard Self.names.containsBytes(of: name), case .string(let text) = value, !text.isEmpty else { return nil }
         }
         self.parts = parts
+    }
+
+    /// Reads the text of a stored address. Throws ``StoreError`` `corrupt`.
+    package init(stored text: String) throws {
+        guard case .object(let parts)? = try? JSON(parsing: Array(text.utf8)), let address = Self(parts) else {
+            throw StoreError(.corrupt, "an address")
+        }
+        self = address
     }
 }

@@ -23,6 +23,15 @@ public struct KeyStatistics: Sendable, Equatable {
             self.aaid = aaid
             self.keyIDLength = keyIDLength
         }
+
+        /// Reads the text `aaid:length`. Throws ``StoreError`` `corrupt`.
+        package init(stored text: some StringProtocol) throws {
+            let parts = text.split(separator: ":")
+            guard parts.count == 2, let length = Int(parts[1]) else {
+                throw StoreError(.corrupt, "a key without a model")
+            }
+            self.init(aaid: String(parts[0]), keyIDLength: length)
+        }
     }
 
     /// The active keys that a device has together, in the order of their models.

@@ -8,17 +8,11 @@ extension Migration {
     /// Stores user names in their single canonical spelling. Before, a name was found by its canonical spelling and
     /// kept as it had been written.
     static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
-        let names = try db.rows("SELECT id, username FROM account") {
-            (id: try $0.text("id"), sealed: try $0.bytes("username"))
-        }
-        for (id, sealed) in names {
-            // A damaged name must not keep the server from starting.
-            guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
-            let name = written.precomposedStringWithCanonicalMapping
-            guard !name.hasSameBytes(as: written) else { continue }
+        for kept in try db.keptNames(sealing) {
+            guard let name = AccountNameSpelling.composed(kept.written) else { continue }
             try db.execute(
                 sql: "UPDATE account SET username = ? WHERE id = ?",
-                arguments: [try sealing.seal(name, purpose: .username, row: id).blob, id])
+                arguments: [try sealing.seal(name, purpose: .username, row: kept.id).blob, kept.id])
         }
     }
 }
@@ -29,23 +23,11 @@ extension Migration {
     /// answering to their exact bytes.
     static let nameKeys = Migration(name: "user names by one key") { db, sealing in
         try db.execute(sql: "ALTER TABLE reset_ask ADD COLUMN exact_code BLOB NOT NULL DEFAULT X''")
-        var accounts: [ExactText: [(id: String, name: AccountName)]] = [:]
-        for (id, sealed) in try db.rows(
-            "SELECT id, username FROM account WHERE username <> X''", [],
-            {
-                (id: try $0.text("id"), sealed: try $0.bytes("username"))
-            })
-        {
-            // A damaged name must not keep the server from starting.
-            guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
-            let name = AccountName(stored: AccountName.trimmed(written))
-            accounts[ExactText(name.key), default: []].append((id, name))
-        }
-        for (_, group) in accounts {
-            for (id, name) in group {
-                let code = group.count == 1 ? sealing.usernameCode(name) : sealing.exactUsernameCode(name)
-                try db.execute(sql: "UPDATE account SET username_code = ? WHERE id = ?", arguments: [code.blob, id])
-            }
+        let accounts = try db.keptNames(sealing).map { (id: $0.id, name: $0.name) }
+        for (id, name, spelling) in AccountNameSpelling.assigned(to: accounts) {
+            try db.execute(
+                sql: "UPDATE account SET username_code = ? WHERE id = ?",
+                arguments: [sealing.usernameCode(name, spelling).blob, id])
         }
     }
 
@@ -57,35 +39,37 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN colliding_code BLOB;
                 CREATE INDEX account_colliding_code ON account (colliding_code) WHERE colliding_code IS NOT NULL;
                 """)
-        for (id, sealed, code) in try db.rows(
-            "SELECT id, username, username_code FROM account WHERE username <> X''", [],
-            { (id: try $0.text("id"), sealed: try $0.bytes("username"), code: try $0.bytes("username_code")) })
-        {
-            guard let written = try? sealing.openText(sealed, purpose: .username, row: id) else { continue }
-            let name = AccountName(stored: AccountName.trimmed(written))
-            guard sealing.exactUsernameCode(name) == code else { continue }
+        for kept in try db.keptNames(sealing).filter({ sealing.exactUsernameCode($0.name) == $0.code }) {
             try db.execute(
                 sql: "UPDATE account SET colliding_code = ? WHERE id = ?",
-                arguments: [sealing.usernameCode(name).blob, id])
+                arguments: [sealing.usernameCode(kept.name).blob, kept.id])
         }
     }
 }
 
-extension Sealing {
-    /// Returns the code by which a user name is found, in all spellings.
-    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
+/// A user name as an account has it.
+private struct KeptName {
+    let id: String
+    /// The name as it was written.
+    let written: String
+    /// The code by which the name is found.
+    let code: [UInt8]
 
-    /// Returns the code for a user name that another account has in another spelling.
-    func exactUsernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .exactUsernameCode) }
-
-    /// Returns the two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one
-    /// account has either code: if names collide, no account has the code of all spellings.
-    func usernameCodes(_ username: AccountName) -> [[UInt8]] {
-        [self.exactUsernameCode(username), self.usernameCode(username)]
-    }
+    var name: AccountName { AccountName(stored: AccountName.trimmed(self.written)) }
 }
 
 extension Database {
+    /// Returns the user names that open. A damaged name must not keep the server from starting.
+    fileprivate func keptNames(_ sealing: Sealing) throws -> [KeptName] {
+        try self.rows("SELECT id, username, username_code FROM account WHERE username <> X''") { row in
+            let (id, sealed) = (try row.text("id"), try row.bytes("username"))
+            let code = try row.bytes("username_code")
+            return (try? sealing.openText(sealed, purpose: .username, row: id)).map { written in
+                KeptName(id: id, written: written, code: code)
+            }
+        }.compactMap(\.self)
+    }
+
     /// Refuses a user name of which other accounts have spellings, each by its exact bytes. Throws ``StoreError``
     /// `conflict`.
     func refuseColliding(_ username: AccountName?, for account: String, _ sealing: Sealing) throws {

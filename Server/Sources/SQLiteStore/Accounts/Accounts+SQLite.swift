@@ -91,7 +91,7 @@ extension SealingPurpose {
     static let exactUsernameCode = SealingPurpose("exact user name code")
     static let username = SealingPurpose("user name")
     /// Takes the place of a name's code in an account without a user name.
-    fileprivate static let noUsername = SealingPurpose("no user name")
+    static let noUsername = SealingPurpose("no user name")
     static let displayName = SealingPurpose("display name")
     static let email = SealingPurpose("e-mail address")
     static let deviceName = SealingPurpose("device name", isOpenedOften: true)
@@ -149,10 +149,8 @@ extension SQLiteDatabase: AccountStore {
 
     public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.setAccountLocked(isLocked, id: id, at: audit.at) else { return false }
-            if isLocked { try db.deleteAuthentications(of: .account(id), at: audit.at) }
-            try db.appendAudit(audit, sealing)
-            return true
+            let isKnown = try db.setAccountLocked(isLocked, id: id, at: audit.at)
+            return try db.appendAudit(audit, if: isKnown, sealing)
         }
     }
 
@@ -161,28 +159,9 @@ extension SQLiteDatabase: AccountStore {
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: id, sealing) else { return false }
-            // An unchanged value is not resealed. A restore treats a changed sealed value without an audit entry as the
-            // act of somebody else.
-            if account.username != username {
-                try db.refuseColliding(username, for: id, sealing)
-                try db.cachedStatement(
-                    sql: "UPDATE account SET username_code = ?, colliding_code = NULL, username = ? WHERE id = ?"
-                ).execute(
-                    arguments: [
-                        sealing.usernameCode(username, account: id).blob, try sealing.username(username, account: id),
-                        id,
-                    ])
-            }
-            if account.displayName.map(ExactText.init) != displayName.map(ExactText.init) {
-                try db.cachedStatement(sql: "UPDATE account SET display_name = ? WHERE id = ?")
-                    .execute(arguments: [
-                        try displayName.map { try sealing.seal($0, purpose: .displayName, row: id).blob }, id,
-                    ])
-            }
-            if let moment = audit.last?.at {
-                try db.cachedStatement(sql: "UPDATE account SET updated_at = ? WHERE id = ?")
-                    .execute(arguments: [moment.milliseconds, id])
-            }
+            let changes = AccountNamesChange.changes(
+                of: account, to: username, displayName: displayName, audit: audit)
+            for change in changes { try db.change(change, ofAccount: id, sealing) }
             for event in audit { try db.appendAudit(event, sealing) }
             return true
         }
@@ -190,17 +169,14 @@ extension SQLiteDatabase: AccountStore {
 
     public func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.setEmail(email, accountID: id, at: audit.at, sealing) else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            let isKnown = try db.setEmail(email, accountID: id, at: audit.at, sealing)
+            return try db.appendAudit(audit, if: isKnown, sealing)
         }
     }
 
     public func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.deleteAccount(id, at: audit.at) else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            try db.appendAudit(audit, if: try db.deleteAccount(id, at: audit.at), sealing)
         }
     }
 
@@ -222,45 +198,13 @@ extension SQLiteDatabase: AccountStore {
             let account = try db.row(
                 "SELECT id, is_locked FROM account WHERE \(AccountRecord.hasName)", codes.map(\.blob))
             let document = try db.inventedAccounts()
-            guard let account else { return NamedKeys(active: nil, inventedAccounts: document) }
-            let id = try account.text("id")
-            let keys = try db.rows(
-                """
-                SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
-                ORDER BY number
-                """, [id]
-            ) { key in
-                ActiveKeys.Key(
-                    aaid: try key.text("aaid"), keyID: try key.bytes("key_id"), deviceID: try key.text("device_id"))
+            let active = try account.map { account in
+                let id = try account.text("id")
+                return ActiveKeys(
+                    accountID: id, isAccountLocked: try account.flag("is_locked"), keys: try db.activeKeys(of: id))
             }
-            return NamedKeys(
-                active: ActiveKeys(accountID: id, isAccountLocked: try account.flag("is_locked"), keys: keys),
-                inventedAccounts: document)
+            return NamedKeys(active: active, inventedAccounts: document)
         }
-    }
-}
-
-extension Sealing {
-    /// Returns the code by which an account is found among names. An account without a user name has a code that no
-    /// name has.
-    fileprivate func usernameCode(_ username: AccountName?, account: String) -> [UInt8] {
-        username.map(self.usernameCode) ?? self.code(account, purpose: .noUsername)
-    }
-
-    /// Returns a user name in its stored form; empty if the account has no user name.
-    fileprivate func username(_ username: AccountName?, account: String) throws -> Data {
-        try username.map { try self.seal($0.text, purpose: .username, row: account).blob } ?? Data()
-    }
-
-    /// Returns the place of a public key, to which the key is bound: row, account, device, AAID and key identifier.
-    /// None of the parts contains a space.
-    static func place(ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]) -> String {
-        "\(id) \(account) \(device) \(aaid) \(Base64URL.encode(keyID))"
-    }
-
-    /// Returns an account's e-mail address in its stored form.
-    func email(_ email: AccountEmail?, account: String) throws -> Data? {
-        try email.map { try self.seal($0.address, purpose: .email, row: account).blob }
     }
 }
 
@@ -281,7 +225,7 @@ extension AccountRecord {
         let id = try row.text(Column.id)
         self.init(
             id: id,
-            username: try Self.username(row.bytes(Column.username), account: id, sealing),
+            username: try sealing.openUsername(row.bytes(Column.username), account: id),
             displayName: try row.optionalBytes(Column.displayName).map {
                 try sealing.openText($0, purpose: .displayName, row: id)
             },
@@ -299,10 +243,6 @@ extension AccountRecord {
             profile: try row.optionalBytes(Column.profile).map { try sealing.openProfile($0, account: id) },
             isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt),
             updatedAt: try row.optionalMoment(Column.updatedAt))
-    }
-
-    private static func username(_ kept: [UInt8], account: String, _ sealing: Sealing) throws -> AccountName? {
-        kept.isEmpty ? nil : AccountName(stored: try sealing.openText(kept, purpose: .username, row: account))
     }
 }
 
@@ -375,7 +315,7 @@ extension Database {
             try sealing.email(email, account: id), email?.isVerified ?? false,
             email.map { sealing.emailCode($0.address).blob }, moment.milliseconds, id,
         ])
-        guard self.changesCount == 1 else { return false }
+        guard self.hasChangedOneRow else { return false }
         try self.deleteMailedLinks(ofAccount: id)
         if let former { try self.withdrawVerification(of: former, accountID: id, sealing) }
         return true
@@ -391,15 +331,40 @@ extension Database {
         // The answers are deleted through the devices and offers, which go with the account.
         try self.deleteAnswers(ofAccount: id)
         try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
-        guard self.changesCount == 1 else { return false }
-        try self.deleteAuthentications(of: .account(id), at: now)
-        for (table, column) in [
-            ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
-            ("oauth_consent", "account"), ("invite", "accepted_by"),
-        ] + (keepsInvite ? [] : [("invite", "provisional_account_id")]) {
+        guard self.hasChangedOneRow else { return false }
+        try self.carryOut(.deletion(keepsInvite: keepsInvite), ofAccount: id, at: now)
+        return true
+    }
+
+    /// Ends everything that ends with an account's fate.
+    private func carryOut(_ fate: AccountFate, ofAccount id: String, at now: Timestamp) throws {
+        if fate.endsAuthentications { try self.deleteAuthentications(of: .account(id), at: now) }
+        for trace in fate.deletes {
+            let (table, column) = trace.place
             try self.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
         }
-        return true
+    }
+
+    /// Writes a changed part of an account's row.
+    fileprivate func change(_ change: AccountNamesChange, ofAccount id: String, _ sealing: Sealing) throws {
+        switch change {
+        case .username(let username):
+            try self.refuseColliding(username, for: id, sealing)
+            try self.cachedStatement(
+                sql: "UPDATE account SET username_code = ?, colliding_code = NULL, username = ? WHERE id = ?"
+            ).execute(
+                arguments: [
+                    sealing.usernameCode(username, account: id).blob, try sealing.username(username, account: id), id,
+                ])
+        case .displayName(let name):
+            try self.cachedStatement(sql: "UPDATE account SET display_name = ? WHERE id = ?")
+                .execute(arguments: [
+                    try name.map { try sealing.seal($0, purpose: .displayName, row: id).blob }, id,
+                ])
+        case .updatedAt(let moment):
+            try self.cachedStatement(sql: "UPDATE account SET updated_at = ? WHERE id = ?")
+                .execute(arguments: [moment.milliseconds, id])
+        }
     }
 
     /// Adds an account within the present step.
@@ -449,13 +414,28 @@ extension Database {
             arguments: [moment.milliseconds, id]) ?? false
     }
 
-    /// Locks or unlocks an account; `false` if the account does not exist.
-    func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
+    /// Locks or unlocks an account, and ends everything that ends with it; `false` if the account does not exist.
+    fileprivate func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
         try self.cachedStatement(
             sql: "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3"
         )
         .execute(arguments: [isLocked, moment.milliseconds, id])
-        return self.changesCount == 1
+        guard self.hasChangedOneRow else { return false }
+        try self.carryOut(.lock(isLocked), ofAccount: id, at: moment)
+        return true
+    }
+
+    /// Returns the names of an account's active keys, oldest first.
+    fileprivate func activeKeys(of account: String) throws -> [ActiveKeys.Key] {
+        try self.rows(
+            """
+            SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
+            ORDER BY number
+            """, [account]
+        ) { key in
+            ActiveKeys.Key(
+                aaid: try key.text("aaid"), keyID: try key.bytes("key_id"), deviceID: try key.text("device_id"))
+        }
     }
 
     func credentials(accountID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
@@ -521,8 +501,7 @@ extension Database {
                         SELECT is_locked FROM device JOIN account ON account.id = account_id
                         WHERE device.id = ? AND account_id = ? AND is_active = 1
                         """), arguments: [key.deviceID, key.accountID])
-            guard let isLocked else { throw StoreError(.notFound, "the device is gone") }
-            guard !isLocked else { throw StoreError(.forbidden, "the account is locked") }
+            if let refusal = KeyRefusal.ofJoining(isAccountLocked: isLocked) { throw refusal }
             try self.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ? AND aaid = ?")
                 .execute(arguments: [key.deviceID, key.aaid])
         }
@@ -534,12 +513,8 @@ extension Database {
             let place = Sealing.place(
                 ofKey: key.id, account: key.accountID, device: key.deviceID, aaid: key.aaid, keyID: key.keyID)
             let publicKey = try sealing.seal(key.publicKey, purpose: .boundPublicKey, row: place)
-            let attestation =
-                key.attestation.isEmpty
-                ? nil : try sealing.seal(key.attestation, purpose: .attestation, row: key.id).blob
-            let displays =
-                key.pictureDisplays.isEmpty
-                ? nil : try sealing.seal(key.pictureDisplays, purpose: .pictureDisplays, row: key.id).blob
+            let attestation = try sealing.sealUnlessEmpty(key.attestation, purpose: .attestation, row: key.id)
+            let displays = try sealing.sealUnlessEmpty(key.pictureDisplays, purpose: .pictureDisplays, row: key.id)
             try self.cachedStatement(
                 sql: """
                     INSERT INTO credential (id, device_id, account_id, aaid, key_id, public_key, key_format, algorithm,
@@ -565,24 +540,20 @@ extension Database {
             WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
             AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
             """, [advance.counter, now.milliseconds, advance.credentialID])
-        guard self.changesCount == 0 else { return }
+        guard !self.hasChangedOneRow else { return }
         let mayBeUsed = try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
                     SELECT is_active = 1 AND is_locked = 0 FROM credential JOIN account ON account.id = account_id
                     WHERE credential.id = ?
                     """), arguments: [advance.credentialID])
-        switch mayBeUsed {
-        case nil: throw StoreError(.notFound, "the key is gone")
-        case false?: throw StoreError(.forbidden, "the key may not be used, or its account is locked")
-        case true?: throw StoreError(.conflict, "a counter does not advance")
-        }
+        throw KeyRefusal.ofAdvance(mayBeUsed: mayBeUsed)
     }
 
     /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
     func activateDevice(id: String) throws {
         try self.cachedStatement(sql: "UPDATE device SET is_active = 1 WHERE id = ?").execute(arguments: [id])
-        guard self.changesCount == 1 else { throw StoreError(.conflict, "the device is gone") }
+        guard self.hasChangedOneRow else { throw StoreError(.conflict, "the device is gone") }
         try self.cachedStatement(sql: "UPDATE credential SET is_active = 1 WHERE device_id = ?")
             .execute(arguments: [id])
     }
@@ -591,6 +562,20 @@ extension Database {
     func deleteDevice(id: String) throws -> Bool {
         try self.deleteAnswers(of: id)
         try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])
-        return self.changesCount == 1
+        return self.hasChangedOneRow
+    }
+}
+
+extension AccountFate.Trace {
+    /// The table of the rows, and the column that names the account.
+    fileprivate var place: (table: String, column: String) {
+        switch self {
+        case .ceremonies: ("ceremony", "account_id")
+        case .notices: ("notice", "account_id")
+        case .subjects: ("oauth_subject", "account")
+        case .consents: ("oauth_consent", "account")
+        case .acceptedInvitation: ("invite", "accepted_by")
+        case .provisionalInvitation: ("invite", "provisional_account_id")
+        }
     }
 }

@@ -39,9 +39,7 @@ extension SQLiteDatabase {
                 .execute(arguments: [
                     try sealing.phone(phone, account: id), phone?.isVerified ?? false, audit.at.milliseconds, id,
                 ])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -49,9 +47,7 @@ extension SQLiteDatabase {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "UPDATE account SET postal_address = ?, updated_at = ? WHERE id = ?")
                 .execute(arguments: [try sealing.postalAddress(address, account: id), audit.at.milliseconds, id])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -59,43 +55,7 @@ extension SQLiteDatabase {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "UPDATE account SET profile = ?, updated_at = ? WHERE id = ?")
                 .execute(arguments: [try sealing.profile(profile, account: id), audit.at.milliseconds, id])
-            guard db.changesCount == 1 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
-    }
-}
-
-extension Sealing {
-    /// Returns an account's telephone number in its stored form.
-    func phone(_ phone: AccountPhone?, account: String) throws -> Data? {
-        try phone.map { try self.seal($0.number, purpose: .phone, row: account).blob }
-    }
-
-    /// Returns an account's address in its stored form.
-    func postalAddress(_ address: PostalAddress?, account: String) throws -> Data? {
-        try address.map { try self.seal(JSON.object($0.parts).text, purpose: .postalAddress, row: account).blob }
-    }
-
-    /// Returns an account's profile in its stored form.
-    func profile(_ profile: PersonProfile?, account: String) throws -> Data? {
-        try profile.map { try self.seal(JSON.object($0.claims).text, purpose: .profile, row: account).blob }
-    }
-
-    /// Reads a stored profile.
-    func openProfile(_ sealed: [UInt8], account: String) throws -> PersonProfile {
-        let text = try self.openText(sealed, purpose: .profile, row: account)
-        guard case .object(let claims)? = try? JSON(parsing: Array(text.utf8)), let profile = PersonProfile(claims)
-        else { throw StoreError(.corrupt, "a profile") }
-        return profile
-    }
-
-    /// Reads a stored address.
-    func openPostalAddress(_ sealed: [UInt8], account: String) throws -> PostalAddress {
-        let text = try self.openText(sealed, purpose: .postalAddress, row: account)
-        guard case .object(let parts)? = try? JSON(parsing: Array(text.utf8)), let address = PostalAddress(parts) else {
-            throw StoreError(.corrupt, "an address")
-        }
-        return address
     }
 }

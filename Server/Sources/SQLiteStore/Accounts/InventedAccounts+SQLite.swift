@@ -39,13 +39,8 @@ extension SQLiteDatabase: InventedAccountStore {
                 """, [limit]
             ) { row in
                 KeyStatistics.DeviceKeys(
-                    keys: try row.text("keys").split(separator: " ").map { name in
-                        let parts = name.split(separator: ":")
-                        guard parts.count == 2, let length = Int(parts[1]) else {
-                            throw StoreError(.corrupt, "a key without a model")
-                        }
-                        return KeyStatistics.Key(aaid: String(parts[0]), keyIDLength: length)
-                    }, accounts: try row.integer("accounts"))
+                    keys: try row.text("keys").split(separator: " ").map { try KeyStatistics.Key(stored: $0) },
+                    accounts: try row.integer("accounts"))
             }
             let accounts: [(Int, Int)] = try db.rows(
                 """

@@ -33,7 +33,7 @@ extension SQLiteDatabase: TermsStore {
             try db.cachedStatement(
                 sql: "INSERT OR IGNORE INTO agreement (account_id, version, agreed_at) VALUES (?, ?, ?)"
             ).execute(arguments: [account, version, audit.at.milliseconds])
-            if db.changesCount > 0 { try db.appendAudit(audit, sealing) }
+            try db.appendAudit(audit, if: db.hasChangedRows, sealing)
             return true
         }
     }

@@ -14,7 +14,7 @@ extension SQLiteDatabase: SealingKeyStore {
     ) async throws -> Resealed {
         var resealed = Resealed()
         let needed = try await self.sealingKeys()
-        guard needed.count > 1 else { return resealed }
+        guard Resealed.isNeeded(keys: needed) else { return resealed }
         for column in SealedColumn.all {
             var place: DatabaseValue?
             repeat {
@@ -25,7 +25,7 @@ extension SQLiteDatabase: SealingKeyStore {
                 told(resealed)
             } while place != nil
         }
-        guard resealed.unreadable == 0 else { return resealed }
+        guard resealed.allowsForgetting else { return resealed }
         // Values that were written meanwhile are sealed under the newest key already.
         let newest = self.sealing.keys.newest.identifier
         try await self.step { [sealing] db in
@@ -48,8 +48,12 @@ extension SQLiteDatabase: SealingKeyStore {
             for place in found.former {
                 // The row may be gone by now. It may also have been rewritten: resealing a rewritten value once more
                 // does no harm.
-                let row = try db.row("SELECT \(column.selection) FROM \(column.table) WHERE \(column.key) = ?", [place])
-                guard let row, try row.optionalBytes(column.name) != nil else { continue }
+                let row = try db.row(
+                    """
+                    SELECT \(column.selection) FROM \(column.table)
+                    WHERE \(column.key) = ? AND \(column.name) IS NOT NULL
+                    """, [place])
+                guard let row else { continue }
                 guard let sealed = try column.sealedAnew(row, sealing) else {
                     resealed.add(Resealed(unreadable: 1, unreadableColumns: ["\(column.table).\(column.name)"]))
                     continue
@@ -64,33 +68,21 @@ extension SQLiteDatabase: SealingKeyStore {
     }
 }
 
-/// The rows of one page: the rows with values under a former key, the number of all examined rows, and the key of the
-/// last row.
-private struct FormerRows: Sendable {
-    let former: [DatabaseValue]
-    let examined: Int
-    /// The key of the last examined row; `nil` if no rows are left.
-    let last: DatabaseValue?
-}
-
 extension SealedColumn {
     /// Returns the next rows of the table, for a reader.
     fileprivate func formerRows(
         _ db: Database, after place: DatabaseValue?, header: [UInt8]
-    ) throws -> SQLiteDatabase.Screening<FormerRows, (resealed: Resealed, last: DatabaseValue?)> {
+    ) throws -> SQLiteDatabase.Screening<ResealingPage<DatabaseValue>, (resealed: Resealed, last: DatabaseValue?)> {
         let size = Limits.Fixed.resealedRows
-        var values: [any DatabaseValueConvertible] = [header.blob]
-        if let place { values.append(place) }
         let rows = try db.rows(
             """
             SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
             FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
             ORDER BY \(self.key) LIMIT \(size)
-            """, values
+            """, [header.blob.databaseValue] + [place].compactMap(\.self)
         ) { (place: try $0.value("place"), isFormer: try $0.flag("is_former")) }
-        let last = rows.count < size ? nil : rows.last?.place
-        let former = rows.filter(\.isFormer).map(\.place)
-        guard !former.isEmpty else { return .answered((Resealed(examined: rows.count), last)) }
-        return .step(FormerRows(former: former, examined: rows.count, last: last))
+        let page = ResealingPage(rows, size: size)
+        guard !page.former.isEmpty else { return .answered((Resealed(examined: page.examined), page.last)) }
+        return .step(page)
     }
 }

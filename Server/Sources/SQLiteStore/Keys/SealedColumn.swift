@@ -9,17 +9,31 @@ import _Primitives
 /// test checks that every column with bytes is declared as sealed or as not sealed. The sealed values of ``StoreKeys``
 /// are not listed here.
 struct SealedColumn: Sendable {
-    /// The kinds of row names that values are bound to.
-    private enum RowName {
-        case text
-        case number
-        case digest
+    /// A kind of row names that values are bound to.
+    private struct RowName: Sendable {
+        /// The columns that a name is made of, beside the table's key.
+        var columns: [String] = []
+        /// Returns the name of a row, from the row and the table's key.
+        let name: @Sendable (_ row: StoredRow, _ key: String) throws -> String
+
+        static let text = Self { row, key in try row.text(key) }
+        static let number = Self { row, key in "\(try row.integer(key, as: Int64.self))" }
+        static let digest = Self { row, key in Base64URL.encode(try row.bytes(key)) }
         /// The place of a public key: its row, account, device, AAID and key identifier.
-        case place
+        static let place = Self(columns: ["account_id", "device_id", "aaid", "key_id"]) { row, key in
+            Sealing.place(
+                ofKey: try row.text(key), account: try row.text("account_id"), device: try row.text("device_id"),
+                aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+        }
         /// The place of a person's value: its row, account and attribute.
-        case value
+        static let value = Self(columns: ["account_id", "attribute"]) { row, key in
+            Sealing.place(
+                ofValue: try row.text(key), account: try row.text("account_id"), attribute: try row.text("attribute"))
+        }
         /// The place of a consent: its session and account.
-        case consent
+        static let consent = Self(columns: ["session", "account_id"]) { row, _ in
+            Sealing.place(ofConsent: try row.text("session"), account: try row.text("account_id"))
+        }
     }
 
     let table: String
@@ -103,14 +117,7 @@ struct SealedColumn: Sendable {
 
     /// The columns that a query selects to reseal a row's value.
     var selection: String {
-        let others: [String] =
-            switch self.rowName {
-            case .text, .number, .digest: []
-            case .place: ["account_id", "device_id", "aaid", "key_id"]
-            case .value: ["account_id", "attribute"]
-            case .consent: ["session", "account_id"]
-            }
-        return ([self.key, self.name] + others).map { "\(self.table).\($0)" }.joined(separator: ", ")
+        ([self.key, self.name] + self.rowName.columns).map { "\(self.table).\($0)" }.joined(separator: ", ")
     }
 
     /// Returns the value of a row with the columns of ``selection``, opened and sealed under the newest key; `nil` if
@@ -124,21 +131,5 @@ struct SealedColumn: Sendable {
     }
 
     /// Returns the row name that the row's value is bound to.
-    func rowName(of row: StoredRow) throws -> String {
-        switch self.rowName {
-        case .text: try row.text(self.key)
-        case .number: "\(try row.integer(self.key, as: Int64.self))"
-        case .digest: Base64URL.encode(try row.bytes(self.key))
-        case .place:
-            Sealing.place(
-                ofKey: try row.text(self.key), account: try row.text("account_id"),
-                device: try row.text("device_id"), aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
-        case .value:
-            Sealing.place(
-                ofValue: try row.text(self.key), account: try row.text("account_id"),
-                attribute: try row.text("attribute"))
-        case .consent:
-            Sealing.place(ofConsent: try row.text("session"), account: try row.text("account_id"))
-        }
-    }
+    func rowName(of row: StoredRow) throws -> String { try self.rowName.name(row, self.key) }
 }

@@ -1,0 +1,24 @@
+/// The refusals of steps about keys.
+package enum KeyRefusal: Sendable {
+    /// Returns the refusal of a further key for a device; `nil` if the device takes the key.
+    ///
+    /// - Parameter isAccountLocked: `nil` if the account has no such active device.
+    package static func ofJoining(isAccountLocked: Bool?) -> StoreError? {
+        switch isAccountLocked {
+        case nil: StoreError(.notFound, "the device is gone")
+        case true?: StoreError(.forbidden, "the account is locked")
+        case false?: nil
+        }
+    }
+
+    /// Returns the refusal of a signature whose counter was not taken.
+    ///
+    /// - Parameter mayBeUsed: `true` if the key is active and its account is not locked; `nil` if no such key exists.
+    package static func ofAdvance(mayBeUsed: Bool?) -> StoreError {
+        switch mayBeUsed {
+        case nil: StoreError(.notFound, "the key is gone")
+        case false?: StoreError(.forbidden, "the key may not be used, or its account is locked")
+        case true?: StoreError(.conflict, "a counter does not advance")
+        }
+    }
+}
