@@ -8,11 +8,10 @@ extension Migration {
     /// Stores user names in their single canonical spelling. Before, a name was found by its canonical spelling and
     /// kept as it had been written.
     static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
-        for kept in try db.keptNames(sealing) {
-            guard let name = AccountNameSpelling.composed(kept.written) else { continue }
+        for (id, name) in try db.keptNames(sealing).compactMap(\.recomposed) {
             try db.execute(
                 sql: "UPDATE account SET username = ? WHERE id = ?",
-                arguments: [try sealing.seal(name, purpose: .username, row: kept.id).blob, kept.id])
+                arguments: [try sealing.seal(name, purpose: .username, row: id).blob, id])
         }
     }
 }
@@ -56,6 +55,8 @@ private struct KeptName {
     let code: [UInt8]
 
     var name: AccountName { AccountName(stored: AccountName.trimmed(self.written)) }
+    /// The account and the name in its composed form; `nil` if the name is composed already.
+    var recomposed: (id: String, name: String)? { AccountNameSpelling.composed(self.written).map { (self.id, $0) } }
 }
 
 extension Database {

@@ -501,7 +501,7 @@ extension Database {
                         SELECT is_locked FROM device JOIN account ON account.id = account_id
                         WHERE device.id = ? AND account_id = ? AND is_active = 1
                         """), arguments: [key.deviceID, key.accountID])
-            if let refusal = KeyRefusal.ofJoining(isAccountLocked: isLocked) { throw refusal }
+            try KeyRefusal.checkJoining(isAccountLocked: isLocked)
             try self.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ? AND aaid = ?")
                 .execute(arguments: [key.deviceID, key.aaid])
         }

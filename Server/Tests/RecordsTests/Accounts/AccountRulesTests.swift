@@ -86,7 +86,9 @@ struct AccountRulesTests {
         "A further key needs an active device of an account that is not locked",
         arguments: [(nil, StoreError.Code.notFound), (true, .forbidden), (false, nil)] as [(Bool?, StoreError.Code?)])
     func joining(isLocked: Bool?, code: StoreError.Code?) {
-        #expect(KeyRefusal.ofJoining(isAccountLocked: isLocked)?.code == code)
+        var refusal: StoreError.Code?
+        do { try KeyRefusal.checkJoining(isAccountLocked: isLocked) } catch { refusal = error.code }
+        #expect(refusal == code)
     }
 
     @Test(

@@ -1,13 +1,13 @@
 /// The refusals of steps about keys.
 package enum KeyRefusal: Sendable {
-    /// Returns the refusal of a further key for a device; `nil` if the device takes the key.
+    /// Throws the refusal of a further key for a device, unless the device takes the key.
     ///
     /// - Parameter isAccountLocked: `nil` if the account has no such active device.
-    package static func ofJoining(isAccountLocked: Bool?) -> StoreError? {
+    package static func checkJoining(isAccountLocked: Bool?) throws(StoreError) {
         switch isAccountLocked {
-        case nil: StoreError(.notFound, "the device is gone")
-        case true?: StoreError(.forbidden, "the account is locked")
-        case false?: nil
+        case nil: throw StoreError(.notFound, "the device is gone")
+        case true?: throw StoreError(.forbidden, "the account is locked")
+        case false?: break
         }
     }
 
