@@ -65,7 +65,7 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: session)
-            if let cookieDigest { try db.replace("cookie_digest = ?", cookieDigest.blob, by: session) }
+            try db.replace("cookie_digest = ?", cookieDigest?.blob, by: session)
             try db.begin(session, until: grant.expiresAt, sealing)
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
@@ -76,10 +76,8 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: completed.session)
-            try db.insert(session.authentication, until: max(session.expiresAt, grant.expiresAt), sealing)
-            guard try db.stepUp(session, from: cookieDigest) else {
-                throw StoreError(.notFound, "the session has ended")
-            }
+            try db.insert(session.authentication, until: session.authenticationsEnd(atLeast: grant.expiresAt), sealing)
+            try AuthorizationRequirement.session.check(db.stepUp(session, from: cookieDigest))
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
         }
@@ -104,25 +102,20 @@ extension SQLiteDatabase: AuthorizationStore {
         // A client can send invented codes, and codes that it has sent before. A reader looks the code up, and answers
         // if nothing has to be written.
         try await self.step(screenedBy: { [sealing] db -> Screening<Void, CodeTaking> in
-            guard let (code, standing, isTaken) = try db.standingCode(digest: digest, at: moment, sealing),
-                !isTaken || isRight(code, standing)
-            else { return .answered(.unknown) }
-            return .step(())
+            let held = try db.standingCode(digest: digest, at: moment, sealing)
+            return .step(if: CodeStep(held, replay: replay, isRight: isRight).writes, otherwise: .unknown)
         }) { [sealing] db, _ in
-            guard let (code, standing, isTaken) = try db.standingCode(digest: digest, at: moment, sealing),
-                !isTaken || isRight(code, standing)
-            else { return .unknown }
-            guard !isTaken else {
-                // The code is deleted with the grant. A further request finds no code, and adds nothing to the trail,
-                // which is kept for ever.
+            let held = try db.standingCode(digest: digest, at: moment, sealing)
+            switch CodeStep(held, replay: replay, isRight: isRight) {
+            case .unknown: return .unknown
+            case .taken(let code, let standing):
+                try db.noteTaken(codeDigest: digest, at: moment)
+                return .taken(code, standing)
+            case .replayed(let standing, let event):
                 _ = try db.endGrants(where: "id = ?", [standing.grant.id])
-                var replay = replay
-                replay.accountID = standing.authentication.account
-                try db.appendAudit(replay, sealing)
+                try db.appendAudit(event, sealing)
                 return .replayed
             }
-            try db.noteTaken(codeDigest: digest, at: moment)
-            return .taken(code, standing)
         }
     }
 
@@ -189,9 +182,7 @@ extension Database {
         try self.checkSessionStands(ofRequest: request)
         try self.checkPasswordStands(of: session, request: request)
         try self.checkLinkStands(of: session, request: request)
-        guard try self.removeRequest(request) else {
-            throw StoreError(.notFound, "the authorization request is gone")
-        }
+        try AuthorizationRequirement.request.check(self.removeRequest(request))
         try self.checkMaySignIn(session)
     }
 
@@ -199,7 +190,7 @@ extension Database {
     /// ``StoreError/Code/notFound`` if the sign-in does not exist any more: another password, a second factor or a lock
     /// has ended the sign-in since it was read.
     func checkPasswordStands(of session: SessionRecord, request: String) throws {
-        guard session.authentication.method.hasSameBytes(as: AuthenticationRecord.passwordMethod) else { return }
+        guard session.authentication.isByPassword else { return }
         let stands = try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
@@ -207,39 +198,35 @@ extension Database {
                         SELECT 1 FROM password_sign_in
                         WHERE request = ? AND account_id = ? AND finished_at IS NOT NULL)
                     """), arguments: [request, session.account])
-        guard stands == true else { throw StoreError(.notFound, "what the password gave was ended") }
+        try AuthorizationRequirement.passwordSignIn.check(stands)
     }
 
     /// Checks the session of a request. Throws ``StoreError/Code/notFound`` if the session has ended: the person's acts
     /// for an ended session begin no other session.
     func checkSessionStands(ofRequest id: String) throws {
-        let isLeft = try Bool.fetchOne(
+        let stands = try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT EXISTS (
+                    SELECT NOT EXISTS (
                         SELECT 1 FROM oauth_request WHERE id = ? AND session IS NOT NULL
                         AND session NOT IN (SELECT oauth_session.id FROM oauth_session))
                     """), arguments: [id])
-        guard isLeft != true else {
-            throw StoreError(.notFound, "the session that the request waited in has ended")
-        }
+        try AuthorizationRequirement.sessionOfRequest.check(stands)
     }
 
     /// Throws ``StoreError/Code/notFound`` if the person of a session may not sign in any more: the device is gone or
     /// inactive, or the account is gone, is locked, or was locked since the authentication.
     func checkMaySignIn(_ session: SessionRecord) throws {
-        guard try self.isActiveDevice(session.authentication.device) else {
-            throw StoreError(.notFound, "the device is gone")
-        }
-        guard try self.maySignIn(session.account, since: session.authentication.at) else {
-            throw StoreError(.notFound, "the account is gone, locked, or was locked meanwhile")
-        }
+        try AuthorizationRequirement.device.check(self.isActiveDevice(session.authentication.device))
+        try AuthorizationRequirement.account.check(
+            self.maySignIn(session.account, since: session.authentication.at))
     }
 
     /// Ends the session chosen by a condition on `oauth_session`, because a browser's new session replaces the old
     /// session. The session of another person ends, and clients are told. The same person's session goes on under
-    /// another name, and no client is told.
-    func replace(_ condition: String, _ value: any DatabaseValueConvertible, by session: SessionRecord) throws {
+    /// another name, and no client is told. A condition on `nil` chooses no session.
+    func replace(_ condition: String, _ value: (any DatabaseValueConvertible)?, by session: SessionRecord) throws {
+        guard let value else { return }
         _ = try self.endSessions(
             where: "\(condition) AND account <> ?", [value, session.account], at: session.usedAt)
         try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(condition)").execute(arguments: [value])
@@ -248,7 +235,7 @@ extension Database {
     /// Keeps a new session with its authentications, which stay until `end` at least.
     func begin(_ session: SessionRecord, until end: Timestamp, _ sealing: Sealing) throws {
         for authentication in session.authentications {
-            try self.insert(authentication, until: max(session.expiresAt, end), sealing)
+            try self.insert(authentication, until: session.authenticationsEnd(atLeast: end), sealing)
         }
         try self.insert(session)
     }

@@ -43,7 +43,7 @@ extension SQLiteDatabase: BackchannelStore {
             try self.sealing.seal($0, purpose: .backchannelDetails, row: request.id).blob
         }
         let notification = try request.notification.map {
-            try self.sealing.seal($0.text, purpose: .backchannelNotification, row: request.id).blob
+            try self.sealing.seal($0.keptText, purpose: .backchannelNotification, row: request.id).blob
         }
         try await self.step { db in
             try db.insert(
@@ -58,28 +58,29 @@ extension SQLiteDatabase: BackchannelStore {
 
     public func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest? {
         try await self.read { [sealing] db in
-            let row = try db.row(
-                "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?", [id])
-            guard let row else { return nil }
-            let given = try row.optionalText(BackchannelColumn.grantID)
-            let standing = try given.flatMap { try db.standingGrant($0, at: moment, sealing) }
-            guard given == nil || standing != nil else { return nil }
-            return NotifiedBackchannelRequest(request: try BackchannelRequestRecord(row, sealing), given: standing)
+            try db.row(
+                "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?", [id]
+            ).flatMap { row in
+                let grant = try row.optionalText(BackchannelColumn.grantID)
+                let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
+                return try NotifiedBackchannelRequest(grant: grant, standing: standing) {
+                    try BackchannelRequestRecord(row, sealing)
+                }
+            }
         }
     }
 
     public func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer {
         try await self.poll(
-            question, in: BackchannelColumn.polled, at: moment, unknown: .unknown, isTaken: { _ in true }
-        ) { [sealing] polled, _ in
-            switch polled {
-            case .open(let row): .open(try BackchannelRequestRecord(row, sealing))
-            case .tooSoon: .tooSoon
-            case .expired: .expired
-            case .replayed: .replayed
-            case .unknown: .unknown
+            question, in: BackchannelColumn.polled, at: moment,
+            read: { row in
+                PolledRow(
+                    grant: try row.optionalText(BackchannelColumn.grantID),
+                    endsAt: try row.moment(BackchannelColumn.endsAt),
+                    pause: .milliseconds(try row.integer(BackchannelColumn.pause, as: Int64.self)),
+                    askedAt: try row.optionalMoment(BackchannelColumn.askedAt))
             }
-        }
+        ) { [sealing] row, _ in .open(try BackchannelRequestRecord(row, sealing)) }
     }
 
     public func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws {
@@ -90,7 +91,7 @@ extension SQLiteDatabase: BackchannelStore {
                         SELECT EXISTS (
                             SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
                         """), arguments: [given.request, moment.milliseconds])
-            guard isOpen == true else { throw StoreError(.notFound, "the request is gone, or was answered") }
+            try AuthorizationRequirement.openBackchannelRequest.check(isOpen)
             try db.checkMaySignIn(given.session)
             try db.begin(given.session, until: given.grant.expiresAt, sealing)
             try db.insert(given.grant, redirectURI: given.redirectURI, sealing)
@@ -117,18 +118,5 @@ extension BackchannelRequestRecord {
                 try BackchannelNotification(
                     kept: sealing.openText($0, purpose: .backchannelNotification, row: id))
             })
-    }
-}
-
-extension BackchannelNotification {
-    /// The text before sealing: none of the three parts contains a space.
-    fileprivate var text: String { "\(self.mode.rawValue) \(self.secret) \(self.token)" }
-
-    fileprivate init(kept text: String) throws {
-        let parts = text.splitBytes(at: " ").map(String.init)
-        guard parts.count == 3, let mode = Mode(rawValue: parts[0]) else {
-            throw StoreError(.corrupt, "how a client is told")
-        }
-        self.init(mode: mode, secret: parts[1], token: parts[2])
     }
 }

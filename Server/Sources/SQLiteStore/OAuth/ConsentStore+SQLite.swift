@@ -86,22 +86,23 @@ extension SQLiteDatabase: ConsentStore {
     public func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws {
         try await self.step { [sealing] db in
             let session = authenticated.session
-            let waiting = try db.row("SELECT session FROM oauth_request WHERE id = ?", [authenticated.request])
-            guard let waiting else { throw StoreError(.notFound, "the authorization request is gone") }
+            let former = try AuthorizationRequirement.request.found(
+                db.row("SELECT session FROM oauth_request WHERE id = ?", [authenticated.request])
+            ).optionalText("session")
             try db.checkSessionStands(ofRequest: authenticated.request)
-            if !(try waiting.optionalText("session").map { $0.hasSameBytes(as: session.id) } ?? false) {
+            if authenticated.needsEvidence(waitingIn: former) {
                 try db.checkPasswordStands(of: session, request: authenticated.request)
                 try db.checkLinkStands(of: session, request: authenticated.request)
             }
             try db.checkMaySignIn(session)
             try db.insert(session.authentication, until: session.expiresAt, sealing)
-            if authenticated.isStepUp {
-                guard let cookieDigest, try db.stepUp(session, from: cookieDigest) else {
-                    throw StoreError(.notFound, "the session has ended")
-                }
-            } else {
-                if let cookieDigest { try db.replace("cookie_digest = ?", cookieDigest.blob, by: session) }
-                if let former = try waiting.optionalText("session") { try db.replace("id = ?", former, by: session) }
+            switch authenticated.effect(replacing: cookieDigest, waitingIn: former) {
+            case .stepUp(from: let cookieDigest):
+                try AuthorizationRequirement.session.check(
+                    cookieDigest.map { try db.stepUp(session, from: $0) })
+            case .begins(replacing: let cookieDigest, waitingIn: let former):
+                try db.replace("cookie_digest = ?", cookieDigest?.blob, by: session)
+                try db.replace("id = ?", former, by: session)
                 try db.insert(session)
             }
             try db.cachedStatement(sql: "UPDATE oauth_request SET session = ? WHERE id = ?")
@@ -112,9 +113,7 @@ extension SQLiteDatabase: ConsentStore {
     public func consent(_ consented: ConsentedAuthorization, usedAt moment: Timestamp, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let (given, grant) = (consented.consent, consented.grant)
-            guard try db.removeRequest(consented.request) else {
-                throw StoreError(.notFound, "the authorization request is gone")
-            }
+            try AuthorizationRequirement.request.check(db.removeRequest(consented.request))
             try db.useSession(grant.session, at: moment)
             let kept = try db.keep(given, sealing)
             try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
@@ -184,7 +183,7 @@ extension Database {
     func useSession(_ id: String?, at moment: Timestamp) throws {
         try self.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
             .execute(arguments: [moment.milliseconds, id])
-        guard self.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
+        try AuthorizationRequirement.session.check(self.changesCount > 0)
     }
 
     /// Returns `true` if the consent exists.

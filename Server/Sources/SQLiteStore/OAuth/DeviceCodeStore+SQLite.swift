@@ -51,10 +51,10 @@ extension SQLiteDatabase: DeviceCodeStore {
         let shown = try self.sealing.seal(
             code.userCode.letters, purpose: .shownDeviceUserCode, row: Base64URL.encode(code.digest))
         try await self.step { db in
-            let isTaken = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_device_code WHERE user_code = ?)"),
+            let isUnused = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM oauth_device_code WHERE user_code = ?)"),
                 arguments: [found.blob])
-            guard isTaken != true else { throw StoreError(.conflict, "the person's code is another device's") }
+            try AuthorizationRequirement.unusedUserCode.check(isUnused)
             try db.insert(
                 [
                     DeviceCodeColumn.digest: code.digest.blob, .userCode: found.blob, .shownCode: shown.blob,
@@ -89,23 +89,23 @@ extension SQLiteDatabase: DeviceCodeStore {
                 LEFT JOIN oauth_request ON oauth_request.id = request
                 WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
                 """, [found.blob])
-            guard let row else { return nil }
-            if let waiting = try row.optionalText("id") {
-                return try constantTimeEqual(row.bytes("browser_digest"), request.browserDigest) ? waiting : nil
+            switch RequestBeginning(request, of: try row.map { try $0.waitingRequest() }) {
+            case .answered(let id): return id
+            case .begins:
+                try db.insert(request, sealing)
+                try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = ? WHERE user_code = ?")
+                    .execute(arguments: [request.id, found.blob])
+                return request.id
             }
-            try db.insert(request, sealing)
-            try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = ? WHERE user_code = ?")
-                .execute(arguments: [request.id, found.blob])
-            return request.id
         }
     }
 
     public func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let digest = try Data.fetchOne(
-                db.cachedStatement(sql: "SELECT digest FROM oauth_device_code WHERE request = ?"),
-                arguments: [confirmed.request])
-            guard let digest else { throw StoreError(.notFound, "no device waits for the request") }
+            let digest = try AuthorizationRequirement.waitingDevice.found(
+                Data.fetchOne(
+                    db.cachedStatement(sql: "SELECT digest FROM oauth_device_code WHERE request = ?"),
+                    arguments: [confirmed.request]))
             // This comes first, so that the end of the request is no denial.
             try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = NULL WHERE digest = ?")
                 .execute(arguments: [digest])
@@ -120,23 +120,25 @@ extension SQLiteDatabase: DeviceCodeStore {
 
     public func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
         try await self.poll(
-            question, in: DeviceCodeColumn.polled, at: moment, unknown: .unknown,
-            isTaken: { try $0.optionalMoment(DeviceCodeColumn.takenAt) != nil },
-            isOver: { try $0.flag(DeviceCodeColumn.isDenied) }
-        ) { [sealing] polled, db in
-            switch polled {
-            case .open(let row):
-                guard try !row.flag(DeviceCodeColumn.isDenied) else { return .denied }
-                guard let grant = try row.optionalText(DeviceCodeColumn.grantID) else { return .pending }
-                guard let standing = try db.standingGrant(grant, at: moment, sealing) else { return .unknown }
+            question, in: DeviceCodeColumn.polled, at: moment,
+            read: { row in
+                PolledRow(
+                    grant: try row.optionalText(DeviceCodeColumn.grantID),
+                    takenAt: try row.optionalMoment(DeviceCodeColumn.takenAt),
+                    isDenied: try row.flag(DeviceCodeColumn.isDenied),
+                    endsAt: try row.moment(DeviceCodeColumn.endsAt),
+                    pause: .milliseconds(try row.integer(DeviceCodeColumn.pause, as: Int64.self)),
+                    askedAt: try row.optionalMoment(DeviceCodeColumn.askedAt))
+            }
+        ) { [sealing] row, db in
+            let grant = try row.optionalText(DeviceCodeColumn.grantID)
+            let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
+            let answer = DeviceAnswer(grant: grant, standing: standing)
+            if answer.takesGrant {
                 try db.cachedStatement(sql: "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ?")
                     .execute(arguments: [moment.milliseconds, question.digest.blob])
-                return .taken(standing)
-            case .tooSoon: return .tooSoon
-            case .expired: return .expired
-            case .replayed: return .replayed
-            case .unknown: return .unknown
             }
+            return answer
         }
     }
 }
@@ -147,12 +149,9 @@ extension DeviceCodeRecord {
         let digest = try row.bytes(DeviceCodeColumn.digest)
         let letters = try sealing.openText(
             row.bytes(DeviceCodeColumn.shownCode), purpose: .shownDeviceUserCode, row: Base64URL.encode(digest))
-        guard let userCode = TypedCode(typed: letters, letters: letters.count) else {
-            throw StoreError(.corrupt, "the code that a person types for a device")
-        }
         self.init(
-            digest: digest, userCode: userCode, client: try row.text(DeviceCodeColumn.client),
-            scope: try row.text(DeviceCodeColumn.scope),
+            digest: digest, userCode: try Self.userCode(kept: letters),
+            client: try row.text(DeviceCodeColumn.client), scope: try row.text(DeviceCodeColumn.scope),
             interval: .milliseconds(try row.integer(DeviceCodeColumn.pause, as: Int64.self)),
             expiresAt: try row.moment(DeviceCodeColumn.endsAt))
     }

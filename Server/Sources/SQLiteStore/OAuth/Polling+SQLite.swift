@@ -13,33 +13,39 @@ struct PolledTable: Sendable {
     let selection: String
 }
 
-/// The result of a question.
-enum PolledRow {
-    /// The client may receive the content of the row.
-    case open(StoredRow)
-    case tooSoon, expired, replayed, unknown
-}
-
 extension SQLiteDatabase {
     /// Answers a question about a row of that table within one step.
     ///
     /// - Parameters:
-    ///   - isTaken: Returns `true` if the result of the row's grant was given before. The grant then ends, with
-    ///     everything depending on the grant.
-    ///   - isOver: Returns `true` if the answer will never change: the client does not have to wait for the answer
-    ///     then.
-    ///   - answer: Returns the answer to the client.
-    func poll<Answer: Sendable>(
-        _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp, unknown: Answer,
-        isTaken: @escaping @Sendable (StoredRow) throws -> Bool,
-        isOver: @escaping @Sendable (StoredRow) throws -> Bool = { _ in false },
-        answer: @escaping @Sendable (PolledRow, Database) throws -> Answer
+    ///   - read: Reads the values by which the question is judged.
+    ///   - answer: Returns the answer to a judged question.
+    func poll<Answer: PollingAnswer>(
+        _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp,
+        read: @escaping @Sendable (StoredRow) throws -> PolledRow<Answer>,
+        answer: @escaping @Sendable (StoredRow, Database) throws -> Answer
     ) async throws -> Answer {
         // A client can send invented digests. A reader looks the digest up, and answers if nothing has to be written.
         try await self.step(screenedBy: { db -> Screening<Void, Answer> in
-            try db.polledRow(question, in: table) == nil ? .answered(unknown) : .step(())
+            .step(if: try db.polledRow(question, in: table) != nil, otherwise: .unknown)
         }) { [sealing] db, _ in
-            try answer(db.poll(question, in: table, at: moment, sealing, isTaken: isTaken, isOver: isOver), db)
+            guard let row = try db.polledRow(question, in: table) else { return .unknown }
+            switch try read(row).verdict(on: question, at: moment) {
+            case .replayed(let grant):
+                let replay = question.replay(of: try db.standingGrant(grant, at: moment, sealing))
+                // The row is deleted with the grant, so further questions add nothing to the trail.
+                _ = try db.endGrants(where: "id = ?", [grant])
+                try db.appendAudit(replay, sealing)
+                return .replayed
+            case .answered(let answer): return answer
+            case .tooSoon(let pause):
+                try db.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
+                    .execute(arguments: [pause.milliseconds, question.digest.blob, question.client])
+                return .tooSoon
+            case .judged:
+                try db.cachedStatement(sql: "UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?")
+                    .execute(arguments: [moment.milliseconds, question.digest.blob, question.client])
+                return try answer(row, db)
+            }
         }
     }
 }
@@ -50,35 +56,5 @@ extension Database {
         try self.row(
             "SELECT \(table.selection) FROM \(table.name) WHERE digest = ? AND client = ?",
             [question.digest.blob, question.client])
-    }
-
-    fileprivate func poll(
-        _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp, _ sealing: Sealing,
-        isTaken: (StoredRow) throws -> Bool, isOver: (StoredRow) throws -> Bool
-    ) throws -> PolledRow {
-        guard let row = try self.polledRow(question, in: table) else { return .unknown }
-        if let grant = try row.optionalText("grant_id"), try isTaken(row) {
-            var replay = question.replay
-            replay.accountID = try self.standingGrant(grant, at: moment, sealing)?.authentication.account
-            // The row is deleted with the grant, so further questions add nothing to the trail.
-            _ = try self.endGrants(where: "id = ?", [grant])
-            try self.appendAudit(replay, sealing)
-            return .replayed
-        }
-        guard try moment < row.moment("ends_at") else { return .expired }
-        guard try !isOver(row) else { return .open(row) }
-        let pause = Duration.milliseconds(try row.integer("pause", as: Int64.self))
-        let isTooSoon = try row.optionalMoment("asked_at").map { moment < $0 + pause - question.tolerance } ?? false
-        guard !isTooSoon else {
-            // The pause counts from the last judged question, so a client that keeps asking too soon still gets an
-            // answer.
-            let next = min(pause + question.slowdown, max(pause, question.longestInterval))
-            try self.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
-                .execute(arguments: [next.milliseconds, question.digest.blob, question.client])
-            return .tooSoon
-        }
-        try self.cachedStatement(sql: "UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?")
-            .execute(arguments: [moment.milliseconds, question.digest.blob, question.client])
-        return .open(row)
     }
 }

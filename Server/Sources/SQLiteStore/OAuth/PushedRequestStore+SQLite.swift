@@ -72,15 +72,15 @@ extension SQLiteDatabase: PushedRequestStore {
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
                 LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
                 """, [digest.blob])
-            guard let row else { return nil }
-            if let waiting = try row.optionalText("id") {
-                return try constantTimeEqual(row.bytes("browser_digest"), request.browserDigest) ? waiting : nil
+            switch RequestBeginning(request, of: try row.map { try $0.waitingRequest() }) {
+            case .answered(let id): return id
+            case .begins:
+                try db.insert(request, sealing)
+                try db.cachedStatement(
+                    sql: "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?"
+                ).execute(arguments: [request.id, request.expiresAt.milliseconds, digest.blob])
+                return request.id
             }
-            try db.insert(request, sealing)
-            try db.cachedStatement(
-                sql: "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?"
-            ).execute(arguments: [request.id, request.expiresAt.milliseconds, digest.blob])
-            return request.id
         }
     }
 
@@ -98,5 +98,13 @@ extension SQLiteDatabase: PushedRequestStore {
                 .execute(arguments: [digest.blob])
             return db.changesCount > 0
         }
+    }
+}
+
+extension StoredRow {
+    /// Reads the request that waits because of a row of another table. The statement selects the request's identifier
+    /// as `id`, and the digest of the request's browser as `browser_digest`.
+    func waitingRequest() throws -> WaitingRequest {
+        WaitingRequest(id: try self.optionalText("id"), browserDigest: try self.optionalBytes("browser_digest"))
     }
 }

@@ -18,10 +18,10 @@ extension SQLiteDatabase: ReplayStore {
         // A party that has seen a statement can send the statement again without end. A reader answers without the
         // writer.
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            let isShown = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_shown WHERE digest = ?)"),
+            let isNew = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM oauth_shown WHERE digest = ?)"),
                 arguments: [digest.blob])
-            return isShown == true ? .answered(false) : .step(())
+            return .step(if: isNew == true, otherwise: false)
         }) { db, _ in
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_shown (digest, expires_at) VALUES (?, ?)")
                 .execute(arguments: [digest.blob, end.milliseconds])

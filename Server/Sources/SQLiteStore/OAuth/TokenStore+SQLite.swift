@@ -6,7 +6,7 @@ extension SQLiteDatabase: TokenStore {
     public func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant? {
         try await self.read { [sealing] db in
             guard try !db.isRevoked(anyOf: tokens), let standing = try db.standingGrant(id, at: moment, sealing),
-                moment < standing.grant.expiresAt
+                standing.isUnexpired(at: moment)
             else { return nil }
             return standing
         }
@@ -18,8 +18,8 @@ extension SQLiteDatabase: TokenStore {
 
     public func revokeToken(_ id: String, ofGrant grant: String?, until end: Timestamp) async throws {
         try await self.step(screenedBy: { db -> Screening<Void, Void> in
-            if let grant, try !db.isGrant(grant) { return .answered(()) }
-            return try db.isRevoked(anyOf: [id]) ? .answered(()) : .step(())
+            let isOfGrant = try grant.map { try db.isGrant($0) } ?? true
+            return .step(if: try isOfGrant && !db.isRevoked(anyOf: [id]), otherwise: ())
         }) { db, _ in
             try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)")
                 .execute(arguments: [id, end.milliseconds])
