@@ -3,4 +3,7 @@ extension SQLiteDatabase.Screening where Found == Void {
     static func step(if isNeeded: Bool, otherwise answer: Result) -> Self {
         isNeeded ? .step(()) : .answered(answer)
     }
+
+    /// Answers with the answer that a reader has found. If the reader has found none, the step follows.
+    init(answer: Result?) { self = answer.map(Self.answered) ?? .step(()) }
 }

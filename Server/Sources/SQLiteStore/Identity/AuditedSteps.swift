@@ -53,9 +53,6 @@ extension Database {
         return self.hasChangedRows
     }
 
-    /// `true` if the last statement has changed a row.
-    var hasChangedRows: Bool { self.changesCount > 0 }
-
     /// Throws `notFound` with `reason` if an identifier is given, and a table has no row of that identifier.
     func require(_ table: String, id: String?, _ reason: String) throws {
         guard let id, try !self.exists(table, id: id) else { return }

@@ -146,11 +146,17 @@ extension Database {
         .execute(arguments: [id, end.milliseconds])
     }
 
-    /// Returns the authentication of that identifier.
-    func authentication(_ id: String, _ sealing: Sealing) throws -> AuthenticationRecord? {
-        try self.row("SELECT \(AuthenticationColumn.selection) FROM oauth_authentication WHERE id = ?", [id]).map {
-            try AuthenticationRecord($0, sealing)
-        }
+    /// Returns the authentication of that identifier, and `true` if its account is locked.
+    func standingAuthentication(_ id: String, _ sealing: Sealing) throws
+        -> (authentication: AuthenticationRecord, isAccountLocked: Bool)?
+    {
+        try self.row(
+            """
+            SELECT \(AuthenticationColumn.selection), coalesce((
+                SELECT is_locked FROM account WHERE account.id = oauth_authentication.account
+            ), 1) AS account_is_locked FROM oauth_authentication WHERE id = ?
+            """, [id]
+        ).map { (try AuthenticationRecord($0, sealing), try $0.flag("account_is_locked")) }
     }
 
     /// Returns the authentications of a session, the last first.

@@ -89,12 +89,12 @@ extension SQLiteDatabase: DeviceSecretStore {
                 db.cachedStatement(
                     sql: "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)"),
                 arguments: [digest.blob, group])
-            return Screening(isThere: isThere == true)
+            return Screening.step(if: isThere == true, otherwise: false)
         }) { [sealing] db, _ in
             try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?")
                 .execute(arguments: [digest.blob, group])
             let ended = EndedRows(db.changesCount, event: audit)
-            try db.keepEvent(of: ended, sealing)
+            try db.record(ended.event, sealing)
             return ended.isAny
         }
     }

@@ -65,7 +65,7 @@ extension SQLiteDatabase: GrantListStore {
     public func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
             let ended = EndedRows(try db.end(selection, ofAccount: account), event: audit)
-            try db.keepEvent(of: ended, sealing)
+            try db.record(ended.event, sealing)
             return ended.count
         }
     }

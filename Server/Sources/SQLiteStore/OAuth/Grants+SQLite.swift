@@ -133,14 +133,7 @@ extension Database {
     /// `corrupt` if the authentication is missing.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
         try self.heldGrant(id, at: moment, sealing).map { grant in
-            let found = try self.row(
-                """
-                SELECT \(AuthenticationColumn.selection), coalesce((
-                    SELECT is_locked FROM account WHERE account.id = oauth_authentication.account
-                ), 1) AS account_is_locked FROM oauth_authentication WHERE id = ?
-                """, [grant.authentication]
-            ).map { (try AuthenticationRecord($0, sealing), try $0.flag("account_is_locked")) }
-            return try StandingGrant(grant: grant, found: found)
+            try StandingGrant(grant: grant, found: self.standingAuthentication(grant.authentication, sealing))
         }
     }
 

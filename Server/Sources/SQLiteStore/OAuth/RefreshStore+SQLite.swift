@@ -87,7 +87,7 @@ extension SQLiteDatabase: RefreshStore {
 
     public func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            Screening(isThere: try db.isGrant(id, ofClient: client))
+            Screening.step(if: try db.isGrant(id, ofClient: client), otherwise: false)
         }) { [sealing] db, _ in
             let session = try String.fetchOne(
                 db.cachedStatement(sql: "SELECT session FROM oauth_grant WHERE \(Database.isGrantOfClient)"),
@@ -101,7 +101,7 @@ extension SQLiteDatabase: RefreshStore {
                         JOIN oauth_grant ON oauth_grant.authentication = held.authentication
                         WHERE held.session = oauth_session.id)
                     """, [session], at: audit.at)
-            try db.keepEvent(of: ended, sealing)
+            try db.record(ended.event, sealing)
             return ended.isAny
         }
     }

@@ -43,7 +43,7 @@ extension SQLiteDatabase {
             // Another account's session keeps its grants.
             guard ended.isAny else { return false }
             _ = try db.endGrants(where: "session = ? AND is_lasting = 1", [id])
-            try db.keepEvent(of: ended, sealing)
+            try db.record(ended.event, sealing)
             return true
         }
     }
@@ -55,7 +55,7 @@ extension SQLiteDatabase {
             let lasting = try db.endLasting(account: account)
             try db.forgetKnown(ofAccount: account)
             let sessions = try db.endSessions(where: "account = ?", [account], at: audit.at)
-            try db.keepEvent(of: EndedRows(sessions + lasting, event: audit), sealing)
+            try db.record(EndedRows(sessions + lasting, event: audit).event, sealing)
             return sessions
         }
     }

@@ -32,7 +32,7 @@ extension SQLiteDatabase: SessionStore {
     public func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             let ended = EndedRows(try db.endSessions(where: "id = ?", [id], at: audit.at), event: audit)
-            try db.keepEvent(of: ended, sealing)
+            try db.record(ended.event, sealing)
             return ended.isAny
         }
     }
