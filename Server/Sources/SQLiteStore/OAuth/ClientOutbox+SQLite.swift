@@ -34,7 +34,7 @@ extension Migration {
                     subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL
                 ) STRICT;
                 INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
-                SELECT client, \(DeliveryKind.logout.rawValue), session, subject, created_at, due_at, attempts
+                SELECT client, \(ClientDelivery.Kind.logout.rawValue), session, subject, created_at, due_at, attempts
                 FROM oauth_logout ORDER BY number;
                 DROP TABLE oauth_logout;
                 CREATE INDEX oauth_delivery_client ON oauth_delivery (client, due_at);
@@ -44,33 +44,19 @@ extension Migration {
                     AND OLD.phase <> NEW.phase
                 BEGIN
                     INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
-                    SELECT client, \(DeliveryKind.answer.rawValue), id, NEW.changed_at, NEW.changed_at, 0
+                    SELECT client, \(ClientDelivery.Kind.answer.rawValue), id, NEW.changed_at, NEW.changed_at, 0
                     FROM oauth_backchannel_request WHERE id = NEW.reference AND notification IS NOT NULL;
                 END
                 """)
     }
 }
 
-/// The stored subject of a delivery.
-private enum DeliveryKind: Int, CaseIterable {
-    case logout = 0
-    case answer = 1
-
+extension ClientDelivery.Kind {
     /// The client's column with the address for such deliveries.
-    var address: String {
+    fileprivate var address: String {
         switch self {
         case .logout: "backchannel_logout_uri"
         case .answer: "backchannel_address"
-        }
-    }
-}
-
-extension ClientDelivery.Content {
-    /// The identifier of the session, or of the request.
-    fileprivate var matter: String {
-        switch self {
-        case .logout(let session, _): session
-        case .answer(let request): request
         }
     }
 }
@@ -79,14 +65,15 @@ extension SQLiteDatabase: ClientOutbox {
     public func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {
+        let shares = DeliveryShares(share: share, most: most, underWay: underWay)
         // Nearly always nothing is due, and a reader answers without the writer.
-        try await self.step(screenedBy: { db -> Screening<Void, [ClientDelivery]> in
-            try db.clientsToBeTold(at: moment, share, underWay).isEmpty ? .answered([]) : .step(())
+        return try await self.step(screenedBy: { db -> Screening<Void, [ClientDelivery]> in
+            .step(if: try !shares.turns(of: db.clientsToBeTold(at: moment)).isEmpty, otherwise: [])
         }) { db, _ in
             var taken: [ClientDelivery] = []
-            for (client, places) in try db.clientsToBeTold(at: moment, share, underWay) where taken.count < most {
-                taken += try db.takeDeliveries(
-                    of: client, at: moment, lease: lease, limit: min(places, most - taken.count))
+            for turn in shares.turns(of: try db.clientsToBeTold(at: moment)) {
+                guard let limit = shares.limit(of: turn, beside: taken.count) else { break }
+                taken += try db.takeDeliveries(of: turn.client, at: moment, lease: lease, limit: limit)
             }
             return taken
         }
@@ -97,8 +84,7 @@ extension SQLiteDatabase: ClientOutbox {
             // SQLite gives a number again after the newest delivery was deleted.
             try db.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?")
                 .execute(arguments: [delivery.number, delivery.client, delivery.content.matter])
-            guard db.changesCount > 0, let audit else { return }
-            try db.appendAudit(audit, sealing)
+            _ = try db.append(audit, ofChangeMade: db.changesCount > 0, sealing)
         }
     }
 
@@ -117,9 +103,9 @@ extension SQLiteDatabase: ClientOutbox {
 
     public func waitingDeliveries() async throws -> WaitingDeliveries {
         try await self.read { db in
-            let row = try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM oauth_delivery")
-            guard let row else { return WaitingDeliveries(count: 0, oldest: nil) }
-            return WaitingDeliveries(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+            try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM oauth_delivery").map { row in
+                WaitingDeliveries(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+            } ?? WaitingDeliveries(count: 0, oldest: nil)
         }
     }
 }
@@ -146,32 +132,27 @@ extension Database {
                         AND oauth_subject.client = service.client
                     WHERE service.session = ?1
                     """
-            ).execute(arguments: [id, moment.milliseconds, DeliveryKind.logout.rawValue])
+            ).execute(arguments: [id, moment.milliseconds, ClientDelivery.Kind.logout.rawValue])
             try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ?").execute(arguments: [id])
         }
         return ended.count
     }
 
-    /// Returns the clients with due deliveries, in the order of their turns, and the number of further deliveries that
-    /// each client may have under way.
-    fileprivate func clientsToBeTold(at moment: Timestamp, _ share: Int, _ underWay: [ExactText: Int]) throws
-        -> [(client: String, places: Int)]
-    {
+    /// Returns the clients with due deliveries, the client with the longest wait first.
+    fileprivate func clientsToBeTold(at moment: Timestamp) throws -> [String] {
         try String.fetchAll(
             self.cachedStatement(
                 sql: """
                     SELECT client FROM oauth_delivery WHERE due_at <= ? GROUP BY client
                     ORDER BY min(due_at), client
-                    """), arguments: [moment.milliseconds]
-        ).map { ($0, share - (underWay[ExactText($0)] ?? 0)) }.filter { $0.places > 0 }
-            .sorted { $0.places > $1.places }
+                    """), arguments: [moment.milliseconds])
     }
 
     fileprivate func takeDeliveries(of client: String, at moment: Timestamp, lease: Timestamp, limit: Int) throws
         -> [ClientDelivery]
     {
-        var addresses: [DeliveryKind: String] = [:]
-        for kind in DeliveryKind.allCases {
+        var addresses: [ClientDelivery.Kind: String] = [:]
+        for kind in ClientDelivery.Kind.allCases {
             addresses[kind] = try String.fetchOne(
                 self.cachedStatement(sql: "SELECT \(kind.address) FROM oauth_client WHERE id = ?"), arguments: [client])
             guard addresses[kind] == nil else { continue }
@@ -187,14 +168,11 @@ extension Database {
             RETURNING number, kind, matter, subject, attempts, created_at
             """, [client, moment.milliseconds, lease.milliseconds, limit]
         ) { row in
-            guard let kind = DeliveryKind(rawValue: try row.integer("kind")), let address = addresses[kind] else {
-                throw StoreError(.corrupt, "what a client is to be told")
-            }
-            let matter = try row.text("matter")
+            let (kind, address) = try ClientDelivery.kind(kept: row.integer("kind"), among: addresses)
             return ClientDelivery(
                 number: try row.integer("number"), client: client, address: address,
-                content: kind == .logout
-                    ? .logout(session: matter, subject: try row.text("subject")) : .answer(request: matter),
+                content: try ClientDelivery.Content(
+                    kind, matter: row.text("matter"), subject: row.optionalText("subject")),
                 attempt: try row.integer("attempts"), createdAt: try row.moment("created_at"))
         }.sorted { $0.number < $1.number }
     }

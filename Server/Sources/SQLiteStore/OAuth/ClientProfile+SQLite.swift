@@ -64,8 +64,8 @@ extension Database {
                 """
         ).execute(arguments: [
             profile.security.rawValue, profile.requiresSignedRequests,
-            JSON.array(profile.origins.map(JSON.string)).text,
-            JSON.array(profile.detailTypes.map(JSON.string)).text, profile.signsInDirectly,
+            ClientRecord.keptText(of: profile.origins),
+            ClientRecord.keptText(of: profile.detailTypes), profile.signsInDirectly,
             profile.requiresPushedRequests, profile.defaultMaximumAge?.components.seconds, id,
         ])
     }

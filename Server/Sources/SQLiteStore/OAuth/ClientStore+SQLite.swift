@@ -43,7 +43,7 @@ extension SQLiteDatabase: ClientStore {
     ) async throws -> ClientRecord? {
         try await self.step { [sealing] db in
             guard var client = try Self.client(id, db) else { return nil }
-            let former = client.settings.signInService
+            let former = client.settings
             let events = try change(&client)
             try db.checkOwner(of: client.settings.tokens.resources, client: id)
             try db.cachedStatement(
@@ -58,13 +58,15 @@ extension SQLiteDatabase: ClientStore {
                     WHERE id = ?
                     """
             ).execute(arguments: [
-                client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
+                client.name, ClientRecord.keptText(of: client.redirectURIs),
+                ClientRecord.keptText(of: client.postLogoutRedirectURIs),
                 (client.secretDigest ?? []).blob, client.settings.mayDeregister,
                 client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
-                client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
+                client.formerSecret?.endsAt.milliseconds, client.clientURI,
+                ClientRecord.keptText(of: client.settings.grantTypes),
                 client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
-                Self.text(client.settings.signInMethods), client.settings.party.rawValue,
+                ClientRecord.keptText(of: client.settings.signInMethods), client.settings.party.rawValue,
                 client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
                 client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
@@ -77,15 +79,12 @@ extension SQLiteDatabase: ClientStore {
                 db.cachedStatement(
                     sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''"),
                 arguments: [id])
-            for address in addresses where client.address(answering: address) == nil {
+            let effect = ClientChangeEffect(of: client, from: former)
+            for address in effect.addressesWithoutAnswer(among: addresses) {
                 try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
                     .execute(arguments: [id, address])
             }
-            // A client has one face, the OpenID provider or the app sign-in service: its grants of one face are invalid
-            // at the other.
-            if (former == nil) != (client.settings.signInService == nil) {
-                try db.endIssued(toClient: id)
-            }
+            if effect.endsIssued { try db.endIssued(toClient: id) }
             for event in events { try db.appendAudit(event, sealing) }
             return client
         }
@@ -94,9 +93,7 @@ extension SQLiteDatabase: ClientStore {
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.revokeInvites("service = ?", [id], audit, sealing)
-            guard try db.deleteClient(id) else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.append(audit, ofChangeMade: db.deleteClient(id), sealing)
         }
     }
 
@@ -105,46 +102,32 @@ extension SQLiteDatabase: ClientStore {
     }
 
     private static func client(_ row: StoredRow) throws -> ClientRecord {
-        guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(ClientColumn.codeBinding)) else {
-            throw StoreError(.corrupt, "what a client's codes are bound to")
-        }
-        guard let security = ClientProfile.Security(rawValue: try row.text(ClientColumn.securityProfile)) else {
-            throw StoreError(.corrupt, "the rules of a client's requests")
-        }
-        guard let party = ClientSettings.Party(rawValue: try row.text(ClientColumn.party)) else {
-            throw StoreError(.corrupt, "whose a client is")
-        }
-        guard let mode = ClientSettings.AnswerDelivery.Mode(rawValue: try row.text(ClientColumn.backchannelMode)) else {
-            throw StoreError(.corrupt, "how a client hears what people answer")
-        }
+        let binding = try ClientSettings.CodeBinding(kept: row.text(ClientColumn.codeBinding))
+        let security = try ClientProfile.Security(kept: row.text(ClientColumn.securityProfile))
+        let party = try ClientSettings.Party(kept: row.text(ClientColumn.party))
+        let mode = try ClientSettings.AnswerDelivery.Mode(kept: row.text(ClientColumn.backchannelMode))
         var settings = ClientSettings(
             idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
             mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
-            grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
+            grantTypes: try ClientRecord.list(kept: row.text(ClientColumn.grantTypes)),
             authenticationMethod: try row.text(ClientColumn.authenticationMethod),
             keySet: try row.optionalText(ClientColumn.keySet),
             tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings)),
-            signInMethods: try Self.texts(row.text(ClientColumn.signInMethods)),
+            signInMethods: try ClientRecord.list(kept: row.text(ClientColumn.signInMethods)),
             profile: ClientProfile(
                 security: security,
                 requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
-                origins: try Self.texts(row.text(ClientColumn.origins)),
-                detailTypes: try Self.texts(row.text(ClientColumn.detailTypes)),
+                origins: try ClientRecord.list(kept: row.text(ClientColumn.origins)),
+                detailTypes: try ClientRecord.list(kept: row.text(ClientColumn.detailTypes)),
                 signsInDirectly: try row.flag(ClientColumn.signsInDirectly)),
             party: party)
         settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
         settings.answers = ClientSettings.AnswerDelivery(
             mode, at: try row.optionalText(ClientColumn.backchannelAddress))
-        settings.certificateName = try row.optionalText(ClientColumn.certificateName).map { text in
-            guard let name = ClientCertificateName(text) else {
-                throw StoreError(.corrupt, "the name of a client's certificate")
-            }
-            return name
-        }
-        guard
-            let audience = ClientSettings.AssertionAudience(rawValue: try row.text(ClientColumn.assertionAudience))
-        else { throw StoreError(.corrupt, "whom a client's assertions name") }
-        settings.assertionAudience = audience
+        settings.certificateName = try row.optionalText(ClientColumn.certificateName)
+            .map(ClientCertificateName.init(kept:))
+        settings.assertionAudience = try ClientSettings.AssertionAudience(
+            kept: row.text(ClientColumn.assertionAudience))
         settings.sectorIdentifierURI = try row.optionalText(ClientColumn.sectorIdentifierURI)
         settings.profile.requiresPushedRequests = try row.flag(ClientColumn.requiresPushedRequests)
         settings.profile.defaultMaximumAge = try row.optionalInteger(ClientColumn.defaultMaxAge, as: Int64.self).map {
@@ -158,33 +141,19 @@ extension SQLiteDatabase: ClientStore {
         }
         var client = ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
-            redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
-            postLogoutRedirectURIs: try Self.texts(row.text(ClientColumn.postLogoutRedirectURIs)),
-            secretDigest: try Self.secret(row.bytes(ClientColumn.secretDigest)),
+            redirectURIs: try ClientRecord.list(kept: row.text(ClientColumn.redirectURIs)),
+            postLogoutRedirectURIs: try ClientRecord.list(kept: row.text(ClientColumn.postLogoutRedirectURIs)),
+            secretDigest: try ClientRecord.secretDigest(kept: row.bytes(ClientColumn.secretDigest)),
             createdAt: try row.moment(ClientColumn.createdAt),
             settings: settings,
-            formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
-                guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
-                    throw StoreError(.corrupt, "a client's former secret")
-                }
-                return FormerSecret(digest: digest, endsAt: endsAt)
-            }, clientURI: try row.optionalText(ClientColumn.clientURI))
+            formerSecret: try FormerSecret(
+                kept: row.optionalBytes(ClientColumn.formerSecretDigest),
+                endsAt: row.optionalMoment(ClientColumn.formerSecretUntil)),
+            clientURI: try row.optionalText(ClientColumn.clientURI))
         client.registration = try ClientRegistration(
             digest: row.optionalBytes(ClientColumn.registrationDigest),
             registeredBy: row.optionalText(ClientColumn.registeredBy))
         return client
-    }
-
-    /// No bytes stand for no secret.
-    private static func secret(_ bytes: [UInt8]) -> [UInt8]? { bytes.isEmpty ? nil : bytes }
-
-    fileprivate static func text(_ texts: [String]) -> String { JSON.array(texts.map(JSON.string)).text }
-
-    private static func texts(_ text: String) throws -> [String] {
-        guard let texts = try? JSONObject([("a", JSON(parsing: text))]).strings("a") else {
-            throw StoreError(.corrupt, "a list of a client's")
-        }
-        return texts
     }
 }
 
@@ -240,24 +209,26 @@ extension Database {
 
     /// Returns the number of strangers' clients, or of the clients that the operator has let in.
     func count(strangers: Bool) throws -> Int {
-        let isOfKind = strangers ? ClientRegistration.isStranger : "NOT (\(ClientRegistration.isStranger))"
-        return try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client WHERE \(isOfKind)")) ?? 0
+        try Int.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT count(*) FROM oauth_client WHERE (\(ClientRegistration.isStranger)) = ?"),
+            arguments: [strangers]) ?? 0
     }
 
     /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, or if another
     /// client owns one of its resources. Strangers' clients take no place of clients that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
-        let count = try self.count(strangers: client.isStranger)
-        guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
+        try ClientRoom(count: self.count(strangers: client.isStranger), limit: limit).check("clients")
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
         try self.insert(
             [
-                ClientColumn.id: client.id, .name: client.name, .redirectURIs: SQLiteDatabase.text(client.redirectURIs),
-                .postLogoutRedirectURIs: SQLiteDatabase.text(client.postLogoutRedirectURIs),
+                ClientColumn.id: client.id, .name: client.name,
+                .redirectURIs: ClientRecord.keptText(of: client.redirectURIs),
+                .postLogoutRedirectURIs: ClientRecord.keptText(of: client.postLogoutRedirectURIs),
                 .secretDigest: (client.secretDigest ?? []).blob, .createdAt: client.createdAt.milliseconds,
                 .mayDeregister: client.settings.mayDeregister,
                 .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
-                .grantTypes: SQLiteDatabase.text(client.settings.grantTypes),
+                .grantTypes: ClientRecord.keptText(of: client.settings.grantTypes),
                 .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
                 .codeBinding: client.settings.codeBinding.rawValue,
                 .formerSecretDigest: client.formerSecret?.digest.blob,
@@ -275,12 +246,12 @@ extension Database {
                 .backchannelAddress: client.settings.answers.address,
                 .backchannelLogoutURI: client.settings.logout?.text,
                 .backchannelLogoutSessionRequired: client.settings.logout?.needsSession ?? false,
-                .signInMethods: SQLiteDatabase.text(client.settings.signInMethods),
+                .signInMethods: ClientRecord.keptText(of: client.settings.signInMethods),
                 .tokenSettings: client.settings.tokens.text,
                 .securityProfile: client.settings.profile.security.rawValue,
                 .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
-                .origins: SQLiteDatabase.text(client.settings.profile.origins),
-                .detailTypes: SQLiteDatabase.text(client.settings.profile.detailTypes),
+                .origins: ClientRecord.keptText(of: client.settings.profile.origins),
+                .detailTypes: ClientRecord.keptText(of: client.settings.profile.detailTypes),
                 .signsInDirectly: client.settings.profile.signsInDirectly,
                 .party: client.settings.party.rawValue,
             ], by: ClientColumn.insertion)

@@ -77,9 +77,8 @@ extension SQLiteDatabase: ConsentStore {
 
     public func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.endConsents(where: "id = ? AND account = ?", [id, account]) > 0 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            let count = try db.endConsents(where: "id = ? AND account = ?", [id, account])
+            return try db.append(audit, ofChangeMade: count > 0, sealing)
         }
     }
 

@@ -33,7 +33,7 @@ extension SQLiteDatabase: RegistrationStore {
             try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0")
                 .execute(arguments: [moment.milliseconds])
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_initial_token")) ?? 0
-            guard count < limit else { throw StoreError(.conflict, "there are \(count) tokens") }
+            try ClientRoom(count: count, limit: limit).check("tokens")
             try db.insert(
                 [
                     InitialTokenColumn.id: token.id, .digest: token.digest.blob,
@@ -68,9 +68,7 @@ extension SQLiteDatabase: RegistrationStore {
     public func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE id = ?").execute(arguments: [id])
-            guard db.changesCount > 0 else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.append(audit, ofChangeMade: db.changesCount > 0, sealing)
         }
     }
 
@@ -84,7 +82,7 @@ extension SQLiteDatabase: RegistrationStore {
                     WHERE digest = ? AND expires_at > ? AND uses_left > 0
                     """
             ).execute(arguments: [digest.blob, moment.milliseconds])
-            guard db.changesCount > 0 else { throw StoreError(.notFound, "no initial token, or one that is used up") }
+            try InitialTokenRecord.check(isCounted: db.changesCount > 0)
             try db.add(client, limit: limit)
             try db.appendAudit(audit, sealing)
         }
@@ -94,7 +92,8 @@ extension SQLiteDatabase: RegistrationStore {
         _ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent
     ) async throws {
         try await self.step { [sealing] db in
-            if try db.count(strangers: true) >= limit, let id = try db.oldestUnusedStranger(since: unusedSince) {
+            let room = ClientRoom(count: try db.count(strangers: true), limit: limit)
+            if room.isFull, let id = try db.oldestUnusedStranger(since: unusedSince) {
                 try db.deleteUnusedClient(id)
                 try db.appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
             }
@@ -126,35 +125,9 @@ extension Database {
 }
 
 extension ClientRegistration {
-    /// The stored word in place of an initial access token's identifier, for a client that came by a document.
-    private static let documentWord = "client-id-document"
-
     /// The condition that finds strangers' clients. An open registration has a token of its own and no initial access
     /// token. A document has no token.
     static let isStranger = "(registration_digest IS NULL) <> (registered_by IS NULL)"
-
-    /// The initial access token's identifier, or the word for a document; `nil` for an open registration.
-    var registeredBy: String? {
-        switch self {
-        case .invited(_, let initialToken): initialToken
-        case .open: nil
-        case .document: Self.documentWord
-        }
-    }
-
-    /// Reads a registration; `nil` for a client of the operator. Throws ``StoreError``.
-    init?(digest: [UInt8]?, registeredBy: String?) throws {
-        switch (digest, registeredBy) {
-        case (nil, nil): return nil
-        case (let digest?, let token?): self = .invited(tokenDigest: digest, initialToken: token)
-        case (let digest?, nil): self = .open(tokenDigest: digest)
-        case (nil, let word?):
-            guard word.hasSameBytes(as: Self.documentWord) else {
-                throw StoreError(.corrupt, "how a client was registered")
-            }
-            self = .document
-        }
-    }
 }
 
 extension AuditEvent.Kind {

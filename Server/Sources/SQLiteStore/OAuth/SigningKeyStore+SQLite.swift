@@ -15,7 +15,7 @@ extension SQLiteDatabase: SigningKeyStore {
                 try db.cachedStatement(sql: "INSERT INTO oauth_secret (id, sealed) VALUES (1, ?)").execute(arguments: [
                     sealed.blob
                 ])
-                for key in offered.signingKeys { try Self.add(key, db, sealing) }
+                try Self.add(offered.signingKeys, db, sealing)
             }
             return try Self.providerKeys(db, sealing)
         }
@@ -27,12 +27,15 @@ extension SQLiteDatabase: SigningKeyStore {
 
     public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
-            let present = try Int.fetchOne(
+            let isMissing = try Bool.fetchOne(
                 db.cachedStatement(
-                    sql: "SELECT count(*) FROM oauth_key WHERE algorithm = ? AND face = ? AND retired_at IS NULL"),
+                    sql: """
+                        SELECT NOT EXISTS (
+                            SELECT 1 FROM oauth_key WHERE algorithm = ? AND face = ? AND retired_at IS NULL)
+                        """),
                 arguments: [key.algorithm.rawValue, key.face.rawValue])
-            if present == 0 {
-                try Self.add(key, db, sealing)
+            if isMissing == true {
+                try Self.add([key], db, sealing)
                 try db.appendAudit(audit, sealing)
             }
             return try Self.providerKeys(db, sealing)
@@ -62,7 +65,7 @@ extension SQLiteDatabase: SigningKeyStore {
             }
             try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
                 .execute(arguments: [moment.milliseconds])
-            for key in keys { try Self.add(key, db, sealing) }
+            try Self.add(keys, db, sealing)
             try db.appendAudit(audit, sealing)
             return try Self.providerKeys(db, sealing)
         }
@@ -72,16 +75,18 @@ extension SQLiteDatabase: SigningKeyStore {
         try Data.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM oauth_secret WHERE id = 1"))
     }
 
-    private static func add(_ key: SigningKeyRecord, _ db: Database, _ sealing: Sealing) throws {
-        let sealed = try key.privateKey.withBytes {
-            try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
+    private static func add(_ keys: [SigningKeyRecord], _ db: Database, _ sealing: Sealing) throws {
+        for key in keys {
+            let sealed = try key.privateKey.withBytes {
+                try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
+            }
+            try db.insert(
+                [
+                    KeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                    .retiredAt: key.retiredAt?.milliseconds, .algorithm: key.algorithm.rawValue,
+                    .face: key.face.rawValue,
+                ], by: KeyColumn.insertion)
         }
-        try db.insert(
-            [
-                KeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
-                .retiredAt: key.retiredAt?.milliseconds, .algorithm: key.algorithm.rawValue,
-                .face: key.face.rawValue,
-            ], by: KeyColumn.insertion)
     }
 
     private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
@@ -96,9 +101,7 @@ extension SQLiteDatabase: SigningKeyStore {
             """
         ) { row in
             let id = try row.text(KeyColumn.id)
-            guard let face = SigningKeyRecord.Face(rawValue: try row.text(KeyColumn.face)) else {
-                throw StoreError(.corrupt, "whose a signing key is")
-            }
+            let face = try SigningKeyRecord.Face(kept: row.text(KeyColumn.face))
             return SigningKeyRecord(
                 id: id, algorithm: try row.algorithm(KeyColumn.algorithm),
                 privateKey: SecretBytes(

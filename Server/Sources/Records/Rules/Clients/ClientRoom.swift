@@ -1,0 +1,31 @@
+/// The places for rows that clients or an operator can add: as many rows as a limit allows.
+package struct ClientRoom: Sendable, Equatable {
+    /// The number of present rows.
+    package let count: Int
+    /// The largest number of rows.
+    package let limit: Int
+
+    /// Makes a room with `count` rows of at most `limit`.
+    package init(count: Int, limit: Int) {
+        self.count = count
+        self.limit = limit
+    }
+
+    /// `true` if no place is left.
+    package var isFull: Bool { self.count >= self.limit }
+
+    /// Throws ``StoreError/Code/conflict`` if no place is left.
+    ///
+    /// - Parameter rows: The name of the rows, for the log.
+    package func check(_ rows: String) throws(StoreError) {
+        guard !self.isFull else { throw StoreError(.conflict, "there are \(self.count) \(rows)") }
+    }
+}
+
+extension InitialTokenRecord {
+    /// Throws ``StoreError/Code/notFound`` unless a client was counted against a token: the token does not exist, has
+    /// expired, or is used up.
+    package static func check(isCounted: Bool) throws(StoreError) {
+        guard isCounted else { throw StoreError(.notFound, "no initial token, or one that is used up") }
+    }
+}
