@@ -36,7 +36,8 @@ extension SQLiteDatabase: AuthorizationStore {
                     resources: try row.resources(RequestColumn.resources),
                     state: try row.optionalText(RequestColumn.state),
                     nonce: try row.optionalText(RequestColumn.nonce),
-                    codeChallenge: try Self.challenge(row, RequestColumn.codeChallenge),
+                    codeChallenge: try AuthorizationRequestRecord.codeChallenge(
+                        kept: row.bytes(RequestColumn.codeChallenge)),
                     expectedSubject: try row.optionalText(RequestColumn.expectedSubject),
                     keyThumbprint: try row.optionalText(RequestColumn.keyThumbprint),
                     wishes: try row.optionalBytes(RequestColumn.wishes).map {
@@ -157,13 +158,6 @@ extension SQLiteDatabase: AuthorizationStore {
                 .execute(arguments: [idleSince.milliseconds, limit])
             return count + db.changesCount
         }
-    }
-
-    // MARK: Within a step
-
-    private static func challenge(_ row: StoredRow, _ column: some TableColumn) throws -> [UInt8]? {
-        let bytes = try row.bytes(column)
-        return bytes.isEmpty ? nil : bytes
     }
 }
 

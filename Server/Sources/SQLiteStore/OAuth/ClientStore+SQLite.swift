@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import JOSE
-import OAuth
 public import Records
 import _Primitives
 

@@ -90,9 +90,7 @@ extension SQLiteDatabase: SigningKeyStore {
     }
 
     private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
-        guard let sealed = try Self.sealedSubjectSecret(db) else {
-            throw StoreError(.notFound, "the provider has no keys yet")
-        }
+        let sealed = try ProviderKeys.sealedSecret(found: Self.sealedSubjectSecret(db))
         let secret = try sealing.open(sealed, purpose: .subjectSecret, row: "1")
         let keys = try db.rows(
             """

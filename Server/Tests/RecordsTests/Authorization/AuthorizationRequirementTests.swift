@@ -76,6 +76,12 @@ struct AuthorizationRequirementTests {
         }
     }
 
+    @Test("No bytes stand for no challenge")
+    func challenges() {
+        #expect(AuthorizationRequestRecord.codeChallenge(kept: []) == nil)
+        #expect(AuthorizationRequestRecord.codeChallenge(kept: [1]) == [1])
+    }
+
     @Test("The stored letters of a person's code are read again")
     func userCodes() throws {
         let code = TypedCode(of: [UInt8](0..<8))

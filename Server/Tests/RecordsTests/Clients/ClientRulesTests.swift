@@ -85,6 +85,12 @@ struct ClientRulesTests {
         #expect(throws: corrupt) { try ClientCertificateName(kept: "else") }
     }
 
+    @Test("A provider without a secret has no keys yet")
+    func providerKeys() throws {
+        #expect(try ProviderKeys.sealedSecret(found: "sealed") == "sealed")
+        #expect(throws: StoreError(.notFound, "")) { try ProviderKeys.sealedSecret(found: nil as String?) }
+    }
+
     @Test("A former secret has an end")
     func formerSecrets() throws {
         #expect(try FormerSecret(kept: nil, endsAt: nil) == nil)

@@ -1,7 +1,7 @@
 import JOSE
 package import _Primitives
 
-/// Reading the stored words of a client. An unknown word is the work of another program.
+/// Reading the stored words of clients and signing keys. An unknown word is the work of another program.
 extension RawRepresentable where RawValue == String {
     /// Reads a stored word. Throws ``StoreError/Code/corrupt`` with the name of the value.
     fileprivate init(word: String, of value: String) throws(StoreError) {
@@ -38,6 +38,15 @@ extension ClientProfile.Security {
 extension SigningKeyRecord.Face {
     /// Reads the stored word. Throws ``StoreError/Code/corrupt``.
     package init(kept word: String) throws { try self.init(word: word, of: "whose a signing key is") }
+}
+
+extension ProviderKeys {
+    /// Returns the sealed secret of the pairwise subjects. Throws ``StoreError/Code/notFound`` for `nil`: the store has
+    /// found no secret, so no process has offered keys yet.
+    package static func sealedSecret<Sealed>(found sealed: Sealed?) throws(StoreError) -> Sealed {
+        guard let sealed else { throw StoreError(.notFound, "the provider has no keys yet") }
+        return sealed
+    }
 }
 
 extension ClientCertificateName {

@@ -23,3 +23,8 @@ extension DeviceCodeRecord {
         return code
     }
 }
+
+extension AuthorizationRequestRecord {
+    /// Reads a stored challenge. No bytes stand for no challenge.
+    package static func codeChallenge(kept bytes: [UInt8]) -> [UInt8]? { bytes.isEmpty ? nil : bytes }
+}
