@@ -8,10 +8,11 @@ extension Database {
     /// `true` if the latest statement has changed a row.
     var hasChangedRows: Bool { self.changesCount > 0 }
 
-    /// Appends the event of a change within the present step if the change was made. Returns `isMade`.
+    /// Appends the event of a change, if the change has an event, within the present step if the change was made.
+    /// Returns `isMade`. A request without an effect leaves no trace in the trail, which is kept for ever.
     @discardableResult
-    func appendAudit(_ event: AuditEvent, if isMade: Bool, _ sealing: Sealing) throws -> Bool {
-        guard isMade else { return false }
+    func appendAudit(_ event: AuditEvent?, if isMade: Bool, _ sealing: Sealing) throws -> Bool {
+        guard isMade, let event else { return isMade }
         try self.appendAudit(event, sealing)
         return true
     }

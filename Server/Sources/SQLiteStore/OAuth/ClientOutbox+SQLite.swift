@@ -84,7 +84,7 @@ extension SQLiteDatabase: ClientOutbox {
             // SQLite gives a number again after the newest delivery was deleted.
             try db.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?")
                 .execute(arguments: [delivery.number, delivery.client, delivery.content.matter])
-            _ = try db.append(audit, ofChangeMade: db.changesCount > 0, sealing)
+            try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
 

@@ -92,7 +92,7 @@ extension SQLiteDatabase: ClientStore {
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.revokeInvites("service = ?", [id], audit, sealing)
-            return try db.append(audit, ofChangeMade: db.deleteClient(id), sealing)
+            return try db.appendAudit(audit, if: db.deleteClient(id), sealing)
         }
     }
 

@@ -78,7 +78,7 @@ extension SQLiteDatabase: ConsentStore {
     public func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             let count = try db.endConsents(where: "id = ? AND account = ?", [id, account])
-            return try db.append(audit, ofChangeMade: count > 0, sealing)
+            return try db.appendAudit(audit, if: count > 0, sealing)
         }
     }
 

@@ -68,7 +68,7 @@ extension SQLiteDatabase: RegistrationStore {
     public func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE id = ?").execute(arguments: [id])
-            return try db.append(audit, ofChangeMade: db.changesCount > 0, sealing)
+            return try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
 
