@@ -1,7 +1,7 @@
-import _Primitives
 import Crypto
 import Foundation
 public import UAF
+import _Primitives
 
 /// The authenticator models that a server knows, each with its statement (§16), and the revocations.
 public struct MetadataCatalog: Sendable {

@@ -13,7 +13,6 @@ final class FailingStore: ServerAssembly.ServerStore {
     private let reads = Mutex(0)
 
     private let hiddenAddresses = Mutex<Int?>(nil)
-    private let lockedAccounts = Mutex<Set<String>>([])
     private let calls = Mutex<[String]>([])
 
     init(_ store: any ServerAssembly.ServerStore) { self.store = store }
@@ -34,9 +33,6 @@ final class FailingStore: ServerAssembly.ServerStore {
             return looks == 0
         }
     }
-
-    /// Shows an account as locked of which nothing has ended, as if it had been locked this moment.
-    func showLocked(account: String) { self.lockedAccounts.withLock { _ = $0.insert(account) } }
 
     /// How often a ceremony was looked at.
     var ceremonyReads: Int { self.reads.withLock { $0 } }
@@ -88,9 +84,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func account(id: String) async throws -> AccountRecord? {
-        var account = try await self.store.account(id: id)
-        if self.lockedAccounts.withLock({ $0.contains(id) }) { account?.isLocked = true }
-        return account
+        try await self.store.account(id: id)
     }
 
     func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {

@@ -32,6 +32,16 @@ public enum FreshStore {
         return try SQLiteDatabase(folder: folder, keys: KeyRing(key), limits: limits, synchronize: synchronize)
     }
 
+    /// Locks an account of the open store in `folder` by another connection. Nothing of the account ends, as between the
+    /// lock and a request that is already on its way.
+    package static func lock(account id: String, in folder: String) throws {
+        let other = try DatabaseQueue(path: folder + "/countersign.sqlite")
+        try other.write { db in
+            try db.execute(sql: "UPDATE account SET is_locked = 1 WHERE id = ?", arguments: [id])
+        }
+        try other.close()
+    }
+
     /// The file of a store, and the key that it was made with.
     private static func make() throws -> (file: Data, key: KeyEncryptionKey) {
         let folder = FileManager.default.temporaryDirectory.path + "/schema-" + UUID().uuidString

@@ -146,7 +146,7 @@ struct NamedClaimsTests {
         try await ProviderFixture.run { f in
             let signedIn = try await f.signIn(
                 ["scope": "openid", "claims": #"{"id_token": {"email": null}}"#], account: "account-c")
-            f.people.lock("account-c")
+            try f.lock("account-c")
             let answer = try await f.token(signedIn.code)
             #expect(answer.status == 400 && answer.body?["error"] == .string("invalid_grant"))
             #expect(answer.body?["id_token"] == nil)

@@ -80,8 +80,16 @@ struct ProviderFixture: Sendable {
     let outcomes: RecordedOutcomes
     let people: ListedPeople
     let bank: RegisteredClient
+    /// The folder of the store.
+    let folder: String
     let browser = BrowserSecret()
     let verifier = CodeVerifier(random: .system)
+
+    /// Locks an account so that nothing of the account ends.
+    func lock(_ account: String) throws {
+        self.people.lock(account)
+        try FreshStore.lock(account: account, in: self.folder)
+    }
 
     /// The secret of the registered client.
     var secret: String { self.bank.secret ?? "" }
@@ -120,7 +128,8 @@ struct ProviderFixture: Sendable {
             settings: ClientSettings(idTokenAlgorithm: .es256))
         try await body(
             ProviderFixture(
-                provider: provider, store: store, clock: clock, outcomes: outcomes, people: people, bank: bank))
+                provider: provider, store: store, clock: clock, outcomes: outcomes, people: people, bank: bank,
+                folder: folder))
         if closing { await store.close() }
         try FileManager.default.removeItem(atPath: folder)
     }

@@ -39,7 +39,7 @@ struct RequestedDetailsTests {
             try await body(
                 ProviderFixture(
                     provider: provider, store: f.store, clock: f.clock, outcomes: f.outcomes, people: f.people,
-                    bank: f.bank))
+                    bank: f.bank, folder: f.folder))
         }
     }
 

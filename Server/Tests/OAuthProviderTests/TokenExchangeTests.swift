@@ -136,7 +136,7 @@ struct TokenExchangeTests {
         try await ProviderFixture.run { f in
             let chain = try await Chain(f)
             let token = try await chain.token()
-            f.people.lock("account-a")
+            try f.lock("account-a")
             #expect(try await chain.exchange(token).error == "invalid_request")
             #expect(try await f.introspect(token, by: chain.api) == Self.inactive)
         }
@@ -208,7 +208,7 @@ struct TokenExchangeTests {
             _ = try await f.provider.changeClient(
                 id, ClientChange(tokens: TokenSettingsChange(subjects: [chain.shop.client.id, id])))
             #expect(try await chain.exchange(try chain.access(service)).error == "invalid_request", "nobody's")
-            f.people.lock("account-a")
+            try f.lock("account-a")
             #expect(try await chain.exchange(token).error == "invalid_request", "a locked account's")
         }
     }

@@ -89,7 +89,7 @@ extension SQLiteDatabase: DeviceCodeStore {
                 LEFT JOIN oauth_request ON oauth_request.id = request
                 WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
                 """, [found.blob])
-            switch RequestBeginning(request, of: try row.map { try $0.waitingRequest() }) {
+            switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
             case .answered(let id): return id
             case .begins:
                 try db.insert(request, sealing)

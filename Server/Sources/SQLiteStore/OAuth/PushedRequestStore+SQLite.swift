@@ -72,7 +72,7 @@ extension SQLiteDatabase: PushedRequestStore {
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
                 LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
                 """, [digest.blob])
-            switch RequestBeginning(request, of: try row.map { try $0.waitingRequest() }) {
+            switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
             case .answered(let id): return id
             case .begins:
                 try db.insert(request, sealing)
@@ -101,10 +101,10 @@ extension SQLiteDatabase: PushedRequestStore {
     }
 }
 
-extension StoredRow {
+extension WaitingRequest {
     /// Reads the request that waits because of a row of another table. The statement selects the request's identifier
     /// as `id`, and the digest of the request's browser as `browser_digest`.
-    func waitingRequest() throws -> WaitingRequest {
-        WaitingRequest(id: try self.optionalText("id"), browserDigest: try self.optionalBytes("browser_digest"))
+    init(_ row: StoredRow) throws {
+        self.init(id: try row.optionalText("id"), browserDigest: try row.optionalBytes("browser_digest"))
     }
 }

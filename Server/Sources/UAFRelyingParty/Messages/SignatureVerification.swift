@@ -1,7 +1,7 @@
-import _Primitives
 import Crypto
 import CryptoExtras
 public import UAF
+import _Primitives
 
 /// A public key with the algorithm of its signatures: ECDSA on P-256 and secp256k1, and RSA of 2048 bits (§4.1).
 public struct SignatureVerification: Sendable {

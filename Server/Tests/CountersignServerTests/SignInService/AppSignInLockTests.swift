@@ -1,5 +1,6 @@
 import CountersignServer
 import CountersignTestKit
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -16,7 +17,8 @@ import _Primitives
 struct AppSignInLockTests {
     private func lock(_ name: String, at place: AppSignIn) async throws {
         let accounts = try await place.server.database.accounts(after: nil, limit: 9)
-        place.server.store.showLocked(account: try #require(accounts.first { $0.username?.text == name }).id)
+        let id = try #require(accounts.first { $0.username?.text == name }).id
+        try FreshStore.lock(account: id, in: place.server.folder)
     }
 
     @Test("at login: who authenticates gets no code")
