@@ -67,17 +67,23 @@ let package = Package(
         .target(
             name: "Passwords", dependencies: ["_Primitives", crypto, cryptoExtras, "CArgon2", "CCrypt"],
             swiftSettings: instrumented),
+        .target(name: "Settings", dependencies: ["_Primitives"], swiftSettings: instrumented),
         .target(
-            name: "Store", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
+            name: "Records",
+            dependencies: ["_Primitives", "JOSE", "PersonalInformation", "UAF", "OAuth", "Settings", crypto],
             swiftSettings: instrumented),
+        .target(
+            name: "Sealing", dependencies: ["_Primitives", "Settings", "Records", crypto], swiftSettings: instrumented),
         .target(
             name: "CeremonyEngine",
-            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "Store", "UAFRelyingParty", crypto],
-            swiftSettings: instrumented),
+            dependencies: [
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "Settings", "Records", "Sealing",
+                "UAFRelyingParty", crypto,
+            ], swiftSettings: instrumented),
         .target(
             name: "ServerFuzzTargets",
             dependencies: [
-                "_Primitives", "UAF", "Ceremony", "UAFRelyingParty", "Store", "CeremonyEngine", "Passwords",
+                "_Primitives", "UAF", "Ceremony", "UAFRelyingParty", "Records", "CeremonyEngine", "Passwords",
                 "CountersignTestKit", nioHTTP1,
             ], swiftSettings: instrumented),
         .executableTarget(

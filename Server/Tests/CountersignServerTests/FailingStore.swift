@@ -13,6 +13,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     private let reads = Mutex(0)
 
     private let hiddenAddresses = Mutex<Int?>(nil)
+    private let lockedAccounts = Mutex<Set<String>>([])
     private let calls = Mutex<[String]>([])
 
     init(_ store: any ServerAssembly.ServerStore) { self.store = store }
@@ -33,6 +34,9 @@ final class FailingStore: ServerAssembly.ServerStore {
             return looks == 0
         }
     }
+
+    /// Shows an account as locked whenever the whole account is read. Steps of the store take the account as it was.
+    func showLocked(account: String) { self.lockedAccounts.withLock { _ = $0.insert(account) } }
 
     /// How often a ceremony was looked at.
     var ceremonyReads: Int { self.reads.withLock { $0 } }
@@ -84,7 +88,9 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func account(id: String) async throws -> AccountRecord? {
-        try await self.store.account(id: id)
+        var account = try await self.store.account(id: id)
+        if self.lockedAccounts.withLock({ $0.contains(id) }) { account?.isLocked = true }
+        return account
     }
 
     func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {

@@ -16,15 +16,19 @@ import _Primitives
 @Suite("The app sign-in service: nobody whose account is locked passes a gate (row F049 of the parity table)")
 struct AppSignInLockTests {
     private func lock(_ name: String, at place: AppSignIn) async throws {
+        try FreshStore.lock(account: try await self.account(name, at: place), in: place.server.folder)
+    }
+
+    private func account(_ name: String, at place: AppSignIn) async throws -> String {
         let accounts = try await place.server.database.accounts(after: nil, limit: 9)
-        let id = try #require(accounts.first { $0.username?.text == name }).id
-        try FreshStore.lock(account: id, in: place.server.folder)
+        return try #require(accounts.first { $0.username?.text == name }).id
     }
 
     @Test("at login: who authenticates gets no code")
     func login() async throws {
         try await AppSignIn.run { place async throws in
-            try await self.lock("alice", at: place)
+            // The lock comes after the authentication, whose steps still take the account.
+            place.server.store.showLocked(account: try await self.account("alice", at: place))
             let web = try await place.signedIn(AppSignIn.web)
             #expect(web.headers[.location]?.hasPrefix(AppSignIn.webAddress + "?") == true)
             #expect(web.redirectParameters["auth"] == "fail" && web.redirectParameters["code"] == "107")
