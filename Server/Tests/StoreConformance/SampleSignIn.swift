@@ -57,7 +57,9 @@ public struct SampleSignIn: Sendable {
 
     /// The outcome of taking the code.
     public var taken: CodeTaking {
-        .taken(self.code, StandingGrant(grant: self.grant, authentication: self.session.authentication))
+        .taken(
+            self.code,
+            StandingGrant(grant: self.grant, authentication: self.session.authentication, isAccountLocked: false))
     }
 
     /// Adds the account if the account does not exist. The audit event is of no kind that a test counts.

@@ -16,10 +16,10 @@ struct AuthorizationCodeGrant: TokenGrant {
 
     /// Returns the tokens for the code of a request.
     ///
-    /// Cost: one store step, two queries, one more if a resource is requested or was granted, two if the client has
-    /// named claims for its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a
-    /// refresh token one store step, one HMAC and one hash more; with a device secret one store step, and one query if
-    /// the app shows one.
+    /// Cost: The call needs one store step, one ES256 signature, one signature of the client's algorithm and three
+    /// hashes. A requested or granted resource adds a query. Claims that the client has named for its ID token add two
+    /// queries. A refresh token adds a store step, an HMAC and a hash. A device secret adds a store step, and a query if
+    /// the app shows a secret.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         // An incomplete request is refused before it can spend a code.

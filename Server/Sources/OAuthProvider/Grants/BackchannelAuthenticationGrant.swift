@@ -79,7 +79,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         } catch let error as StoreError where error.code == .notFound {
             throw Self.refusal("answered meanwhile; or the person's phone is gone, or the account was locked")
         }
-        return StandingGrant(grant: grant, authentication: session.authentication)
+        return StandingGrant(grant: grant, authentication: session.authentication, isAccountLocked: false)
     }
 
     private static let expired = OAuthError(.expiredToken, "The request has ended. Begin again.")

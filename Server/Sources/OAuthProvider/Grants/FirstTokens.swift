@@ -20,9 +20,9 @@ extension OpenIDProvider {
     /// Throws `OAuthError` `invalid_grant` if the grant was revoked meanwhile, and as
     /// ``accessToken(for:scope:audience:details:boundTo:at:)``.
     ///
-    /// Cost: two queries, one more if a resource is requested or was granted, two if the client has named claims for
-    /// its ID token, an ES256 signature and one of the client's algorithm, two hashes, one HMAC; with a refresh token
-    /// one store step, one HMAC and one hash more.
+    /// Cost: The call needs one ES256 signature, one signature of the client's algorithm, two hashes and one HMAC. A
+    /// requested or granted resource adds a query. Claims that the client has named for its ID token add two queries. A
+    /// refresh token adds a store step, an HMAC and a hash.
     func firstTokens(
         of standing: StandingGrant, for request: TokenRequest, audience asked: TokenAudience?,
         details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, protection: IDTokenProtection,

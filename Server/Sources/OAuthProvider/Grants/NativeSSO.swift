@@ -70,8 +70,8 @@ struct NativeSSO {
             throw Self.refusal("the secret, its session, the consent or the app has ended meanwhile")
         }
         var response = try await self.provider.firstTokens(
-            of: StandingGrant(grant: grant, authentication: held.session.authentication), for: self.request,
-            audience: nil, details: nil, protection: protection, deviceSecret: secret, at: now)
+            of: StandingGrant(grant: grant, authentication: held.session.authentication, isAccountLocked: false),
+            for: self.request, audience: nil, details: nil, protection: protection, deviceSecret: secret, at: now)
         response.issuedTokenType = Self.accessToken
         return response
     }

@@ -31,8 +31,10 @@ struct ServiceAssertionGrant: TokenGrant {
 extension OpenIDProvider {
     /// Returns a client's own token, with the requested scopes, or all scopes that the client may have.
     ///
-    /// Throws `OAuthError` `invalid_scope`, `invalid_target`. Cost: one HMAC, one ES256 signature, one hash, or one
-    /// encryption; for a resource one query more. Nothing is written.
+    /// Throws `OAuthError` `invalid_scope`, `invalid_target`. Nothing is written.
+    ///
+    /// Cost: The call needs one HMAC, one ES256 signature and one hash. An opaque token needs an encryption in place of
+    /// the hash. A resource adds a query.
     fileprivate func ownToken(for request: TokenRequest, by type: String) async throws -> TokenResponse {
         let client = request.client
         let own = client.settings.tokens.scopes

@@ -34,8 +34,8 @@ extension SignInService {
     /// proof. So a client that needs a nonce for its proof can repeat the request. If the right client shows the code
     /// twice, with everything that the code needs, the tokens of the code end.
     ///
-    /// Cost: two queries, three store steps, one signature; for a client that signs with a key of its own one query,
-    /// one signature and one store step more.
+    /// Cost: The call needs one query, three store steps and one signature. A client that signs with its own key adds
+    /// a query, a signature and a store step.
     private func tokens(
         forCode request: SignInServiceRequest, _ named: inout String?
     ) async throws -> SignInServiceAnswer {
@@ -287,7 +287,8 @@ extension SignInService {
             throw SignInServiceError.malformed("The session has ended.", error.reason)
         }
         let tokens = try await self.tokens(
-            of: StandingGrant(grant: grant, authentication: authentication), for: client, settings,
+            of: StandingGrant(grant: grant, authentication: authentication, isAccountLocked: false),
+            for: client, settings,
             refreshToken: token, parent: nil, sessionEndsAt: family.headEndsAt, boundTo: binding, at: now)
         return Self.answer(tokens, settings)
     }
@@ -298,6 +299,7 @@ extension StandingGrant {
     fileprivate func with(deviceSecret: [UInt8]) -> StandingGrant {
         var grant = self.grant
         grant.deviceSecret = deviceSecret
-        return StandingGrant(grant: grant, authentication: self.authentication)
+        return StandingGrant(
+            grant: grant, authentication: self.authentication, isAccountLocked: self.isAccountLocked)
     }
 }

@@ -28,8 +28,8 @@ extension OpenIDProvider {
     ///   - details: The grant's details that the token permits (RFC 9396).
     ///   - binding: The key that the token is bound to; `nil` for a token for any holder.
     ///
-    /// Cost: a query if people have to agree to terms, and two if the person came in a role; one ES256 signature, one
-    /// hash; for an opaque token one encryption.
+    /// Cost: The call needs one ES256 signature and one hash. Terms of the operator add a query, a role of the person
+    /// adds two queries, and an opaque token adds an encryption.
     func accessToken(
         for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
         boundTo binding: TokenBinding?, at now: Timestamp
@@ -58,7 +58,7 @@ extension OpenIDProvider {
     ///
     /// - Parameter type: The grant type by which the client gets the token.
     ///
-    /// Cost: one HMAC, one ES256 signature, one hash; for an opaque token one encryption.
+    /// Cost: The call needs one HMAC, one ES256 signature and one hash. An opaque token adds an encryption.
     func ownToken(
         of client: ClientRecord, by type: String, scope: Scope, audience: TokenAudience,
         boundTo binding: TokenBinding?, at now: Timestamp
@@ -164,8 +164,9 @@ extension OpenIDProvider {
     /// - Parameter client: A client that was read for this request: if the token is this client's own, the client is
     ///   not read again.
     ///
-    /// Cost: two queries; for another client's own token two, and two HMACs; for a token for a resource that is not
-    /// `client`'s one query more, and for an exchanged token one more for each exchange.
+    /// Cost: The call needs one query. Another client's own token needs two queries and two HMACs. A resource that is
+    /// not `client`'s adds a query, and an exchanged token adds a query for each exchange. A role of the person adds two
+    /// queries.
     func standing(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenStanding? {
         let isAtHome =
             token.audience.hasSameBytes(as: self.issuer) || client?.settings.tokens.owns(token.audience) ?? false

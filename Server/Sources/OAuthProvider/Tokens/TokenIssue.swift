@@ -95,8 +95,8 @@ extension OpenIDProvider {
     ///
     /// Throws as ``accessToken(for:scope:audience:details:boundTo:at:)``.
     ///
-    /// Cost: two queries, one ES256 signature, one signature of the client's algorithm, one hash, one HMAC; one
-    /// encryption if the client has its ID tokens encrypted.
+    /// Cost: The call needs one ES256 signature, one signature of the client's algorithm, one hash and one HMAC. An
+    /// encrypted ID token adds an encryption.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
@@ -116,8 +116,8 @@ extension OpenIDProvider {
     ///
     /// - Parameter access: The answer with the access token beside the ID token.
     ///
-    /// Cost: one signature of the client's algorithm, one hash, one HMAC; one encryption if the client has its ID
-    /// tokens encrypted.
+    /// Cost: The call needs one signature of the client's algorithm, one hash and one HMAC. An encrypted ID token adds
+    /// an encryption.
     func idToken(
         for standing: StandingGrant, beside access: TokenResponse, nonce: String? = nil, named: JSONObject,
         acr: String? = nil, protection: IDTokenProtection, deviceSecret: String? = nil, at now: Timestamp

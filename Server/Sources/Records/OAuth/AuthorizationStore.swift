@@ -43,8 +43,8 @@ public protocol AuthorizationStore: Sendable {
     /// Returns the request with the identifier, expired or not; `nil` if none exists.
     func request(_ id: String) async throws -> AuthorizationRequestRecord?
 
-    /// Gives a waiting request another browser's secret. Of any number of calls with one digest, one returns `true`.
-    /// Returns `false`, and changes nothing, if the request is gone or has another digest.
+    /// Gives a waiting request another browser's secret. Exactly one call with a digest returns `true`, however many
+    /// calls arrive at once. Returns `false`, and changes nothing, if the request is gone or has another digest.
     func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool
 
     /// Removes a request. Returns `true` if this call removed the request: of two calls at once, a single call returns

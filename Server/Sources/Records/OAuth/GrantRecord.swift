@@ -110,7 +110,7 @@ public struct StandingGrant: Sendable, Equatable {
     public let isAccountLocked: Bool
 
     /// Makes a grant with its authentication.
-    public init(grant: GrantRecord, authentication: AuthenticationRecord, isAccountLocked: Bool = false) {
+    public init(grant: GrantRecord, authentication: AuthenticationRecord, isAccountLocked: Bool) {
         self.grant = grant
         self.authentication = authentication
         self.isAccountLocked = isAccountLocked

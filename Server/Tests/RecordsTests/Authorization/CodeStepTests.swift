@@ -12,7 +12,8 @@ struct CodeStepTests {
             id: "grant", client: "client", subject: "subject", authentication: "authentication", session: nil,
             scope: "openid", expiresAt: Self.now),
         authentication: AuthenticationRecord(
-            id: "authentication", account: "alice", method: "phone", at: Self.now, acr: "1", amr: []))
+            id: "authentication", account: "alice", method: "phone", at: Self.now, acr: "1", amr: []),
+        isAccountLocked: false)
     private static let replay = AuditEvent(AuditEvent.Kind(rawValue: "replayed"), at: Self.now)
 
     @Test("A code is taken once; a second use by its own client ends the grant")

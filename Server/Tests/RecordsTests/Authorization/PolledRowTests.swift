@@ -13,7 +13,7 @@ struct PolledRowTests {
         grant: GrantRecord(
             id: "grant", client: "client", subject: "subject", authentication: "authentication", session: "session",
             scope: "openid", expiresAt: Self.now + .seconds(60)),
-        authentication: Self.authentication)
+        authentication: Self.authentication, isAccountLocked: false)
 
     private static func question(longest: Duration = .seconds(60)) -> PollingQuestion {
         PollingQuestion(

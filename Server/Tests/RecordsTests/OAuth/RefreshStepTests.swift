@@ -21,7 +21,8 @@ struct RefreshStepTests {
                 id: "grant", client: "client", subject: "subject", authentication: "authentication", session: "session",
                 scope: "openid", keyThumbprint: key, expiresAt: end),
             authentication: AuthenticationRecord(
-                id: "authentication", account: "account", method: "phone", at: Self.now, acr: "acr", amr: ["hwk"]))
+                id: "authentication", account: "account", method: "phone", at: Self.now, acr: "acr", amr: ["hwk"]),
+            isAccountLocked: false)
     }
 
     /// A family whose parent was used so many seconds ago.

@@ -124,7 +124,8 @@ public enum DeviceCodeConformance {
             try await Self.confirm(in: store)
             try expect(try await store.answer(Self.question(client: "d"), at: Self.start) == .unknown, "another client")
             try expect(try await store.answer(Self.question(2), at: Self.start) == .unknown, "another code")
-            let standing = StandingGrant(grant: Self.sample.grant, authentication: Self.sample.session.authentication)
+            let standing = StandingGrant(
+                grant: Self.sample.grant, authentication: Self.sample.session.authentication, isAccountLocked: false)
             try expect(try await store.answer(Self.question(), at: Self.start) == .taken(standing), "its own")
         },
         ConformanceCheck("of 50 questions at once one has the grant, and one that comes later ends it") { store in

@@ -302,7 +302,9 @@ public enum OAuthConformance {
                 throw ConformanceFailure(description: "the code is known")
             }
             try expect(taken == code && taken.challenge == nil, "the same code")
-            try expect(standing == StandingGrant(grant: grant, authentication: session.authentication), "and grant")
+            try expect(
+                standing == StandingGrant(grant: grant, authentication: session.authentication, isAccountLocked: false),
+                "and grant")
         },
         ConformanceCheck("a grant stands until its end") { store in
             try await Self.signIn(store, "r", cookie: 10)

@@ -32,7 +32,7 @@ public enum RefreshConformance {
             id: "grant", client: "c", subject: "c-a", authentication: sample.grant.authentication,
             session: sample.session.id, isLasting: true, scope: "openid", keyThumbprint: key,
             expiresAt: Self.start + Self.day * 10)
-        return StandingGrant(grant: grant, authentication: sample.session.authentication)
+        return StandingGrant(grant: grant, authentication: sample.session.authentication, isAccountLocked: false)
     }
 
     private static func family(_ grant: String, key: String? = nil) -> RefreshFamilyStart {
