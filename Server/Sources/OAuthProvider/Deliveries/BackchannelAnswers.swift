@@ -62,11 +62,13 @@ extension ClientDeliveries {
         let protection = try await provider.idTokenProtection(of: client)
         let standing =
             if let given = asked.given {
-                given
+                // Fetching the client's keys takes time, in which the account can be locked and the grant can end.
+                try await provider.store.grant(given.grant.id, token: nil, at: provider.time.now())
             } else {
                 try await BackchannelAuthenticationGrant.grant(
                     asked.request, of: client, by: method, from: provider, at: now)
             }
+        guard let standing else { throw OAuthError(.invalidGrant, "What was granted is not valid any more.") }
         let claim = "urn:openid:params:jwt:claim:"
         var named: JSONObject = [claim + "auth_req_id": .string(secret)]
         var refreshToken: RefreshToken?

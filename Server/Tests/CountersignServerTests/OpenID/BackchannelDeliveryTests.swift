@@ -23,6 +23,7 @@ import _Primitives
 private final class NotedCalls: OutgoingCalls {
     private let state = Mutex<(calls: [OutgoingCall], status: Int?)>(([], 204))
     private let keySet = Mutex<(address: String, text: String?)?>(nil)
+    private let interruption = Mutex<(@Sendable () async throws -> Void)?>(nil)
 
     var calls: [OutgoingCall] { self.state.withLock { $0.calls } }
 
@@ -32,8 +33,14 @@ private final class NotedCalls: OutgoingCalls {
     /// Has the client's keys at an address from now on; `nil` where that is not reached.
     func publish(_ keySet: String?, at address: String) { self.keySet.withLock { $0 = (address, keySet) } }
 
+    /// Does something before the client's keys are handed out.
+    func beforeKeys(_ interruption: @escaping @Sendable () async throws -> Void) {
+        self.interruption.withLock { $0 = interruption }
+    }
+
     func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
         if let published = self.keySet.withLock({ $0 }), published.address == call.address {
+            try await self.interruption.withLock { $0 }?()
             guard let text = published.text else { throw OutgoingCallError("there is no connection to it") }
             return OutgoingAnswer(status: 200, body: Array(text.utf8))
         }
@@ -310,6 +317,41 @@ struct BackchannelDeliveryTests {
                 opening: try told.told().requiredString("id_token"), with: key, allowing: [.ecdhES],
                 encryptions: [.a128CBCHS256])
             #expect(try await told.userinfo(try told.told().requiredString("access_token")) == .ok)
+        }
+    }
+
+    @Test("an account that is locked while the client's keys are fetched has no tokens pushed at a further try")
+    func lockedMeanwhile() async throws {
+        try await ToldCentre.run(.push) { told in
+            let own = P256.KeyAgreement.PrivateKey()
+            let point = Array(own.publicKey.rawRepresentation)
+            var key = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: Array(own.rawRepresentation)))
+            key.use = "enc"
+            func publish(at address: String) async throws {
+                told.calls.publish(JSON.object(JWKSet([key]).publicJSON).text, at: address)
+                var change = ClientChange(
+                    tokens: TokenSettingsChange(idTokenEncryption: .on(IDTokenEncryption(.ecdhES))))
+                change.keySetAddress = address
+                _ = try await told.server.assembly.provider.changeClient(told.centre.id, change)
+            }
+            try await publish(at: "https://calls.example/keys")
+            _ = try await told.begin()
+            try await told.centre.answer(told.phone)
+            told.calls.answer(500)
+            #expect(try await told.deliver() == [.failed])
+            // The keys of the further try are at another address, so that they are fetched again.
+            try await publish(at: "https://calls.example/next-keys")
+            let account = try await told.server.assembly.directory.account(username: "alice").id
+            let database = told.server.database
+            told.calls.beforeKeys {
+                let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: Timestamp(seconds: 1))
+                _ = try await database.setAccountLocked(true, id: account, audit: event)
+            }
+            told.calls.answer(200)
+            told.server.clock.advance(by: .seconds(60))
+            #expect(try await told.deliver() == [.delivered])
+            #expect(try told.told()["error"] == .string("transaction_failed"))
+            #expect(try told.told()["access_token"] == nil && told.told()["id_token"] == nil)
         }
     }
 
