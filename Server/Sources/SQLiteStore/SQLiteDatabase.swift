@@ -1,9 +1,9 @@
 import CSQLiteSettings
 import Foundation
 import GRDB
-public import Records
+import Records
 public import Sealing
-public import Settings
+import Settings
 import Synchronization
 import _Primitives
 
@@ -30,36 +30,10 @@ public final class SQLiteDatabase: Sendable {
     private let readers: WorkQueue<ReadJob>
     private let measure: @Sendable (StoreMeasurement) -> Void
 
-    /// One step on its way to the writer.
-    struct Step: Sendable {
-        /// Does the step and keeps its result. Throws the step's error; the changes of the step have to be undone then.
-        let perform: @Sendable (Database) throws -> Void
-        /// Answers the caller: with the kept result if the commit is durable, otherwise with the error.
-        let settle: @Sendable ((any Error)?) -> Void
-    }
-
-    struct ReadJob: Sendable {
-        let perform: @Sendable (Database) -> Void
-        let fail: @Sendable (any Error) -> Void
-    }
-
-    /// Opens the store in `folder` and brings its schema up to date. Makes the folder if it does not exist (mode 0700).
-    ///
-    /// Blocks; called once, before anything is served. `measure` receives the duration of every step and every read.
-    /// Throws ``StoreError``: `locked` if another process holds the folder, `wrongKey`, `missingKey`, `newerSchema`,
-    /// `corrupt`, `unavailable`.
-    public convenience init(
-        folder: String, keys: KeyRing, limits: Limits = Limits(),
-        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
-    ) throws {
-        try self.init(folder: folder, keys: keys, limits: limits, measure: measure) { try $0.synchronize() }
-    }
-
-    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that simulates the disk: `synchronize`
-    /// has to make the bytes in the log durable.
-    package init(
-        folder: String, keys: KeyRing, limits: Limits = Limits(),
-        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in },
+    /// Opens the store in `folder`, runs the missing ones of `migrations`, and makes commits durable by `synchronize`.
+    init(
+        folder: String, keys: KeyRing, limits: Limits, migrations: [Migration],
+        measure: @escaping @Sendable (StoreMeasurement) -> Void,
         synchronize: @escaping @Sendable (LogFile) throws -> Void
     ) throws {
         _ = Self.keepsNoMemoryAccount
@@ -74,32 +48,8 @@ public final class SQLiteDatabase: Sendable {
         try self.folderLock.makePrivateFile(self.path)
         try LogFile.rewrite(of: self.path)
         do {
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(Double(limits.busyTimeout.milliseconds) / 1000)
-            configuration.maximumReaderCount = limits.readers
-            configuration.label = "store"
-            configuration.prepareDatabase { db in
-                try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA cache_size = -\(limits.cacheKibibytes)")
-                // The undo data of a step is kept in memory: a few pages, which would otherwise go into a file.
-                try db.execute(sql: "PRAGMA temp_store = MEMORY")
-                try db.keepLogFile()
-            }
-            let pool = try DatabasePool(path: self.path, configuration: configuration)
-            // With NORMAL, pages that go from the log into the file are durable in the log before. The log is not
-            // overwritten before the pages are durable in the file. `log` makes mere commits durable. The setting is
-            // read back, because nobody would notice a store that acknowledges before the disk does.
-            let synchronous = try pool.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
-                // Deleted content is overwritten, whatever the library's build settings are: some of the content is
-                // keys.
-                try db.execute(sql: "PRAGMA secure_delete = ON")
-                return try Int.fetchOne(db, sql: "PRAGMA synchronous")
-            }
-            let journal = try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
-            guard synchronous == 1, journal == "wal" else {
-                throw StoreError(.unavailable, "the database does not take WAL with synchronous NORMAL")
-            }
-            self.sealing = try pool.writeWithoutTransaction { try StoreKeys(keys: keys).open($0) }
+            let pool = try DatabasePool(ofStore: self.path, limits)
+            self.sealing = try pool.writeWithoutTransaction { try StoreKeys(keys: keys).open($0, migrations) }
             pool.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
             self.pool = pool
             let file = try LogFile(of: self.path)
@@ -122,14 +72,6 @@ public final class SQLiteDatabase: Sendable {
     /// `true` if SQLite keeps no account of its memory. Evaluated once, before the first file is opened; `false` if
     /// other code in this process has opened a file before. Everything works then, but more slowly.
     private static let keepsNoMemoryAccount = countersign_sqlite_without_memory_account() == 0
-
-    /// Opens a store that needs only one key.
-    public convenience init(
-        folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
-        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
-    ) throws {
-        try self.init(folder: folder, keys: KeyRing(key), limits: limits, measure: measure)
-    }
 
     deinit {
         self.writer.stop()
@@ -168,13 +110,6 @@ public final class SQLiteDatabase: Sendable {
 
     /// The numbers of steps and reads that wait for the store.
     public var waiting: (steps: Int, reads: Int) { (self.writer.count, self.readers.count) }
-
-    /// Checks that a step can be made durable now. Throws ``StoreError/Code/unavailable``.
-    public func assertWritable() async throws {
-        try await self.step { db in
-            try db.cachedStatement(sql: "UPDATE store_check SET probes = probes + 1").execute()
-        }
-    }
 
     // MARK: For the features
 
@@ -273,10 +208,8 @@ public final class SQLiteDatabase: Sendable {
         var isFailed = false
         defer { self.measure(StoreMeasurement(work, duration: ContinuousClock.now - start, isFailed: isFailed)) }
         do { return try await withCheckedThrowingContinuation(begin) } catch let error as StoreError {
-            isFailed = error.code == .unavailable || error.code == .corrupt
-            guard error.reason.hasSameBytes(as: Self.diskIsFull) else { throw error }
-            let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
-            throw StoreError(.unavailable, "the disk of \(folder) is full (SQLite \(ResultCode.SQLITE_FULL.rawValue))")
+            isFailed = error.isStoresOwn
+            throw error.naming(folder: URL(fileURLWithPath: self.path).deletingLastPathComponent().path)
         }
     }
 
@@ -285,118 +218,5 @@ public final class SQLiteDatabase: Sendable {
         // Safe to share: the writer's thread writes the value. The value is read after the writer has handed the step
         // to `CommitLog`, whose lock orders the two accesses.
         var value: Value?
-    }
-
-    // MARK: Threads
-
-    private static func commit(_ steps: ArraySlice<Step>, _ pool: DatabasePool, _ log: CommitLog) {
-        let failures: [(any Error)?]
-        do {
-            failures = try pool.writeWithoutTransaction { db in
-                try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
-                let changes = db.totalChangesCount
-                do {
-                    let failures = try self.performTogether(steps, db) ?? self.performApart(steps, db)
-                    let commit = try db.cachedStatement(sql: "COMMIT")
-                    // A batch of refusals changes nothing, so it does not have to reach the disk.
-                    if db.totalChangesCount == changes {
-                        try commit.execute()
-                    } else {
-                        try log.commit { try commit.execute() }
-                    }
-                    return failures
-                } catch {
-                    if db.isInsideTransaction { try? db.rollback() }
-                    throw error
-                }
-            }
-        } catch {
-            // Nothing of the batch is kept, whatever the result of each step was.
-            failures = Array(repeating: self.translated(error), count: steps.count)
-        }
-        log.whenDurable { lost in
-            for (step, failure) in zip(steps, failures) { step.settle(lost ?? failure) }
-        }
-    }
-
-    /// Does steps one after the other in the present transaction, and returns the error of each. Returns `nil` if one
-    /// of several steps has thrown after writing something. Throws if the whole batch is lost.
-    ///
-    /// With a savepoint for each step, SQLite would copy every page that a step writes to. Steps hardly ever throw
-    /// after writing: steps check refusals before.
-    private static func performTogether(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?]? {
-        var failures: [(any Error)?] = []
-        for step in steps {
-            let changes = db.totalChangesCount
-            do {
-                try step.perform(db)
-                failures.append(nil)
-            } catch {
-                let failure = self.translated(error)
-                // SQLite itself rolls back the transaction after some errors (a full disk): the changes of every step
-                // are gone then. The changes of a step that is alone have to be gone as well.
-                guard db.isInsideTransaction, steps.count > 1 else { throw failure }
-                guard db.totalChangesCount == changes else { return nil }
-                failures.append(failure)
-            }
-        }
-        return failures
-    }
-
-    /// Begins the transaction anew, and does each step in its own savepoint. So a step that throws leaves no changes
-    /// and does not affect the other steps. Returns the error of each step. Throws if the whole batch is lost.
-    private static func performApart(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?] {
-        try db.rollback()
-        try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
-        return try steps.map { step in
-            try db.cachedStatement(sql: "SAVEPOINT step").execute()
-            do {
-                try step.perform(db)
-                try db.cachedStatement(sql: "RELEASE SAVEPOINT step").execute()
-                return nil
-            } catch {
-                let failure = self.translated(error)
-                guard db.isInsideTransaction else { throw failure }
-                try db.execute(sql: "ROLLBACK TRANSACTION TO SAVEPOINT step")
-                try db.execute(sql: "RELEASE SAVEPOINT step")
-                return failure
-            }
-        }
-    }
-
-    private static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: DatabasePool) {
-        var answered = 0
-        do {
-            // The library's `read` would have SQLite compile the beginning and the end anew each time.
-            try pool.unsafeRead { db in
-                try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
-                defer { if db.isInsideTransaction { try? db.rollback() } }
-                for job in jobs {
-                    // The job is counted first: whatever happens to the connection afterwards, the caller has its
-                    // answer.
-                    answered += 1
-                    job.perform(db)
-                }
-                try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
-            }
-        } catch {
-            let failure = self.translated(error)
-            for job in jobs.dropFirst(answered) { job.fail(failure) }
-        }
-    }
-
-    /// The reason that nothing can be written. Other code names the folder if it knows the folder.
-    private static let diskIsFull = "the disk is full"
-
-    /// The ring boundary: turns SQLite's errors into ``StoreError``. A step's own errors pass unchanged.
-    static func translated(_ error: any Error) -> any Error {
-        guard let error = error as? DatabaseError else { return error }
-        let reason = "SQLite \(error.extendedResultCode.rawValue)"
-        switch error.resultCode {
-        case .SQLITE_CONSTRAINT: return StoreError(.conflict, reason)
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB: return StoreError(.corrupt, reason)
-        case .SQLITE_FULL: return StoreError(.unavailable, Self.diskIsFull)
-        default: return StoreError(.unavailable, reason)
-        }
     }
 }

@@ -46,15 +46,15 @@ struct StoreKeys {
 
     let keys: KeyRing
 
-    /// Brings the schema up to date, and makes the database use the newest key from now on. Values under former keys
+    /// Runs the missing ones of `migrations`, and makes the database use the newest key from now on. Values under former keys
     /// stay there until they are resealed. Returns the object that reads and writes sealed values.
     ///
     /// Throws ``StoreError``: `wrongKey`, `missingKey`, `newerSchema`, `corrupt`.
-    func open(_ db: Database) throws -> Sealing {
-        let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    func open(_ db: Database, _ migrations: [Migration]) throws -> Sealing {
+        let done = try db.storeVersion().number
         // A new store has a random root secret. Nobody can derive the secret from the key alone.
         let present = done == 0 ? Sealing(KeyRing(self.keys.newest), root: SealingRoot()) : try self.sealing(of: db)
-        try Migration.runAll(db, present)
+        try Migration.run(migrations, db, present)
         let sealing = try self.sealing(of: db)
         let newest = try db.sealingKeys().first
         guard newest?.hasSameBytes(as: self.keys.newest.identifier) != true else { return sealing }

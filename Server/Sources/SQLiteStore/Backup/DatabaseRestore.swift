@@ -101,7 +101,7 @@ public struct DatabaseRestore: Sendable {
             let report = try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.checkIntegrity()
-                let sealing = try StoreKeys(keys: self.keys).open(db)
+                let sealing = try StoreKeys(keys: self.keys).open(db, Migration.all)
                 return try self.change(db, sealing, manifest, revocations, at: now, random: random)
             }
             try queue.close()

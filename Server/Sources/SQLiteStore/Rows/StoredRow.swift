@@ -10,6 +10,12 @@ extension [UInt8] {
     var blob: Data { Data(self) }
 }
 
+/// The table whose changes the library reports to a cache: the table of the clients.
+enum ObservedTable {
+    /// The name of the table.
+    static let name = "oauth_client"
+}
+
 /// The present row of a statement, read directly from SQLite's memory. Each requested value is copied once, and other
 /// columns are not copied. (A row of the library is a copy of every column, with a dictionary of the column names.)
 ///
@@ -193,10 +199,10 @@ extension Database {
     /// Runs a statement that returns no rows.
     ///
     /// The library's own function boxes each value and informs the observers of the database. Both cost more than many
-    /// statements do. This function informs no observer, so statements on the table of ``KnownClients`` use the
-    /// library's function.
+    /// statements do. This function informs no observer, so statements on the ``ObservedTable`` use the library's
+    /// function.
     package func run(_ sql: String, _ values: [(any DatabaseValueConvertible)?] = []) throws {
-        assert(!sql.contains(KnownClients.table), "nobody is told of a change of clients: \(sql)")
+        assert(!sql.contains(ObservedTable.name), "nobody is told of a change of clients: \(sql)")
         let statement = try self.statement(sql, values)
         // SQLite has copies of the values.
         defer { sqlite3_clear_bindings(statement.sqliteStatement) }

@@ -43,7 +43,7 @@ extension Database {
     ) throws {
         let row: [(any DatabaseValueConvertible)?] = Column.allCases.map { values[$0] ?? nil }
         // The cache of this table has to be informed of a new row.
-        guard Column.table != KnownClients.table else {
+        guard Column.table != ObservedTable.name else {
             return try self.cachedStatement(sql: statement).execute(arguments: StatementArguments(row))
         }
         try self.run(statement, row)

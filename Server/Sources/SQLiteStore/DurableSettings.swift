@@ -1,0 +1,44 @@
+import GRDB
+import Records
+import Settings
+import _Primitives
+
+extension DatabasePool {
+    /// Opens the file of a store with the settings by which the store is durable. Throws ``StoreError`` `unavailable`
+    /// if SQLite does not take the settings.
+    convenience init(ofStore path: String, _ limits: Limits) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(Double(limits.busyTimeout.milliseconds) / 1000)
+        configuration.maximumReaderCount = limits.readers
+        configuration.label = "store"
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA cache_size = -\(limits.cacheKibibytes)")
+            // The undo data of a step is kept in memory: a few pages, which would otherwise go into a file.
+            try db.execute(sql: "PRAGMA temp_store = MEMORY")
+            try db.keepLogFile()
+        }
+        try self.init(path: path, configuration: configuration)
+        // With NORMAL, pages that go from the log into the file are durable in the log before. The log is not
+        // overwritten before the pages are durable in the file. `CommitLog` makes mere commits durable. The setting is
+        // read back, because nobody would notice a store that acknowledges before the disk does.
+        let synchronous = try self.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = \(limits.logPages)")
+            // Deleted content is overwritten, whatever the library's build settings are: some of the content is keys.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
+            return try Int.fetchOne(db, sql: "PRAGMA synchronous")
+        }
+        let journal = try self.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
+        guard synchronous == 1, journal == "wal" else {
+            throw StoreError(.unavailable, "the database does not take WAL with synchronous NORMAL")
+        }
+    }
+}
+
+extension SQLiteDatabase {
+    /// Checks that a step can be made durable now. Throws ``StoreError/Code/unavailable``.
+    public func assertWritable() async throws {
+        try await self.step { db in
+            try db.cachedStatement(sql: "UPDATE store_check SET probes = probes + 1").execute()
+        }
+    }
+}

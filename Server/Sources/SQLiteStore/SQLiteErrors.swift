@@ -1,0 +1,37 @@
+import GRDB
+package import Records
+import _Primitives
+
+extension SQLiteDatabase {
+    /// The ring boundary: turns SQLite's errors into ``StoreError``. A step's own errors pass unchanged. `fullDisk` is
+    /// the reason of an error that stands for a full disk.
+    package static func translated(_ error: any Error, fullDisk: String = StoreError.diskIsFull) -> any Error {
+        guard let error = error as? DatabaseError else { return error }
+        return StoreError(error, fullDisk: fullDisk)
+    }
+}
+
+extension StoreError {
+    /// The reason that nothing can be written. Other code names the folder if it knows the folder.
+    package static let diskIsFull = "the disk is full"
+
+    /// Makes the error that stands for an error of SQLite.
+    fileprivate init(_ error: DatabaseError, fullDisk: String) {
+        let reason = "SQLite \(error.extendedResultCode.rawValue)"
+        switch error.resultCode {
+        case .SQLITE_CONSTRAINT: self.init(.conflict, reason)
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: self.init(.corrupt, reason)
+        case .SQLITE_FULL: self.init(.unavailable, fullDisk)
+        default: self.init(.unavailable, reason)
+        }
+    }
+
+    /// `true` for a failure of the store itself; `false` for a refusal.
+    package var isStoresOwn: Bool { self.code == .unavailable || self.code == .corrupt }
+
+    /// Returns the error with the folder that has no room, if the disk is full. Any other error is returned unchanged.
+    package func naming(folder: String) -> StoreError {
+        guard self.reason.hasSameBytes(as: Self.diskIsFull) else { return self }
+        return StoreError(.unavailable, "the disk of \(folder) is full (SQLite \(ResultCode.SQLITE_FULL.rawValue))")
+    }
+}

@@ -1,0 +1,58 @@
+public import Records
+public import Sealing
+public import Settings
+
+extension Migration {
+    /// All migrations, in their order. The number of a migration is its place in the list. Each feature declares its
+    /// migrations beside its statements and adds them at the end of this list.
+    static let all: [Migration] = [
+        .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
+        .noticeRetention, .devices, .attestations, .clientPermissions,
+        .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
+        .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes, .pictureDisplays,
+        .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce, .keyBindings,
+        .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,
+        .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
+        .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
+        .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients, .directSignIn, .resetAsks, .signInService,
+        .upstreamLevels, .upstreamSignOuts, .identitySessions, .fewerGrantIndexes, .identities,
+        .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
+        .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
+        .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
+        .nameKeys, .registeredRules, .knownAddresses, .collidingNames,
+    ]
+}
+
+extension SQLiteDatabase {
+    /// Opens the store in `folder` and brings its schema up to date. Makes the folder if it does not exist (mode 0700).
+    ///
+    /// Blocks; called once, before anything is served. `measure` receives the duration of every step and every read.
+    /// Throws ``StoreError``: `locked` if another process holds the folder, `wrongKey`, `missingKey`, `newerSchema`,
+    /// `corrupt`, `unavailable`.
+    public convenience init(
+        folder: String, keys: KeyRing, limits: Limits = Limits(),
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
+    ) throws {
+        try self.init(folder: folder, keys: keys, limits: limits, measure: measure) { try $0.synchronize() }
+    }
+
+    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that simulates the disk: `synchronize`
+    /// has to make the bytes in the log durable.
+    package convenience init(
+        folder: String, keys: KeyRing, limits: Limits = Limits(),
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in },
+        synchronize: @escaping @Sendable (LogFile) throws -> Void
+    ) throws {
+        try self.init(
+            folder: folder, keys: keys, limits: limits, migrations: Migration.all, measure: measure,
+            synchronize: synchronize)
+    }
+
+    /// Opens a store that needs only one key.
+    public convenience init(
+        folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
+    ) throws {
+        try self.init(folder: folder, keys: KeyRing(key), limits: limits, measure: measure)
+    }
+}
