@@ -443,7 +443,7 @@ struct BackupTests {
             report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
                 == BackupPlace.differences.sorted())
         #expect(report.changes.allSatisfy { $0.isKept == [.carriedOver, .kept].contains($0.kind.treatment) })
-        let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
+        let kinds = BackupDifference.allCases.filter { $0.treatment != .refused }
         #expect(Set(report.changes.map(\.kind)) == Set(kinds))
 
         let restored = try SQLiteDatabase(folder: place.data, key: place.key)

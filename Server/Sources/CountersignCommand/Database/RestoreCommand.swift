@@ -143,10 +143,10 @@ extension RestoreReport {
 
     /// Returns the lines about changes with the same treatment: for each kind the first changes, and the number of
     /// further changes.
-    private func lines(of treatment: Change.Treatment, below title: String?) -> [String] {
+    private func lines(of treatment: BackupDifference.Treatment, below title: String?) -> [String] {
         let changes = self.changes.filter { $0.kind.treatment == treatment }
         guard !changes.isEmpty else { return [] }
-        let lines = Change.Kind.allCases.flatMap { kind -> [String] in
+        let lines = BackupDifference.allCases.flatMap { kind -> [String] in
             let alike = changes.filter { $0.kind == kind }
             let shown = alike.prefix(Limits.Commands.shownChanges)
             return shown.map(\.line)
@@ -192,7 +192,7 @@ extension RestoreReport {
     }
 }
 
-extension RestoreReport.Change.Kind {
+extension BackupDifference {
     fileprivate var words: String {
         switch self {
         case .accountDeleted: "account deleted"

@@ -1,15 +1,8 @@
-import Foundation
 import GRDB
 import Records
 public import Sealing
 public import Settings
 public import _Primitives
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Makes backups of a store, whether or not a server uses the store.
 ///
@@ -40,15 +33,8 @@ public struct DatabaseBackup: Sendable {
     public func write(
         to path: String, issuer: String?, at now: Timestamp, random: RandomSource = .system
     ) throws -> BackupManifest {
-        guard access(self.databasePath, F_OK) == 0 else {
-            throw StoreError(.notFound, "there is no database at \(self.databasePath)")
-        }
-        var status = stat()
-        guard lstat(path, &status) != 0 else { throw StoreError(.conflict, "there is a file at \(path)") }
-        DraftFile.removeAbandoned(
-            in: (path as NSString).deletingLastPathComponent,
-            prefix: (path as NSString).lastPathComponent + ".", suffix: ".partial")
-        let file = try DraftFile(path: "\(path).\(random.identifier()).partial")
+        try DatabaseFile.require(self.databasePath)
+        let file = try DraftFile.begin(path, name: random.identifier())
         defer { file.remove() }
         let draft = file.path
         do {
@@ -61,17 +47,10 @@ public struct DatabaseBackup: Sendable {
                 BackupManifest(
                     createdAt: now, schema: schema, keyID: self.keys.newest.identifier, issuer: issuer, byteCount: 0,
                     digest: [], counts: counts), self.keys.newest)
-            // A link never replaces a file that somebody made meanwhile.
-            guard link(draft, path) == 0 else {
-                if errno == EEXIST { throw StoreError(.conflict, "there is a file at \(path)") }
-                throw FileFailure.storeError("cannot make \(path)")
-            }
-            try Folder.synchronize((path as NSString).deletingLastPathComponent)
+            try file.publish(as: path)
             return manifest
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            throw StoreError(.unavailable, "there is no room for the backup at \(path)")
         } catch {
-            throw SQLiteDatabase.translated(error)
+            throw SQLiteDatabase.translated(error, fullDisk: "there is no room for the backup at \(path)")
         }
     }
 
@@ -84,13 +63,11 @@ public struct DatabaseBackup: Sendable {
         let source = try DatabaseQueue(path: self.databasePath, configuration: configuration)
         defer { try? source.close() }
         return try source.writeWithoutTransaction { db in
-            let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-            guard schema <= Migration.all.count else {
-                throw StoreError(.newerSchema, "schema \(schema), this program knows \(Migration.all.count)")
-            }
+            let schema = try db.storeVersion()
+            try schema.require(knownAmong: Migration.all.count)
             _ = try StoreKeys(keys: self.keys).sealing(of: db)
             try db.execute(sql: "VACUUM INTO ?", arguments: [path])
-            return schema
+            return schema.number
         }
     }
 
@@ -129,9 +106,9 @@ extension Database {
         guard try String.fetchOne(self, sql: "PRAGMA \(schema).integrity_check(1)") == "ok" else {
             throw StoreError(.corrupt, "the database is damaged")
         }
-        guard try self.row("PRAGMA \(schema).foreign_key_check") == nil else {
-            throw StoreError(.corrupt, "the database holds a row whose owner is gone")
-        }
+        try self.requireNoRow(
+            "PRAGMA \(schema).foreign_key_check",
+            orThrow: StoreError(.corrupt, "the database holds a row whose owner is gone"))
     }
 
     fileprivate func counts() throws -> BackupManifest.Counts {

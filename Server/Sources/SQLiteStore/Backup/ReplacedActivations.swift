@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Records
 import Sealing
 import _Primitives
 
@@ -9,19 +10,16 @@ import _Primitives
 enum ReplacedActivations {
     static let steps: [ReplacedStep] = [
         ReplacedStep(
-            .activationDisabled,
-            query: { db in
-                guard try Self.areThere(db) else { return nil }
-                return """
-                    SELECT device.id AS id, device.name AS name, device.id AS device_id, account.username AS username,
-                        account.id AS account_id
-                    FROM main.activation AS item JOIN main.device AS device ON device.id = item.device_id
-                    JOIN main.account AS account ON account.id = device.account_id
-                    WHERE item.is_permanent = 0
-                    AND item.device_id IN (SELECT device_id FROM replaced.activation WHERE is_permanent = 1)
-                    ORDER BY device.number
-                    """
-            },
+            .activationDisabled, of: .table("activation"),
+            """
+            SELECT device.id AS id, device.name AS name, device.id AS device_id, account.username AS username,
+                account.id AS account_id
+            FROM main.activation AS item JOIN main.device AS device ON device.id = item.device_id
+            JOIN main.account AS account ON account.id = device.account_id
+            WHERE item.is_permanent = 0
+            AND item.device_id IN (SELECT device_id FROM replaced.activation WHERE is_permanent = 1)
+            ORDER BY device.number
+            """,
             { _ in
                 [
                     """
@@ -32,31 +30,27 @@ enum ReplacedActivations {
             })
     ]
 
-    private static func areThere(_ db: Database) throws -> Bool {
-        try !ReplacedRows.columns(of: "activation", db).isEmpty
-    }
-
-    /// Keeps the stricter state of each activation, whether or not revocations are undone: the higher numbers of failed
+    /// The stricter state of each activation, whether or not revocations are undone: the higher numbers of failed
     /// attempts of the two databases, and the later end of a lock.
-    static func keepAttempts(_ db: Database) throws {
-        guard try Self.areThere(db) else { return }
+    static let attempts = ReplacedRemainder(treatment: .kept, need: .table("activation")) { _ in
         func later(_ column: String) -> String {
             "\(column) = nullif(max(coalesce(ours.\(column), 0), coalesce(theirs.\(column), 0)), 0)"
         }
-        try db.execute(
-            sql: """
-                UPDATE main.activation AS ours SET
-                    failures_in_row = max(ours.failures_in_row, theirs.failures_in_row),
-                    failures = CASE WHEN length(theirs.failures) > length(ours.failures) THEN theirs.failures
-                        ELSE ours.failures END,
-                    \(later("locked_until")), \(later("last_used_at"))
-                FROM replaced.activation AS theirs WHERE theirs.device_id = ours.device_id
-                """)
+        return [
+            """
+            UPDATE main.activation AS ours SET
+                failures_in_row = max(ours.failures_in_row, theirs.failures_in_row),
+                failures = CASE WHEN length(theirs.failures) > length(ours.failures) THEN theirs.failures
+                    ELSE ours.failures END,
+                \(later("locked_until")), \(later("last_used_at"))
+            FROM replaced.activation AS theirs WHERE theirs.device_id = ours.device_id
+            """
+        ]
     }
 
     /// Keeps a root that was made since the backup: apps are configured with this root, and accept no other.
-    static func keepRoot(_ db: Database, _ sealing: Sealing) throws {
-        guard try !ReplacedRows.columns(of: "identity_root", db).isEmpty,
+    static func keepRoot(_ db: Database, _ shared: SharedColumns, _ sealing: Sealing) throws {
+        guard shared.meets(.table("identity_root")),
             let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM replaced.identity_root WHERE id = 1"),
             // A root that somebody has written into the database does not count.
             (try? sealing.open(sealed, purpose: .identityRoot, row: "1")) != nil

@@ -1,5 +1,5 @@
-import GRDB
 import Records
+import _Primitives
 
 /// Compares services of personalised identities, organisations, and the accounts' data of both, with the database
 /// before the restore.
@@ -15,91 +15,78 @@ enum ReplacedIdentities {
             .organisationRemoved, missingIn: "replaced", of: "main",
             ["DELETE FROM main.organisation WHERE id NOT IN (SELECT id FROM replaced.organisation)"]),
         ReplacedStep(
-            .serviceChanged, query: { try Self.changed(.services, by: .server, $0) },
-            { try EditableTable.services.carryOver($0) }),
+            .serviceChanged, of: Self.need, query: { EditableTable.services.changed(by: .server, $0) },
+            { EditableTable.services.carryOver($0) }),
         ReplacedStep(
-            .organisationChanged, query: { try Self.changed(.organisations, by: .server, $0) },
-            { try EditableTable.organisations.carryOver($0) }),
+            .organisationChanged, of: Self.need, query: { EditableTable.organisations.changed(by: .server, $0) },
+            { EditableTable.organisations.carryOver($0) }),
         ReplacedStep(
-            .rolesChanged, query: { try Self.roles(changedByServer: true, $0) },
-            {
-                try Self.carryOver(
-                    [("service_roles", "service"), ("organisation_member", "organisation")], Self.roleChanges, $0)
+            .rolesChanged, of: Self.need, Self.roles(changedBy: .server),
+            { shared in
+                Self.carryOver("service_roles", owner: "service", AuditEvent.Kind.roleChanges, shared)
+                    + Self.carryOver("organisation_member", owner: "organisation", AuditEvent.Kind.roleChanges, shared)
             }),
         ReplacedStep(
-            .personalInformationChanged, query: { try Self.values(changedByServer: true, $0) },
-            { try Self.carryOver([("personal_value", nil), ("account_email", nil)], Self.valueChanges, $0) }),
+            .personalInformationChanged, of: Self.need, Self.values(changedBy: .server),
+            { shared in
+                Self.carryOver("personal_value", AuditEvent.Kind.personalInformationChanges, shared)
+                    + Self.carryOver("account_email", AuditEvent.Kind.personalInformationChanges, shared)
+            }),
         Self.services(.serviceAdded, missingIn: "main", of: "replaced"),
         Self.organisations(.organisationAdded, missingIn: "main", of: "replaced"),
-        ReplacedStep(.serviceChangedOutside, query: { try Self.changed(.services, by: .somebodyElse, $0) }),
-        ReplacedStep(.organisationChangedOutside, query: { try Self.changed(.organisations, by: .somebodyElse, $0) }),
-        ReplacedStep(.accountChangedOutside, query: { try Self.roles(changedByServer: false, $0) }),
-        ReplacedStep(.accountChangedOutside, query: { try Self.values(changedByServer: false, $0) }),
+        ReplacedStep(
+            .serviceChangedOutside, of: Self.need, query: { EditableTable.services.changed(by: .somebodyElse, $0) }),
+        ReplacedStep(
+            .organisationChangedOutside, of: Self.need,
+            query: { EditableTable.organisations.changed(by: .somebodyElse, $0) }),
+        // The change of a service's profile explains different roles at the service.
+        ReplacedStep(
+            .accountChangedOutside, of: Self.need,
+            Self.roles(
+                changedBy: .somebodyElse,
+                at: ReplacedRows.told([.serviceChanged], by: .somebodyElse, where: "entry.detail = service"))),
+        ReplacedStep(.accountChangedOutside, of: Self.need, Self.values(changedBy: .somebodyElse)),
     ]
 
-    /// The entries for changed roles or memberships of an account.
-    private static let roleChanges: [AuditEvent.Kind] = [
-        .roleAssigned, .roleRevoked, .rolesReset, .memberAdded, .memberRemoved, .inviteAccepted, .accountMerged,
-    ]
-    /// The entries for changed values or addresses of an account.
-    private static let valueChanges: [AuditEvent.Kind] = [
-        .personalValueAdded, .personalValueChanged, .personalValueRemoved, .additionalEmailAdded,
-        .additionalEmailChanged, .additionalEmailRemoved, .accountMerged,
-    ]
-
-    private static func isThere(_ db: Database) throws -> Bool {
-        try !ReplacedRows.columns(of: "service", db).isEmpty
-    }
-
-    private static func changed(_ table: EditableTable, by author: EditableTable.Author, _ db: Database) throws
-        -> String?
-    {
-        try Self.isThere(db) ? try table.changed(by: author, db) : nil
-    }
+    /// The table that came with the tables of all these differences.
+    private static let need = SharedColumns.Need.table("service")
 
     /// Returns a step for the services of one database that the other does not have. Only services whose client is in
     /// the other database count: a service deleted with its client is not named again.
     private static func services(
-        _ kind: RestoreReport.Change.Kind, missingIn other: String, of schema: String, _ statements: [String] = []
+        _ kind: BackupDifference, missingIn other: String, of schema: String, _ statements: [String] = []
     ) -> ReplacedStep {
         ReplacedStep(
-            kind,
-            query: { db in
-                guard try Self.isThere(db) else { return nil }
-                return """
-                    SELECT item.id AS id, client.name AS name FROM \(schema).service AS item
-                    JOIN \(schema).oauth_client AS client ON client.id = item.id
-                    WHERE item.id NOT IN (SELECT id FROM \(other).service)
-                    AND item.id IN (SELECT id FROM \(other).oauth_client) ORDER BY item.id
-                    """
-            }, { _ in statements })
+            kind, of: Self.need,
+            """
+            SELECT item.id AS id, client.name AS name FROM \(schema).service AS item
+            JOIN \(schema).oauth_client AS client ON client.id = item.id
+            WHERE item.id NOT IN (SELECT id FROM \(other).service)
+            AND item.id IN (SELECT id FROM \(other).oauth_client) ORDER BY item.id
+            """, { _ in statements })
     }
 
     private static func organisations(
-        _ kind: RestoreReport.Change.Kind, missingIn other: String, of schema: String, _ statements: [String] = []
+        _ kind: BackupDifference, missingIn other: String, of schema: String, _ statements: [String] = []
     ) -> ReplacedStep {
         ReplacedStep(
-            kind,
-            query: { db in
-                guard try Self.isThere(db) else { return nil }
-                return """
-                    SELECT id, name FROM \(schema).organisation
-                    WHERE id NOT IN (SELECT id FROM \(other).organisation) ORDER BY name
-                    """
-            }, { _ in statements })
+            kind, of: Self.need,
+            """
+            SELECT id, name FROM \(schema).organisation
+            WHERE id NOT IN (SELECT id FROM \(other).organisation) ORDER BY name
+            """, { _ in statements })
     }
 
-    /// Returns a query for the accounts of both databases whose roles or memberships differ. If the profile of a
-    /// service was changed, that change explains different roles at the service. Services and organisations that only
-    /// one of the databases has are not compared, since their existence is already a difference.
-    private static func roles(changedByServer isTold: Bool, _ db: Database) throws -> String? {
-        let isServers = ReplacedRows.told([.serviceChanged], where: "entry.detail = service")
+    /// Returns a query for the accounts of both databases whose roles or memberships differ, with the roles at the
+    /// services that meet `condition`. Services and organisations that only one of the databases has are not compared,
+    /// since their existence is already a difference.
+    private static func roles(changedBy author: BackupDifference.Author, at condition: String = "1") -> String {
         func roles(_ schema: String) -> String {
             """
             (SELECT group_concat(service || ' ' || roles, ' ') FROM
                 (SELECT service, roles FROM \(schema).service_roles WHERE account_id = ours.id
                     AND service IN (SELECT id FROM main.service) AND service IN (SELECT id FROM replaced.service)
-                    \(isTold ? "" : "AND NOT \(isServers)") ORDER BY service))
+                    AND \(condition) ORDER BY service))
             """
         }
         func memberships(_ schema: String) -> String {
@@ -110,14 +97,11 @@ enum ReplacedIdentities {
                     AND organisation IN (SELECT id FROM replaced.organisation) ORDER BY organisation))
             """
         }
-        return try Self.accounts(
-            where: [roles, memberships].map { "\($0("main")) IS NOT \($0("replaced"))" }, toldBy: Self.roleChanges,
-            isTold,
-            db)
+        return Self.accounts(differingIn: [roles, memberships], AuditEvent.Kind.roleChanges, by: author)
     }
 
     /// Returns a query for the accounts of both databases whose values or further addresses differ.
-    private static func values(changedByServer isTold: Bool, _ db: Database) throws -> String? {
+    private static func values(changedBy author: BackupDifference.Author) -> String {
         func values(_ schema: String) -> String {
             """
             (SELECT group_concat(id || ' ' || attribute || is_primary || is_verified || hex(alias) || hex(value), ' ')
@@ -130,20 +114,20 @@ enum ReplacedIdentities {
                 FROM (SELECT * FROM \(schema).account_email WHERE account_id = ours.id ORDER BY id))
             """
         }
-        return try Self.accounts(
-            where: [values, addresses].map { "\($0("main")) IS NOT \($0("replaced"))" }, toldBy: Self.valueChanges,
-            isTold,
-            db)
+        return Self.accounts(
+            differingIn: [values, addresses], AuditEvent.Kind.personalInformationChanges, by: author)
     }
 
+    /// Returns a query for the accounts of both databases for which one of the values differs between the two schemas.
     private static func accounts(
-        where differences: [String], toldBy kinds: [AuditEvent.Kind], _ isTold: Bool, _ db: Database
-    ) throws -> String? {
-        guard try Self.isThere(db) else { return nil }
+        differingIn values: [(_ schema: String) -> String], _ kinds: [AuditEvent.Kind],
+        by author: BackupDifference.Author
+    ) -> String {
+        let differences = values.map { "\($0("main")) IS NOT \($0("replaced"))" }
         return """
             SELECT ours.id AS id, ours.username AS name FROM main.account AS ours
             WHERE ours.id IN (SELECT id FROM replaced.account)
-            AND \(isTold ? "" : "NOT ")\(ReplacedRows.told(kinds, where: "entry.account_id = ours.id"))
+            AND \(ReplacedRows.told(kinds, by: author, where: "entry.account_id = ours.id"))
             AND (\(differences.joined(separator: " OR "))) ORDER BY ours.number
             """
     }
@@ -151,26 +135,26 @@ enum ReplacedIdentities {
     /// Returns the statements that copy the rows of accounts with an entry in the trail. `owner` is the column, and the
     /// table, of a row's second owner beside the account. A row without an existing owner is not copied.
     private static func carryOver(
-        _ tables: [(name: String, owner: String?)], _ kinds: [AuditEvent.Kind], _ db: Database
-    ) throws -> [String] {
-        let accounts = """
-            account_id IN (SELECT id FROM main.account) AND account_id IN (
-                SELECT account_id FROM replaced.audit WHERE number > (SELECT max(number) FROM main.audit)
-                    AND kind IN (\(kinds.map { "'\($0)'" }.joined(separator: ", "))))
+        _ table: String, owner: String, _ kinds: [AuditEvent.Kind], _ shared: SharedColumns
+    ) -> [String] {
+        Self.carryOver(
+            table, kinds, shared, where: "\(owner) IN (SELECT id FROM main.\(owner))", orderedBy: "account_id")
+    }
+
+    /// Returns the statements that copy the rows of accounts with an entry in the trail.
+    private static func carryOver(
+        _ table: String, _ kinds: [AuditEvent.Kind], _ shared: SharedColumns, where condition: String = "1",
+        orderedBy order: String = "number"
+    ) -> [String] {
+        let accounts = ReplacedRows.ofToldAccount(kinds)
+        // A number of one database may belong to another row in the other database.
+        let columns = shared.columns(of: table, except: ["number"]).joined(separator: ", ")
+        return [
+            "DELETE FROM main.\(table) WHERE \(accounts)",
             """
-        return try tables.flatMap { table, owner in
-            // A number of one database may belong to another row in the other database.
-            let columns = try ReplacedRows.columns(of: table, db).filter { !$0.utf8.elementsEqual("number".utf8) }
-                .joined(separator: ", ")
-            let isOwned = owner.map { " AND \($0) IN (SELECT id FROM main.\($0))" } ?? ""
-            return [
-                "DELETE FROM main.\(table) WHERE \(accounts)",
-                """
-                INSERT INTO main.\(table) (\(columns))
-                SELECT \(columns) FROM replaced.\(table) WHERE \(accounts)\(isOwned)
-                ORDER BY \(owner == nil ? "number" : "account_id")
-                """,
-            ]
-        }
+            INSERT INTO main.\(table) (\(columns))
+            SELECT \(columns) FROM replaced.\(table) WHERE \(accounts) AND \(condition) ORDER BY \(order)
+            """,
+        ]
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import Records
 
 /// Compares passwords and second factors with the database before the restore.
@@ -8,10 +7,21 @@ import Records
 enum ReplacedPasswords {
     private static let tables = ["password", "totp", "recovery_code"]
 
-    /// Returns a query for the accounts of both databases whose passwords differ, through the server or through
-    /// somebody else: identifier and title. `nil` if a database is too old to have passwords.
-    static func changed(byServer isTold: Bool, _ db: Database) throws -> String? {
-        guard try !ReplacedRows.columns(of: "password", db).isEmpty else { return nil }
+    /// The changes by the server, which stay in force.
+    static let step = ReplacedStep(
+        .passwordChanged, of: .table("password"), Self.changed(by: .server),
+        { shared in
+            let accounts = ReplacedRows.ofToldAccount(AuditEvent.Kind.passwordChanges)
+            return Self.tables.reversed().map { "DELETE FROM main.\($0) WHERE \(accounts)" }
+                + Self.tables.map { ReplacedRows.copy($0, shared, where: accounts) }
+        })
+
+    /// The changes by somebody else.
+    static let stepOutside = ReplacedStep(
+        .accountChangedOutside, of: .table("password"), Self.changed(by: .somebodyElse))
+
+    /// Returns a query for the accounts of both databases whose passwords differ through `author`: identifier and title.
+    private static func changed(by author: BackupDifference.Author) -> String {
         func codes(_ schema: String) -> String {
             """
             (SELECT group_concat(hex(code)) FROM
@@ -25,28 +35,13 @@ enum ReplacedPasswords {
                 IS NOT (SELECT \(column) FROM replaced.\(table) WHERE account_id = ours.id)
             """
         }
-        let told = ReplacedRows.told(AuditEvent.Kind.passwordChanges, where: "entry.account_id = ours.id")
+        let isChanged = ReplacedRows.told(
+            AuditEvent.Kind.passwordChanges, by: author, where: "entry.account_id = ours.id")
         return """
             SELECT ours.id AS id, ours.username AS name FROM main.account AS ours
-            WHERE ours.id IN (SELECT id FROM replaced.account) AND \(isTold ? "" : "NOT ")\(told)
+            WHERE ours.id IN (SELECT id FROM replaced.account) AND \(isChanged)
             AND (\(differences.joined(separator: " OR ")) OR \(codes("main")) IS NOT \(codes("replaced")))
             ORDER BY ours.number
             """
-    }
-
-    /// Returns the statements that copy the server's changes.
-    static func carryOver(_ db: Database) throws -> [String] {
-        let kinds = AuditEvent.Kind.passwordChanges.map { "'\($0)'" }.joined(separator: ", ")
-        let accounts = """
-            account_id IN (SELECT id FROM main.account) AND account_id IN (
-                SELECT account_id FROM replaced.audit
-                WHERE number > (SELECT max(number) FROM main.audit) AND kind IN (\(kinds)))
-            """
-        return Self.tables.reversed().map { "DELETE FROM main.\($0) WHERE \(accounts)" }
-            + (try Self.tables.map { table in
-                let columns = try ReplacedRows.columns(of: table, db).joined(separator: ", ")
-                return
-                    "INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM replaced.\(table) WHERE \(accounts)"
-            })
     }
 }

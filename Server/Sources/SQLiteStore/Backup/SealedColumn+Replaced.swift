@@ -1,14 +1,13 @@
 import GRDB
+import Records
 import Sealing
 import _Primitives
 
 extension SealedColumn {
     /// Copies the values of another database that are equal but sealed differently. Values that differ afterwards were
     /// changed.
-    static func align(_ db: Database, with schema: String, _ sealing: Sealing) throws {
-        for column in Self.all {
-            let columns = try ReplacedRows.columns(of: column.table, db)
-            guard columns.contains(column.name) else { continue }
+    static func align(_ db: Database, with schema: String, _ shared: SharedColumns, _ sealing: Sealing) throws {
+        for column in Self.all where shared.meets(.column(ExactText(column.name), of: column.table)) {
             try column.align(db, schema, sealing)
         }
     }

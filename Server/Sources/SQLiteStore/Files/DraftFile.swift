@@ -38,6 +38,33 @@ final class DraftFile {
         }
     }
 
+    /// Gives the file its final name, durably. A link never replaces a file that somebody made meanwhile. Throws
+    /// ``StoreError/Code/conflict`` if there is a file of that name.
+    func publish(as path: String) throws {
+        guard link(self.path, path) == 0 else {
+            if errno == EEXIST { throw Self.nameIsTaken(path) }
+            throw FileFailure.storeError("cannot make \(path)")
+        }
+        try Folder.synchronize((path as NSString).deletingLastPathComponent)
+    }
+
+    /// Makes a draft of the file `path`, in the same folder, after removing the abandoned drafts of that file. Throws
+    /// ``StoreError/Code/conflict`` if there is a file at `path`.
+    static func begin(_ path: String, name: String) throws -> DraftFile {
+        var status = stat()
+        guard lstat(path, &status) != 0 else { throw Self.nameIsTaken(path) }
+        Self.removeAbandoned(
+            in: (path as NSString).deletingLastPathComponent,
+            prefix: (path as NSString).lastPathComponent + ".", suffix: Self.ending)
+        return try DraftFile(path: "\(path).\(name)\(Self.ending)")
+    }
+
+    private static let ending = ".partial"
+
+    private static func nameIsTaken(_ path: String) -> StoreError {
+        StoreError(.conflict, "there is a file at \(path)")
+    }
+
     /// Removes the file, if the file still has its draft name.
     func remove() { Self.unlinkAll(self.path) }
 

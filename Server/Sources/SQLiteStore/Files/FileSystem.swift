@@ -23,6 +23,17 @@ enum FileFailure {
     }
 }
 
+/// The file of a database.
+enum DatabaseFile {
+    /// Returns `true` if there is a file at `path`.
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// Checks that there is a file at `path`. Throws ``StoreError/Code/notFound``.
+    static func require(_ path: String) throws {
+        guard Self.exists(path) else { throw StoreError(.notFound, "there is no database at \(path)") }
+    }
+}
+
 /// Operations on folders.
 enum Folder {
     /// Makes the entries of a folder durable. An empty `path` stands for the present folder.

@@ -7,4 +7,9 @@ extension Database {
     func require(_ sql: String, _ values: StatementArguments, orThrow error: @autoclosure () -> StoreError) throws {
         guard try Bool.fetchOne(self.cachedStatement(sql: sql), arguments: values) == true else { throw error() }
     }
+
+    /// Checks that a query has no row. Throws `error` if the query has a row.
+    func requireNoRow(_ sql: String, orThrow error: @autoclosure () -> StoreError) throws {
+        guard try self.row(sql) == nil else { throw error() }
+    }
 }
