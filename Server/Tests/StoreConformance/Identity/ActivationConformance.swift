@@ -281,6 +281,25 @@ public enum ActivationConformance {
             let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
             try expect(kinds.filter { ["a", "b", "c", "late"].contains($0) } == ["b"], "one event")
         },
+        ConformanceCheck("an offer that is locked for good is not taken back, unless its last attempt is not judged yet") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            for (id, reservation, expected) in [
+                ("locked", nil, false), ("judged", LockoutRecord.Reservation(request: [8], at: .start), true),
+            ] {
+                try await store.offer(sampleOffer(id), audit: sampleAudit())
+                _ = try await store.step(offer: id, request: nil) { offer in
+                    offer.lockout = LockoutRecord(isPermanent: true, reservation: reservation)
+                    return (OfferChange(), ())
+                }
+                let isWithdrawn = try await store.withdrawOffer(
+                    id: id, accountID: "account-alice", audit: sampleAudit("withdrawn"))
+                try expect(isWithdrawn == expected, id)
+                try expect(try await store.offer(id: id)?.state == (expected ? .revoked : .offered), "\(id) after")
+            }
+            let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            try expect(kinds.count { $0 == "withdrawn" } == 1, "one event")
+        },
         ConformanceCheck("an account's activations are its devices that have an identity, the oldest first") { store in
             for name in ["second", "first"] { try await activate(store, name) }
             try await addDevice(store, sampleRegistration("plain"))

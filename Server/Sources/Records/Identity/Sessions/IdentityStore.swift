@@ -201,7 +201,8 @@ public protocol IdentityStore: CeremonyStore {
     /// this offer is made; `nil` is no bound.
     func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
 
-    /// Revokes an offer that can still be used. Returns `false` if the account has no such offer.
+    /// Revokes an offer that can still be used. Returns `false` if the account has no such offer. An offer whose last
+    /// attempt is being verified is revoked too: a right attempt would let the offer be used again.
     func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
     /// Returns an offer in its present state; `nil` if none exists.

@@ -30,7 +30,8 @@ extension SQLiteDatabase {
             try db.changes(
                 """
                 UPDATE pending_activation SET state = ?, pin_key = NULL, letter = NULL, token_digest = NULL,
-                token_until = NULL WHERE id = ? AND account_id = ? AND state = ? AND expires_at > ?
+                token_until = NULL WHERE id = ? AND account_id = ? AND state = ?
+                AND (is_permanent = 0 OR reserved_request IS NOT NULL) AND expires_at > ?
                 """,
                 [
                     PendingActivationRecord.State.revoked.rawValue, id, accountID,
