@@ -7,8 +7,7 @@ extension IdentityWrite {
     /// The name of the write, with its most telling part.
     fileprivate var label: String {
         switch self {
-        case .enrolment(let activation, _, let event):
-            "enrolment \(activation.device.id), \(event.kind) \(event.accountID ?? "") \(event.detail ?? "")"
+        case .enrolment(let activation, _): "enrolment \(activation.device.id)"
         case .consent(let consent): "consent \(consent.record.session)"
         case .offer(let offer): "offer \(offer.id)"
         case .mailedOffer(let offer, _): "mailed offer \(offer.id)"
@@ -105,7 +104,7 @@ struct IdentityWriteTests {
     @Test("A step of an offer enrols, answers and reports, in this order")
     func offered() {
         var change = OfferChange()
-        #expect(change.writes(of: Self.offer(letter: nil)).isEmpty)
+        #expect(change.writes.isEmpty)
         let notice = NoticeRecord(id: "notice", accountID: "ada", kind: .deviceAdded, at: Self.now, subject: "Phone")
         change.notices = [notice]
         change.audit = [Self.event, Self.event]
@@ -114,8 +113,8 @@ struct IdentityWriteTests {
             ActivationRecord(device: Self.device, signingKey: [1], encryptionKey: [2], pinVersion: nil), []
         )
         #expect(
-            change.writes(of: Self.offer(letter: nil)).map(\.label) == [
-                "enrolment device, invite-accepted ada invite", "answer jti -", "audit personal-value-added -",
+            change.writes.map(\.label) == [
+                "enrolment device", "answer jti -", "audit personal-value-added -",
                 "audit personal-value-added -", "notice notice",
             ])
     }

@@ -50,6 +50,15 @@ struct InviteAcceptanceTests {
         #expect(InviteAcceptance.byFirstActivation(found, at: Self.now) == (accepts ? found : nil))
     }
 
+    @Test("The event of the first activation names its account and the accepted invitation")
+    func acceptance() {
+        let device = DeviceRecord(
+            id: "device", accountID: "guest", name: "Phone", isActive: true, createdAt: Self.now)
+        #expect(
+            Self.invite(provisional: "guest").acceptance(by: device)
+                == AuditEvent(.inviteAccepted, at: Self.now, accountID: "guest", detail: "invite"))
+    }
+
     @Test("Only an account with the verified address is invited")
     func invited() {
         #expect(throws: Never.self) { try InviteAcceptance.requireInvited(hasVerifiedAddress: true) }

@@ -281,12 +281,12 @@ public enum ActivationConformance {
             let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
             try expect(kinds.filter { ["a", "b", "c", "late"].contains($0) } == ["b"], "one event")
         },
-        ConformanceCheck("an offer that is locked for good is not taken back, unless its last attempt is not judged yet") {
+        ConformanceCheck("an offer that is locked for good is not taken back, unless its last attempt is being judged") {
             store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
             for (id, reservation, expected) in [
                 ("locked", nil, false), ("judged", LockoutRecord.Reservation(request: [8], at: .start), true),
-            ] {
+            ] as [(String, LockoutRecord.Reservation?, Bool)] {
                 try await store.offer(sampleOffer(id), audit: sampleAudit())
                 _ = try await store.step(offer: id, request: nil) { offer in
                     offer.lockout = LockoutRecord(isPermanent: true, reservation: reservation)

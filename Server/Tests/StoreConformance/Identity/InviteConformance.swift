@@ -65,8 +65,12 @@ public enum InviteConformance {
     }
 
     /// Enrols a device at the account that was made for an invitation: the first device, or a further device.
-    private static func enrol(_ store: Subject, _ name: String = "phone", at now: Timestamp = .start) async throws {
-        try await store.offer(sampleOffer("device-\(name)", account: "provisional"), audit: sampleAudit())
+    private static func enrol(
+        _ store: Subject, _ name: String = "phone", invite: String? = "invite", at now: Timestamp = .start
+    ) async throws {
+        var offer = sampleOffer("device-\(name)", account: "provisional")
+        offer.inviteID = invite
+        try await store.offer(offer, audit: sampleAudit())
         let step = try await store.step(offer: "device-\(name)", request: nil) { offer in
             offer.state = .enrolled
             var change = OfferChange()
@@ -273,6 +277,14 @@ public enum InviteConformance {
             let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind)
             try expect(kinds.count { $0 == .inviteAccepted } == 1, "once in the trail")
             try expect(try await Self.merge(store) == .consumed, "it goes into no other")
+        },
+        ConformanceCheck("the event of an acceptance names the invitation, also by a code that names none") { store in
+            try await Self.begin(store)
+            try await Self.enrol(store, invite: nil)
+            try await Self.expectPlace("provisional", store)
+            let accepted = try await store.auditEntries(after: 0, limit: 99).map(\.event)
+                .filter { $0.kind == .inviteAccepted }
+            try expect(accepted.map(\.accountID) == ["provisional"] && accepted.map(\.detail) == ["invite"], "its name")
         },
         ConformanceCheck("nothing is accepted once its time is over") { store in
             try await Self.begin(store)

@@ -3,8 +3,8 @@ package import _Primitives
 /// A write of a step of a session, of an offer or of an activation, beside the row of each.
 package enum IdentityWrite: Sendable {
     /// The device of an activation is added to its account, with its keys. Enrolling at an account that was made for an
-    /// invitation accepts the invitation, with this event.
-    case enrolment(ActivationRecord, [CredentialRecord], acceptance: AuditEvent)
+    /// invitation accepts the invitation.
+    case enrolment(ActivationRecord, [CredentialRecord])
     /// The person's consent is kept.
     case consent(KeptConsent)
     /// Another device is offered an activation, and no letter carries the code.
@@ -66,19 +66,10 @@ extension IdentityChange {
 }
 
 extension OfferChange {
-    /// Returns the writes that follow the row of the offer, in their order.
-    ///
-    /// - Parameter offer: The offer after the step.
-    package func writes(of offer: PendingActivationRecord) -> [IdentityWrite] {
+    /// The writes that follow the row of the offer, in their order.
+    package var writes: [IdentityWrite] {
         var writes: [IdentityWrite] = []
-        if let (activation, credentials) = self.enrolled {
-            let device = activation.device
-            writes.append(
-                .enrolment(
-                    activation, credentials,
-                    acceptance: AuditEvent(
-                        .inviteAccepted, at: device.createdAt, accountID: device.accountID, detail: offer.inviteID)))
-        }
+        if let (activation, credentials) = self.enrolled { writes.append(.enrolment(activation, credentials)) }
         if let answer { writes.append(.answer(answer, session: nil)) }
         writes.append(contentsOf: self.audit.map(IdentityWrite.audit))
         writes.append(contentsOf: self.notices.map(IdentityWrite.notice))

@@ -45,6 +45,12 @@ extension InviteRecord {
         return provisional
     }
 
+    /// Returns the event of the acceptance by the first activation of the provisional account. The event names the
+    /// accepted invitation, whichever code the device was enrolled by.
+    package func acceptance(by device: DeviceRecord) -> AuditEvent {
+        AuditEvent(.inviteAccepted, at: device.createdAt, accountID: device.accountID, detail: self.id)
+    }
+
     /// The place whose service decides by a person's standing whether the invitation gives its role; `nil` for an
     /// invitation of an operator, which gives its role in any case.
     package var placeByStanding: Place? { self.isAskedFor ? self.place : nil }

@@ -63,7 +63,7 @@ extension SQLiteDatabase {
                 var offer = before
                 let (change, result) = try judge(&offer)
                 try db.update(offer, from: before, sealing)
-                try db.carryOut(change.writes(of: offer), sealing)
+                try db.carryOut(change.writes, sealing)
                 return .decided(result)
             }
         }

@@ -114,12 +114,13 @@ extension InviteRecord {
 }
 
 extension Database {
-    /// Accepts the invitation that an account was made for, within the step of the account's first activation. Does
+    /// Accepts the invitation that an account was made for, within the step that adds the account's first device. Does
     /// nothing if the account has no open invitation.
-    func acceptInvite(provisionalAccountID: String, _ audit: AuditEvent, _ sealing: Sealing) throws {
-        let found = try self.invites("WHERE provisional_account_id = ?", [provisionalAccountID], sealing).first
-        guard let invite = InviteAcceptance.byFirstActivation(found, at: audit.at) else { return }
-        try self.accept(invite, accountID: provisionalAccountID, audit, sealing)
+    func acceptInvite(byFirstDevice device: DeviceRecord, _ sealing: Sealing) throws {
+        let found = try self.invites("WHERE provisional_account_id = ?", [device.accountID], sealing).first
+        try InviteAcceptance.byFirstActivation(found, at: device.createdAt).map { invite in
+            try self.accept(invite, accountID: device.accountID, invite.acceptance(by: device), sealing)
+        }
     }
 
     /// Lets another account accept an invitation in place of the invitation's provisional account, within the present

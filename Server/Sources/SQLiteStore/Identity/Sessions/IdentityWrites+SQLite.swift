@@ -8,9 +8,9 @@ extension Database {
     func carryOut(_ writes: [IdentityWrite], _ sealing: Sealing) throws {
         for write in writes {
             switch write {
-            case .enrolment(let activation, let credentials, let acceptance):
+            case .enrolment(let activation, let credentials):
                 try self.enrol(activation, credentials, sealing)
-                try self.acceptInvite(provisionalAccountID: activation.device.accountID, acceptance, sealing)
+                try self.acceptInvite(byFirstDevice: activation.device, sealing)
             case .consent(let consent): try self.insert(consent, sealing)
             case .offer(let offer): try self.insert(offer, sealing)
             case .mailedOffer(let offer, let mail):
