@@ -83,13 +83,13 @@ struct InviteAcceptanceTests {
     }
 
     private static func offer(
-        _ state: PendingActivationRecord.State = .offered, token: [UInt8]?
+        _ state: PendingActivationRecord.State = .offered, token: [UInt8]?, until: Timestamp? = Self.now + .seconds(1)
     ) -> PendingActivationRecord {
         var offer = PendingActivationRecord(
             id: "invite", accountID: "guest", claimDigest: [1], pinKey: [2], pinParameters: "{}", name: nil,
             challenge: "challenge", createdAt: Self.now, expiresAt: Self.now)
         offer.state = state
-        offer.tokenDigest = token
+        (offer.tokenDigest, offer.tokenUntil) = (token, until)
         return offer
     }
 
@@ -107,6 +107,7 @@ struct InviteAcceptanceTests {
             ("guest", Self.offer(.merged, token: [7]), [7]), ("guest", Self.offer(.revoked, token: [7]), [7]),
             ("guest", Self.offer(token: [8]), [7]), ("guest", Self.offer(token: nil), [7]),
             ("guest", Self.offer(token: nil), []), ("guest", Self.offer(token: []), []),
+            ("guest", Self.offer(token: [7], until: Self.now), [7]), ("guest", Self.offer(token: [7], until: nil), [7]),
             (nil, Self.offer(token: [7]), [7]), ("ada", Self.offer(token: [7]), [7]),
         ] as [(String?, PendingActivationRecord?, [UInt8])])
     func unmerged(_ provisional: String?, _ offer: PendingActivationRecord?, token: [UInt8]) {

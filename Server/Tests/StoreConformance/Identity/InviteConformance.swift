@@ -35,11 +35,11 @@ public enum InviteConformance {
     private static let proof = [UInt8](repeating: 7, count: 32)
 
     /// Adds the invitation's code with a proven PIN.
-    private static func offerProven(_ store: Subject, by proof: [UInt8] = Self.proof, replacing: Bool = false)
-        async throws
-    {
+    private static func offerProven(
+        _ store: Subject, by proof: [UInt8] = Self.proof, until: Timestamp = Self.end, replacing: Bool = false
+    ) async throws {
         var offer = sampleOffer("invite", account: "provisional")
-        (offer.tokenDigest, offer.tokenUntil) = (proof, Self.end)
+        (offer.tokenDigest, offer.tokenUntil) = (proof, until)
         try await store.offer(offer, replacing: replacing, limit: nil, audit: sampleAudit())
     }
 
@@ -464,6 +464,16 @@ public enum InviteConformance {
             try expect(try await Self.merge(store, session: "another") == .notMergeable, "taken back")
             try expect(try await store.account(id: "provisional") != nil, "as it was")
             try expect(try await store.invite("invite")?.state == .open, "still open")
+        },
+        ConformanceCheck("nothing goes once the time of the proof is over, and before that it does") { store in
+            try await Self.begin(store)
+            let until = Self.end - .seconds(1)
+            try await Self.offerProven(store, until: until, replacing: true)
+            try expect(try await Self.merge(store, at: until) == .notMergeable, "too late")
+            try expect(try await store.account(id: "provisional") != nil, "as it was")
+            try expect(try await store.invite("invite")?.state == .open, "still open")
+            try expect(
+                try await Self.merge(store, at: until - .milliseconds(1), session: "another") == nil, "in its time")
         },
         ConformanceCheck("nothing goes where there is no room for its address, or without an account of its own") {
             store in

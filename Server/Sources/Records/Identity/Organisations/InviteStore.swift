@@ -80,7 +80,8 @@ public enum InviteRefusal: Error, Equatable {
     case notInvited
     /// The accounts cannot be merged. Either the account is the provisional account, is gone, or has no room for
     /// another address. Or the invitation has no account that could be merged into another: its account is locked, or
-    /// already belongs to a person. Or the invitation's code was used, revoked or made anew since its PIN was proved.
+    /// already belongs to a person. Or the invitation's code was used, revoked or made anew since its PIN was proved, or
+    /// the time of the proof is over.
     case notMergeable
 }
 
@@ -159,7 +160,7 @@ public struct InviteMerge: Sendable {
     /// The invitation.
     public var invite: String
     /// The digest of the token that the proof of the invitation's PIN has earned. A code that was revoked or made anew
-    /// since has another digest, or none, and merges nothing.
+    /// since has another digest, or none, and merges nothing. A token whose time is over merges nothing either.
     public var tokenDigest: [UInt8]
     /// The identifier of the new address: random, 16 bytes as base64url.
     public var addressID: String

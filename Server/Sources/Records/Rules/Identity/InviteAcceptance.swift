@@ -79,15 +79,16 @@ extension InviteRecord {
 extension InviteMerge {
     /// Returns the provisional account that the merge deletes.
     ///
-    /// Throws `notMergeable` for a code that was used, revoked or made anew since its PIN was proved, for an invitation
-    /// without a provisional account, and for a merge of the provisional account into itself.
+    /// Throws `notMergeable` for a code that was used, revoked or made anew since its PIN was proved, for a proof whose
+    /// time is over at the moment of the merge, for an invitation without a provisional account, and for a merge of the
+    /// provisional account into itself.
     ///
     /// - Parameter offer: The offer behind the invitation's code; `nil` if the offer is gone.
     package func provisionalAccount(
         of invite: InviteRecord, offer: PendingActivationRecord?, into accountID: String
     ) throws(InviteRefusal) -> String {
         guard let offer, offer.state == .offered, constantTimeEqual(offer.tokenDigest ?? [], self.tokenDigest),
-            !self.tokenDigest.isEmpty
+            !self.tokenDigest.isEmpty, let until = offer.tokenUntil, self.audit.at < until
         else { throw .notMergeable }
         guard let provisional = invite.accountToDelete(acceptedBy: accountID) else { throw .notMergeable }
         return provisional
