@@ -204,6 +204,31 @@ struct IdentityMergeTests {
         }
     }
 
+    @Test("A proof whose time is over before the factors are judged merges nothing, and a new proof does")
+    func aProofCountsForItsTime() async throws {
+        let invited = try await self.invited()
+        let (server, phone) = (invited.server, invited.phone)
+        let proven = try await server.prove(invited.offer, by: phone)
+        let until = try #require(try await server.database.offer(id: invited.offer.id)?.tokenUntil)
+        server.clock.advance(until - server.clock.now - .seconds(1))
+        let begun = try await phone.access(
+            AccessRequest(purpose: .merge, token: proven.token, invitation: invited.offer.id))
+        _ = try await phone.start(begun.session, claim: begun.claim)
+        let prepared = try await phone.prepared(begun.session)
+        server.clock.advance(.seconds(1))
+        await #expect(throws: IdentityProblem(.mergeConflict)) { () async throws in
+            _ = try await phone.finish(begun.session, prepared)
+        }
+        #expect(try await server.database.invite(invited.offer.id)?.state == .open)
+        #expect(try await server.lockout(of: phone)?.failuresInARow == 0, "the factors were right")
+        let (again, ready) = try await self.begin(invited)
+        guard case .accepted = try await phone.finish(again, ready) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try await server.database.invite(invited.offer.id)?.state == .accepted)
+    }
+
     @Test("A PIN that was proven before its account was locked begins no merge")
     func aProofIsNoneOnceItsAccountIsLocked() async throws {
         let invited = try await self.invited()
