@@ -55,15 +55,6 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
         try await self.read { [sealing] db in try db.auditRows(after: after, limit: limit, sealing).map(\.entry) }
     }
 
-    public func verifyAudit() async throws -> AuditVerdict {
-        var check = AuditTrailCheck(code: self.sealing.auditCode)
-        while !check.isDone {
-            let start = check.number
-            check.take(try await self.read { [sealing] db in try db.auditRows(after: start, sealing) })
-        }
-        return check.verdict
-    }
-
     public func notices(accountID: String, limit: Int) async throws -> [NoticeRecord] {
         try await self.read { [sealing] db in
             try db.rows(
@@ -82,7 +73,7 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
 
 extension Sealing {
     /// Returns the code of an entry (``AuditEvent/chained(at:after:)``).
-    fileprivate func auditCode(_ bytes: [UInt8]) -> [UInt8] { self.code(bytes, purpose: .auditChain) }
+    func auditCode(_ bytes: [UInt8]) -> [UInt8] { self.code(bytes, purpose: .auditChain) }
 }
 
 extension Database {
@@ -106,23 +97,16 @@ extension Database {
             ])
     }
 
-    /// Adds a notice within the present step, if there is a notice.
-    func insertNotice(_ notice: NoticeRecord?, _ sealing: Sealing) throws {
-        guard let notice else { return }
+    /// Adds a notice within the present step.
+    func insert(_ notice: NoticeRecord, _ sealing: Sealing) throws {
         let subject = try sealing.seal(notice.subject, purpose: .noticeSubject, row: notice.id)
         try self.run(
             "INSERT INTO notice (id, account_id, kind, at, subject) VALUES (?, ?, ?, ?, ?)",
             [notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob])
     }
 
-    /// Checks the whole trail of an attached database, or of this database, on this connection.
-    func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
-        var check = AuditTrailCheck(code: sealing.auditCode)
-        while !check.isDone { check.take(try self.auditRows(after: check.number, sealing, of: schema)) }
-        return check.verdict
-    }
-
-    fileprivate func auditRows(
+    /// Returns a page of the trail after the entry of a number, in the trail's order, with the codes of the entries.
+    func auditRows(
         after: Int64, limit: Int = Limits.Fixed.auditPage, _ sealing: Sealing, of schema: String = "main"
     ) throws -> [(entry: AuditEntry, code: [UInt8])] {
         // A replaced database or a backup may be older than the addresses.

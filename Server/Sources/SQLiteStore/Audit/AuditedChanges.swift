@@ -20,7 +20,12 @@ extension Database {
     /// Keeps the audit event and the notice of a step, if the step has them.
     func record(_ event: AuditEvent?, notice: NoticeRecord? = nil, _ sealing: Sealing) throws {
         if let event { try self.appendAudit(event, sealing) }
-        if let notice { try self.insertNotice(notice, sealing) }
+        try self.insertNotice(notice, sealing)
+    }
+
+    /// Keeps the notice of a step, if the step has a notice.
+    func insertNotice(_ notice: NoticeRecord?, _ sealing: Sealing) throws {
+        if let notice { try self.insert(notice, sealing) }
     }
 
     /// Keeps the audit events of a step, in their order.
