@@ -24,11 +24,7 @@ extension SQLiteDatabase: CeremonyStore {
     ) async throws -> RedeemedCeremony? {
         let redeem: @Sendable (Database, CeremonyRecord, DispatchTokenRecord) throws -> RedeemedCeremony = {
             [sealing] db, found, token in
-            var ceremony = found
-            let change = try judge(&ceremony, token)
-            try db.update(ceremony, from: found, sealing)
-            try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
-            return try db.redeemed(ceremony, sealing)
+            try db.redeemed(try db.change(found, sealing) { try judge(&$0, token) }, sealing)
         }
         guard !self.handedOutTokens.remove(tokenDigest) else {
             return try await self.step { [sealing] db in
@@ -48,12 +44,7 @@ extension SQLiteDatabase: CeremonyStore {
 
     public func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord? {
         let change: @Sendable (Database) throws -> CeremonyRecord? = { [sealing] db in
-            guard let before = try db.ceremony(key, sealing) else { return nil }
-            var ceremony = before
-            let change = try judge(&ceremony)
-            try db.update(ceremony, from: before, sealing)
-            try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
-            return ceremony
+            try db.ceremony(key, sealing).map { try db.change($0, sealing, by: judge) }
         }
         guard case .continuation = key else { return try await self.step(change) }
         // Anybody can send an invented key, so a reader looks the key up first.
@@ -71,7 +62,7 @@ extension SQLiteDatabase: CeremonyStore {
                 sql: "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
             )
             .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
-            guard db.changesCount == 1 else { return nil }
+            guard db.hasChangedOneRow else { return nil }
             let (change, result) = try judge(
                 keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
             try db.apply(change, to: nil, at: now, sealing)
@@ -126,9 +117,9 @@ extension SQLiteDatabase: CeremonyStore {
         -> [StoredCredential?]?
     {
         try await self.read { [sealing] db in
-            let answered = try db.row("SELECT 1 FROM answered_challenge WHERE digest = ?", [challengeDigest.blob])
-            guard answered == nil else { return nil }
-            return try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
+            try db.row(
+                "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM answered_challenge WHERE digest = ?)", [challengeDigest.blob]
+            ).map { _ in try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) } }
         }
     }
 
@@ -170,13 +161,27 @@ extension Database {
     /// Adds a ceremony and its tokens, and ends the earlier ceremony of the same reference. Throws `conflict` if
     /// another browser began the earlier ceremony.
     func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
-        if let reference = ceremony.reference, let earlier = try self.ceremony(.reference(reference), sealing) {
-            let ended = try earlier.superseded(by: ceremony)
-            try self.update(ended, from: earlier, sealing)
-            try self.expireTokens(ceremonyID: earlier.id, at: ceremony.createdAt)
-        }
+        let earlier = try ceremony.reference.flatMap { try self.ceremony(.reference($0), sealing) }
+        try earlier.map { try self.end($0, supersededBy: ceremony, sealing) }
         try self.insert(ceremony, sealing)
         try self.insert(tokens, ceremonyID: ceremony.id)
+    }
+
+    private func end(_ earlier: CeremonyRecord, supersededBy later: CeremonyRecord, _ sealing: Sealing) throws {
+        try self.update(try earlier.superseded(by: later), from: earlier, sealing)
+        try self.expireTokens(ceremonyID: earlier.id, at: later.createdAt)
+    }
+
+    /// Lets `judge` change a ceremony, and writes the ceremony and the further changes. Returns the ceremony after the
+    /// step.
+    fileprivate func change(
+        _ before: CeremonyRecord, _ sealing: Sealing, by judge: (inout CeremonyRecord) throws -> CeremonyChange
+    ) throws -> CeremonyRecord {
+        var ceremony = before
+        let change = try judge(&ceremony)
+        try self.update(ceremony, from: before, sealing)
+        try self.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
+        return ceremony
     }
 
     /// Deletes at most `limit` ceremonies that meet a condition and last changed before a moment. Returns the number of
@@ -196,28 +201,22 @@ extension Database {
     fileprivate func offeredCeremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> OfferedCeremony? {
         try self.ceremony(ofToken: digest, sealing).map { ceremony, token in
             OfferedCeremony(
-                ceremony: ceremony, token: token,
-                deregistered: try ceremony.deregistrationID.map { try self.deregistered(ceremonyID: $0) } ?? [])
+                ceremony: ceremony, token: token, deregistered: try self.deregistered(by: ceremony))
         }
     }
 
     /// Returns the data for the answer to a token that was just redeemed.
     fileprivate func redeemed(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws -> RedeemedCeremony {
-        switch ceremony.redemptionData {
-        case .nothing: RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
-        case .deletedKeys:
-            RedeemedCeremony(
-                ceremony: ceremony, account: nil, credentials: [],
-                deregistered: try self.deregistered(ceremonyID: ceremony.id))
-        case .accountAndKeys(let account):
-            RedeemedCeremony(
-                ceremony: ceremony, account: try self.account(id: account, sealing),
-                credentials: try self.credentials(accountID: account, sealing).filter(\.isActive))
-        case .keys(let account):
-            RedeemedCeremony(
-                ceremony: ceremony, account: nil,
-                credentials: try self.credentials(accountID: account, sealing).filter(\.isActive))
-        }
+        RedeemedCeremony(
+            ceremony: ceremony, account: try ceremony.describedAccountID.flatMap { try self.account(id: $0, sealing) },
+            credentials: try ceremony.accountIDOfKeys.map {
+                try self.credentials(accountID: $0, sealing).filter(\.isActive)
+            } ?? [], deregistered: try self.deregistered(by: ceremony))
+    }
+
+    /// Returns the keys that a deregistration has deleted; none for every other kind.
+    private func deregistered(by ceremony: CeremonyRecord) throws -> [CredentialSelection.Name] {
+        try ceremony.deregistrationID.map { try self.deregistered(ceremonyID: $0) } ?? []
     }
 
     /// Writes the further changes of a step.

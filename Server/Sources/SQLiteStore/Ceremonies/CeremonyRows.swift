@@ -70,147 +70,6 @@ extension Migration {
     }
 }
 
-extension SealingPurpose {
-    static let ceremonyDetail = SealingPurpose("ceremony detail", isOpenedOften: true)
-    static let ceremonyProgress = SealingPurpose("ceremony progress")
-}
-
-/// The columns of a ceremony.
-enum CeremonyColumn: Int, TableColumn {
-    static let table = "ceremony"
-
-    case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
-        changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
-        contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere
-
-    static let selection = Self.selected()
-    static let insertion = Self.inserted()
-    static let count = Self.allCases.count
-}
-
-/// A column that a step may change.
-private struct ChangeableColumn: Sendable {
-    let column: CeremonyColumn
-    /// The column's assignment in an UPDATE.
-    let assignment: String
-    /// Returns `true` if two records have the same value in the column. The values are compared unsealed, because
-    /// sealing the same value twice gives different bytes.
-    let isSame: @Sendable (CeremonyRecord, CeremonyRecord) -> Bool
-
-    init<Value: Equatable & SendableMetatype>(
-        _ column: CeremonyColumn, _ value: @escaping @Sendable (CeremonyRecord) -> Value
-    ) {
-        self.column = column
-        self.assignment = "\(column.name) = ?"
-        self.isSame = { value($0) == value($1) }
-    }
-
-    static let all = [
-        Self(.phase) { $0.phase }, Self(.outcome) { $0.outcome }, Self(.reference) { $0.reference },
-        Self(.accountID) { $0.accountID }, Self(.channel) { $0.channel }, Self(.expiresAt) { $0.expiresAt },
-        Self(.changedAt) { $0.changedAt }, Self(.continuationDigest) { $0.continuationDigest },
-        Self(.confirmationCode) { $0.confirmationCode }, Self(.deviceID) { $0.deviceID },
-        Self(.uafStatus) { $0.uafStatusCode }, Self(.clientError) { $0.clientErrorCode },
-        Self(.asmStatus) { $0.asmStatusCode }, Self(.authenticators) { $0.authenticators },
-        Self(.contentHash) { $0.contentHash }, Self(.isConsumed) { $0.isConsumed }, Self(.methods) { $0.methods },
-        Self(.assurance) { $0.assurance }, Self(.progress) { $0.progress },
-        Self(.isOpenedElsewhere) { $0.isOpenedElsewhere },
-    ]
-}
-
-extension CeremonyRecord {
-    // Conditions on a row, written with the enumerations. The text has to equal the text of the indexes; otherwise
-    // SQLite does not use the indexes.
-
-    /// The ceremony has not ended.
-    static let isOpen = "phase < \(Phase.ended.rawValue)"
-    /// The ceremony has ended, and can be deleted some minutes later.
-    static let hasEnded = """
-        phase = \(Phase.ended.rawValue) AND (kind <> \(Kind.deregistration.rawValue) \
-        OR outcome IS NOT \(Outcome.succeeded.rawValue))
-        """
-    /// The ceremony is a deregistration that was carried out. Its answer is kept for longer.
-    static let isCarriedOutDeregistration = """
-        phase = \(Phase.ended.rawValue) AND kind = \(Kind.deregistration.rawValue) \
-        AND outcome = \(Outcome.succeeded.rawValue)
-        """
-
-    /// Reads a ceremony. Opens `detail`, unless the caller has it.
-    init(_ row: StoredRow, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
-        let id = try row.text(CeremonyColumn.id)
-        let (kind, phase) = try Self.state(
-            storedKind: row.integer(CeremonyColumn.kind), phase: row.integer(CeremonyColumn.phase))
-        self.init(
-            id: id, kind: kind, clientID: try row.optionalText(CeremonyColumn.clientID),
-            reference: try row.optionalText(CeremonyColumn.reference),
-            browserDigest: try row.optionalBytes(CeremonyColumn.browserDigest),
-            accountID: try row.optionalText(CeremonyColumn.accountID),
-            createdAt: try row.moment(CeremonyColumn.createdAt),
-            expiresAt: try row.moment(CeremonyColumn.expiresAt),
-            detail: try detail
-                ?? CeremonyDetail(
-                    stored: try sealing.open(try row.bytes(CeremonyColumn.detail), purpose: .ceremonyDetail, row: id)))
-        self.phase = phase
-        self.outcome = try row.optionalInteger(CeremonyColumn.outcome).flatMap { Outcome(rawValue: $0) }
-        self.channel = try row.optionalInteger(CeremonyColumn.channel).flatMap { Channel(rawValue: $0) }
-        self.changedAt = try row.moment(CeremonyColumn.changedAt)
-        self.continuationDigest = try row.optionalBytes(CeremonyColumn.continuationDigest)
-        self.confirmationCode = try row.optionalBytes(CeremonyColumn.confirmationCode)
-        self.deviceID = try row.optionalText(CeremonyColumn.deviceID)
-        self.uafStatusCode = try row.optionalInteger(CeremonyColumn.uafStatus)
-        self.clientErrorCode = try row.optionalInteger(CeremonyColumn.clientError)
-        self.asmStatusCode = try row.optionalInteger(CeremonyColumn.asmStatus)
-        self.authenticators = try row.text(CeremonyColumn.authenticators).split(separator: " ").map(String.init)
-        self.contentHash = try row.optionalBytes(CeremonyColumn.contentHash)
-        self.isConsumed = try row.flag(CeremonyColumn.isConsumed)
-        self.isOpenedElsewhere = try row.flag(CeremonyColumn.isOpenedElsewhere)
-        self.methods = try row.text(CeremonyColumn.methods).split(separator: " ").map(String.init)
-        self.assurance = try row.text(CeremonyColumn.assurance)
-        self.progress = try row.optionalBytes(CeremonyColumn.progress).map {
-            try sealing.open($0, purpose: .ceremonyProgress, row: id)
-        }
-    }
-
-    /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form. `progress` is sealed only
-    /// for its own column.
-    fileprivate func value(
-        of column: CeremonyColumn, detail: [UInt8] = [], progress: @autoclosure () throws -> [UInt8]?
-    ) rethrows -> (any DatabaseValueConvertible)? {
-        switch column {
-        case .id: self.id
-        case .kind: self.kind.rawValue
-        case .phase: self.phase.rawValue
-        case .outcome: self.outcome?.rawValue
-        case .clientID: self.clientID
-        case .reference: self.reference
-        case .browserDigest: self.browserDigest?.blob
-        case .accountID: self.accountID
-        case .channel: self.channel?.rawValue
-        case .createdAt: self.createdAt.milliseconds
-        case .expiresAt: self.expiresAt.milliseconds
-        case .changedAt: self.changedAt.milliseconds
-        case .continuationDigest: self.continuationDigest?.blob
-        case .confirmationCode: self.confirmationCode?.blob
-        case .deviceID: self.deviceID
-        case .uafStatus: self.uafStatusCode
-        case .clientError: self.clientErrorCode
-        case .asmStatus: self.asmStatusCode
-        case .authenticators: self.authenticators.joined(separator: " ")
-        case .contentHash: self.contentHash?.blob
-        case .isConsumed: self.isConsumed
-        case .isOpenedElsewhere: self.isOpenedElsewhere
-        case .detail: detail.blob
-        case .methods: self.methods.joined(separator: " ")
-        case .assurance: self.assurance
-        case .progress: try progress()?.blob
-        }
-    }
-
-    fileprivate func sealedProgress(_ sealing: Sealing) throws -> [UInt8]? {
-        try self.progress.map { try sealing.seal($0, purpose: .ceremonyProgress, row: self.id) }
-    }
-}
-
 extension Database {
     func insert(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws {
         let detail = try sealing.seal(ceremony.detail.stored, purpose: .ceremonyDetail, row: ceremony.id)
@@ -224,7 +83,7 @@ extension Database {
     /// Writes the columns of a ceremony that a step has changed. Unchanged columns are not named, so neither the
     /// columns nor their indexes are written anew.
     func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
-        let changed = ChangeableColumn.all.filter { !$0.isSame(ceremony, before) }
+        let changed = ChangeableColumn.changed(from: before, to: ceremony)
         guard !changed.isEmpty else { return }
         var values = try changed.map {
             try ceremony.value(of: $0.column, progress: try ceremony.sealedProgress(sealing))
@@ -235,13 +94,7 @@ extension Database {
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {
-        let column: String
-        let value: DatabaseValue
-        switch key {
-        case .id(let id): (column, value) = ("id", id.databaseValue)
-        case .reference(let reference): (column, value) = ("reference", reference.databaseValue)
-        case .continuation(let digest): (column, value) = ("continuation_digest", digest.blob.databaseValue)
-        }
+        let (column, value) = key.place
         return try self.row("SELECT \(CeremonyColumn.selection) FROM ceremony WHERE \(column) = ?", [value]).map {
             try CeremonyRecord($0, sealing)
         }

@@ -65,14 +65,16 @@ struct CeremonyRuleTests {
     @Test("The answer to a redeemed token carries the data of its kind")
     func redemptionData() {
         for kind in CeremonyRecord.Kind.allCases {
-            let data: RedemptionData =
+            let data: (described: String?, ofKeys: String?) =
                 switch kind {
-                case .deregistration: .deletedKeys
-                case .registration: .accountAndKeys(account: "alice")
-                case .authentication, .transaction, .identity: .keys(account: "alice")
+                case .deregistration: (nil, nil)
+                case .registration: ("alice", "alice")
+                case .authentication, .transaction, .identity: (nil, "alice")
                 }
-            #expect(Self.ceremony(kind).redemptionData == data)
-            #expect(Self.ceremony(kind, account: nil).redemptionData == .nothing)
+            #expect(Self.ceremony(kind).describedAccountID == data.described)
+            #expect(Self.ceremony(kind).accountIDOfKeys == data.ofKeys)
+            #expect(Self.ceremony(kind, account: nil).describedAccountID == nil)
+            #expect(Self.ceremony(kind, account: nil).accountIDOfKeys == nil)
             #expect(Self.ceremony(kind).deregistrationID == (kind == .deregistration ? "ceremony" : nil))
         }
     }

@@ -1,25 +1,11 @@
 /// The data beside the ceremony that the answer to a redeemed token needs.
-package enum RedemptionData: Sendable, Equatable {
-    /// No further data: the account is not known yet.
-    case nothing
-    /// The keys that the ceremony has deleted.
-    case deletedKeys
-    /// The account, and its active keys.
-    case accountAndKeys(account: String)
-    /// The active keys of the account.
-    case keys(account: String)
-}
-
 extension CeremonyRecord {
-    /// The data that the answer to a redeemed token of the ceremony needs.
-    package var redemptionData: RedemptionData {
-        guard let accountID = self.accountID else { return .nothing }
-        return switch self.kind {
-        case .deregistration: .deletedKeys
-        case .registration: .accountAndKeys(account: accountID)
-        case .authentication, .transaction, .identity: .keys(account: accountID)
-        }
-    }
+    /// The account that the answer describes: a registration's; `nil` for every other kind, and if the account is not
+    /// known yet.
+    package var describedAccountID: String? { self.kind == .registration ? self.accountID : nil }
+
+    /// The account whose active keys the answer names; `nil` for a deregistration, and if the account is not known yet.
+    package var accountIDOfKeys: String? { self.kind == .deregistration ? nil : self.accountID }
 
     /// The ceremony's identifier if its redemption deletes keys; `nil` for every other kind.
     package var deregistrationID: String? { self.kind == .deregistration ? self.id : nil }
