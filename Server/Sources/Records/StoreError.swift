@@ -50,3 +50,11 @@ public struct StoreError: CodedError {
         self.reason = reason
     }
 }
+
+extension RawRepresentable {
+    /// Reads a stored raw value. Throws `corrupt` with `reason` for a raw value that the type does not have.
+    package init(stored rawValue: RawValue, _ reason: String) throws(StoreError) {
+        guard let value = Self(rawValue: rawValue) else { throw StoreError(.corrupt, reason) }
+        self = value
+    }
+}

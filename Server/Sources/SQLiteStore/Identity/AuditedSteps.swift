@@ -7,11 +7,7 @@ extension SQLiteDatabase {
     func step(
         noting audit: AuditEvent, _ change: @escaping @Sendable (Database) throws -> Bool
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try change(db) else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
-        }
+        try await self.step { [sealing] db in try db.appendAudit(audit, if: try change(db), sealing) }
     }
 
     /// Does a step on a row of a table, and appends its event. Returns `false` if the table has no row of that
@@ -20,10 +16,9 @@ extension SQLiteDatabase {
         noting audit: AuditEvent, on table: String, id: String,
         _ change: @escaping @Sendable (Database) throws -> Void
     ) async throws -> Bool {
-        try await self.step(noting: audit) { db in
-            guard try db.exists(table, id: id) else { return false }
+        try await self.step(on: { db in try db.identifier(id, in: table) }) { db, _ in
             try change(db)
-            return true
+            return audit
         }
     }
 
@@ -34,18 +29,19 @@ extension SQLiteDatabase {
         _ change: @escaping @Sendable (Database, Found) throws -> AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard let found = try find(db) else { return false }
-            try db.appendAudit(try change(db, found), sealing)
-            return true
+            try find(db).map { try db.appendAudit(try change(db, $0), sealing) } != nil
         }
     }
 }
 
 extension Database {
-    /// Returns `true` if a table has a row of that identifier.
-    func exists(_ table: String, id: String) throws -> Bool {
-        try self.row("SELECT 1 FROM \(table) WHERE id = ?", [id]) != nil
+    /// Returns the identifier if a table has a row of that identifier; `nil` otherwise.
+    fileprivate func identifier(_ id: String, in table: String) throws -> String? {
+        try self.row("SELECT id FROM \(table) WHERE id = ?", [id]).map { try $0.text("id") }
     }
+
+    /// Returns `true` if a table has a row of that identifier.
+    func exists(_ table: String, id: String) throws -> Bool { try self.identifier(id, in: table) != nil }
 
     /// Runs a statement, and returns `true` if the statement has changed a row.
     func changes(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Bool {
@@ -55,21 +51,13 @@ extension Database {
 
     /// Throws `notFound` with `reason` if an identifier is given, and a table has no row of that identifier.
     func require(_ table: String, id: String?, _ reason: String) throws {
-        guard let id, try !self.exists(table, id: id) else { return }
-        throw StoreError(.notFound, reason)
+        try self.require(
+            "SELECT ?1 IS NULL OR EXISTS (SELECT 1 FROM \(table) WHERE id = ?1)", [id],
+            orThrow: StoreError(.notFound, reason))
     }
 
     /// Throws `conflict` with `reason` if a query returns a row.
-    func refuse(_ sql: String, _ values: [(any DatabaseValueConvertible)?], _ reason: String) throws {
-        guard try self.row(sql, values) != nil else { return }
-        throw StoreError(.conflict, reason)
-    }
-}
-
-extension RawRepresentable {
-    /// Reads a stored raw value. Throws `corrupt` with `reason` for a raw value that the type does not have.
-    init(stored rawValue: RawValue, _ reason: String) throws(StoreError) {
-        guard let value = Self(rawValue: rawValue) else { throw StoreError(.corrupt, reason) }
-        self = value
+    func refuse(_ sql: String, _ values: StatementArguments, _ reason: String) throws {
+        try self.require("SELECT NOT EXISTS (\(sql))", values, orThrow: StoreError(.conflict, reason))
     }
 }

@@ -70,12 +70,12 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN email_code BLOB;
                 CREATE INDEX account_email_code ON account (email_code) WHERE email_code IS NOT NULL;
                 """)
-        let sealed = try db.rows("SELECT id, email FROM account WHERE email IS NOT NULL") {
-            (id: try $0.text("id"), email: try $0.bytes("email"))
-        }
-        for (id, email) in sealed {
+        let addresses = try db.rows("SELECT id, email FROM account WHERE email IS NOT NULL") { row in
+            let (id, sealed) = (try row.text("id"), try row.bytes("email"))
             // A damaged address must not keep the server from starting.
-            guard let address = try? sealing.openText(email, purpose: .email, row: id) else { continue }
+            return (try? sealing.openText(sealed, purpose: .email, row: id)).map { (id: id, address: $0) }
+        }
+        for (id, address) in addresses.compactMap(\.self) {
             try db.execute(
                 sql: "UPDATE account SET email_code = ? WHERE id = ?",
                 arguments: [sealing.emailCode(address).blob, id])

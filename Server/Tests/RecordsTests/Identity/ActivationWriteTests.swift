@@ -34,6 +34,17 @@ struct ActivationWriteTests {
         #expect(throws: StoreError(.conflict, "")) { try other.write(from: Self.before) }
     }
 
+    @Test("A stored value that its type does not have is corrupt")
+    func stored() throws {
+        #expect(try PendingActivationRecord.State(stored: 4, "an offer") == .revoked)
+        #expect(try InviteRecord.State(stored: "open", "an invitation") == .open)
+        let error = #expect(throws: StoreError(.corrupt, "")) {
+            try PendingActivationRecord.State(stored: 5, "an offer of an unknown state")
+        }
+        #expect(error?.reason == "an offer of an unknown state")
+        #expect(throws: StoreError(.corrupt, "")) { try InviteRecord.State(stored: "Open", "an invitation") }
+    }
+
     @Test("An unlocked account takes an activation")
     func account() {
         #expect(throws: Never.self) { try ActivationRecord.requireAccount(isLocked: false) }

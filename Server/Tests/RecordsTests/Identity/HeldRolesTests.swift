@@ -64,6 +64,33 @@ struct HeldRolesTests {
         }
     }
 
+    @Test("The terms of a session name what its service requests")
+    func requested() throws {
+        func terms(client: String?, attributes: [PersonalAttribute]?) throws -> IdentityTerms {
+            let now = Timestamp(seconds: 1_800_000_000)
+            let device = DeviceRecord(id: "device", accountID: "ada", name: "Phone", isActive: true, createdAt: now)
+            var terms = IdentityTerms(
+                activation: ActivationRecord(device: device, signingKey: [1], encryptionKey: [2], pinVersion: nil))
+            terms.ceremony = CeremonyRecord(
+                id: "session", kind: .identity, createdAt: now, expiresAt: now, detail: CeremonyDetail(client: client))
+            terms.standing = try attributes.map {
+                ServiceStanding(profile: try Self.profile(attributes: $0), entry: nil, isMember: nil)
+            }
+            return terms
+        }
+        for (client, attributes, isRequested) in [
+            ("bank", [.email, .phoneNumber], true), ("bank", [], false), ("bank", nil, false), (nil, [.email], false),
+        ] as [(String?, [PersonalAttribute]?, Bool)] {
+            let terms = try terms(client: client, attributes: attributes)
+            #expect(terms.service == client)
+            #expect(terms.requested?.service == (isRequested ? client : nil))
+            #expect(terms.requested?.attributes == (isRequested ? attributes.map(Set.init) : nil))
+        }
+        var none = try terms(client: "bank", attributes: [.email])
+        none.ceremony = nil
+        #expect(none.service == nil && none.requested == nil)
+    }
+
     @Test("Stored roles are a list of texts")
     func stored() throws {
         #expect(try RoleEntry.roles(kept: "[]") == [])
@@ -88,7 +115,9 @@ struct HeldRolesTests {
             let change = ServiceProfileChange(from: former, to: profile)
             #expect(change.endsSelections == endsSelections)
             #expect(change.removedRoles == removed)
-            #expect(change.removesRoles == !removed.isEmpty)
+            #expect(
+                change.effects == (endsSelections ? [.endedSelections] : [])
+                    + (removed.isEmpty ? [] : [.removedRoles(removed)]))
         }
     }
 }

@@ -139,4 +139,13 @@ struct IdentityWriteTests {
         guard case .again([9]) = again else { Issue.record("the answer is not given again"); return }
         guard case .replayed = replayed else { Issue.record("other bytes are not refused"); return }
     }
+
+    @Test(
+        "A key to seal to follows keys that were made before a moment",
+        arguments: [([], true), ([-1], true), ([0], false), ([1], false), ([-9, 0, -1], false)] as [([Int64], Bool)])
+    func followingKey(after moments: [Int64], isAdded: Bool) {
+        let key = SealingKeyRecord(id: "key", privateKey: SecretBytes([1]), createdAt: Self.now, erasedAt: Self.now)
+        let kept = moments.map { Self.now + .seconds($0) }
+        #expect(key.additions(toKeysMadeAt: kept, unlessMadeSince: Self.now).map(\.id) == (isAdded ? ["key"] : []))
+    }
 }

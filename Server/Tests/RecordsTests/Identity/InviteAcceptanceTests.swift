@@ -40,6 +40,12 @@ struct InviteAcceptanceTests {
         #expect(verdict == expected)
     }
 
+    @Test("A step goes on with an open invitation, and with no accepted invitation")
+    func openInvite() {
+        #expect(InviteAcceptance.open(Self.invite()).openInvite == Self.invite())
+        #expect(InviteAcceptance.accepted.openInvite == nil)
+    }
+
     @Test(
         "The first activation accepts an open invitation in its time",
         arguments: [

@@ -30,6 +30,7 @@ struct PersonalValueRulesTests {
         #expect(throws: StoreError(code, "")) { try bound.requireRoom(3, most: 3) }
         let error = #expect(throws: StoreError(code, "")) { try bound.requireRoom(4, most: 3) }
         #expect(error?.reason == reason)
+        #expect(throws: Never.self) { try bound.requireRoom(.max, most: nil) }
     }
 
     @Test(
@@ -47,7 +48,10 @@ struct PersonalValueRulesTests {
     @Test("Values equal an address in all cases of letters")
     func equalValues() {
         let values = [("1", "ada@bank.example"), ("2", "bob@bank.example"), ("3", "ADA@BANK.example")]
-        #expect(EmailValues(values.map { (id: $0, value: $1) }, address: "Ada@bank.example").equal == ["1", "3"])
+        let compared = EmailValues(values.map { (id: $0, value: $1) }, address: "Ada@bank.example")
+        #expect(compared.equal == ["1", "3"])
+        #expect(compared.withdrawn(isConfirmed: false) == ["1", "3"])
+        #expect(compared.withdrawn(isConfirmed: true) == [])
     }
 
     @Test("An address that was not added is a conflict")
@@ -109,6 +113,17 @@ struct PersonalValueRulesTests {
             try Self.outcome(supplied: [Self.value("1")]).requireNothingForAccount()
         }
         #expect(throws: StoreError(.notFound, "")) { try Self.outcome(selection: [:]).requireNothingForAccount() }
+        #expect(throws: Never.self) { try Self.outcome(selection: [:]).writes(forExisting: true) }
+        #expect(throws: StoreError(.notFound, "")) { try Self.outcome(selection: [:]).writes(forExisting: false) }
+    }
+
+    @Test(
+        "An outcome without values and without a selection writes its history, and nothing for an account that is gone")
+    func historyOfGoneAccount() throws {
+        let history = IdentityHistoryRecord(
+            purpose: "login", service: "bank", role: nil, outcome: .finished, at: Self.now)
+        #expect(try Self.outcome(history: history).writes(forExisting: true) == [.history(history)])
+        #expect(try Self.outcome(history: history).writes(forExisting: false) == [])
     }
 
     @Test("A selection is for a service that exists")

@@ -21,6 +21,10 @@ package struct EmailValues: Sendable, Equatable {
         self.count = values.count
     }
 
+    /// Returns the identifiers of the values that are no longer verified after a confirmation was removed: the values
+    /// that equal the address, unless the account still has the address in confirmed form.
+    package func withdrawn(isConfirmed: Bool) -> [String] { isConfirmed ? [] : self.equal }
+
     /// The effect of a confirmed address on the account's values.
     package enum Confirmation: Sendable, Equatable {
         /// The confirmation adds no value, and this is its result: a value equals the address, or there is no room.

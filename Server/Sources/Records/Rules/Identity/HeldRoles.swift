@@ -1,3 +1,4 @@
+package import PersonalInformation
 import _Primitives
 
 /// The roles of an account at a service, as a change of a single role finds the roles.
@@ -56,6 +57,19 @@ extension ServiceStanding {
             profile: profile,
             roles: entry.map { ids in profile.roles.filter { ids.containsBytes(of: $0.id) } } ?? profile.defaultRoles,
             isKnown: entry != nil, isMember: isMember ?? true)
+    }
+}
+
+/// The data beside the activation and the session that the terms of the session need.
+extension IdentityTerms {
+    /// The session's service; `nil` without a session, and for a session without a service.
+    package var service: String? { self.ceremony?.detail.client }
+
+    /// The session's service, and the attributes that the service requests. `nil` if nothing is requested: then the
+    /// terms have neither values nor a choice of values.
+    package var requested: (service: String, attributes: Set<PersonalAttribute>)? {
+        guard let service, let profile = self.standing?.profile, !profile.attributes.isEmpty else { return nil }
+        return (service, Set(profile.attributes.keys))
     }
 }
 

@@ -1,3 +1,5 @@
+package import _Primitives
+
 /// A bound on the number of rows that a step of personalised identities adds to.
 package enum IdentityBound: Sendable, CaseIterable {
     /// Open invitations of the server.
@@ -17,9 +19,9 @@ package enum IdentityBound: Sendable, CaseIterable {
     /// Keys that phones seal to.
     case sealingKeys
 
-    /// Throws if `count` rows leave no room for another row.
-    package func requireRoom(_ count: Int, most: Int) throws(StoreError) {
-        guard count >= most else { return }
+    /// Throws if `count` rows leave no room for another row; `most` is `nil` for no bound.
+    package func requireRoom(_ count: Int, most: Int?) throws(StoreError) {
+        guard let most, count >= most else { return }
         switch self {
         case .openInvites: throw StoreError(.conflict, "there are \(count) open invitations")
         case .invitesOfAddress: throw StoreError(.conflict, "an address was sent \(count) invitations")
@@ -29,5 +31,15 @@ package enum IdentityBound: Sendable, CaseIterable {
         case .suppliedValues: throw StoreError(.outdated, "there are \(count) values of an attribute")
         case .sealingKeys: throw StoreError(.conflict, "there are \(count) keys to seal to")
         }
+    }
+}
+
+extension SealingKeyRecord {
+    /// Returns the keys that a step adds to the kept keys: this key, or none if a kept key was made at `moment` or
+    /// later.
+    ///
+    /// - Parameter moments: The moments when the kept keys were made.
+    package func additions(toKeysMadeAt moments: [Timestamp], unlessMadeSince moment: Timestamp) -> [Self] {
+        moments.contains { $0 >= moment } ? [] : [self]
     }
 }

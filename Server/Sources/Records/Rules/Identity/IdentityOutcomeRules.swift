@@ -25,6 +25,14 @@ extension IdentityOutcomeChange {
         return writes
     }
 
+    /// Returns the writes of the change for an account that exists or is gone. Throws as ``requireNothingForAccount()``
+    /// for an account that is gone.
+    package func writes(forExisting isThere: Bool) throws(StoreError) -> [IdentityOutcomeWrite] {
+        guard !isThere else { return self.writes }
+        try self.requireNothingForAccount()
+        return []
+    }
+
     /// Throws `notFound` if the change has values or a selection for an account that is gone. A change without both is
     /// passed over: the history was deleted with the account, and the end of the account's last sessions has nothing to
     /// write.

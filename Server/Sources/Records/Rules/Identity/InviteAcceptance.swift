@@ -7,6 +7,12 @@ package enum InviteAcceptance: Sendable, Equatable {
     /// The account has accepted the invitation before. The step changes nothing.
     case accepted
 
+    /// The open invitation; `nil` if the step changes nothing.
+    package var openInvite: InviteRecord? {
+        guard case .open(let invite) = self else { return nil }
+        return invite
+    }
+
     /// Judges the invitation that a step found, before the step reads anything else.
     ///
     /// Throws ``InviteRefusal``: `unknown` for no invitation, `consumed` for an invitation that another account has

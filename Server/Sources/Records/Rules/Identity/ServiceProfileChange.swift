@@ -9,8 +9,21 @@ package struct ServiceProfileChange: Sendable, Equatable {
     /// invitations to the roles are revoked.
     package let removedRoles: [String]
 
-    /// `true` if the service no longer has one of its roles.
-    package var removesRoles: Bool { !self.removedRoles.isEmpty }
+    /// An effect of the change.
+    package enum Effect: Sendable, Equatable {
+        /// All people's choices of values for the service end.
+        case endedSelections
+        /// These roles are taken from every account, and open invitations to the roles are revoked.
+        case removedRoles([String])
+    }
+
+    /// The effects of the change, in their order.
+    package var effects: [Effect] {
+        var effects: [Effect] = []
+        if self.endsSelections { effects.append(.endedSelections) }
+        if !self.removedRoles.isEmpty { effects.append(.removedRoles(self.removedRoles)) }
+        return effects
+    }
 
     /// Compares a profile with the former profile of the same service.
     package init(from former: ServiceProfile, to profile: ServiceProfile) {

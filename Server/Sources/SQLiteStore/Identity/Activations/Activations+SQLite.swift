@@ -16,10 +16,8 @@ extension SQLiteDatabase {
         async throws
     {
         try await self.step { [sealing] db in
-            if let limit {
-                let count = try db.offerCount(accountID: activation.accountID, at: activation.createdAt)
-                try IdentityBound.offers.requireRoom(count, most: limit)
-            }
+            let count = try db.offerCount(accountID: activation.accountID, at: activation.createdAt)
+            try IdentityBound.offers.requireRoom(count, most: limit)
             try db.insert(activation, replacing: replacing, sealing)
             try db.appendAudit(audit, sealing)
         }
@@ -55,16 +53,17 @@ extension SQLiteDatabase {
         // A client without a code can still name an offer, and a client with a code can repeat a request. A reader
         // answers both without the writer.
         try await self.step(screenedBy: { [sealing] db -> Screening<Void, IdentityStep<Result>> in
-            if let request, let before = try db.answer(to: request, sealing) { return .answered(before.step()) }
-            return try db.hasOffer(id: id) ? .step(()) : .answered(.missing)
+            let earlier: IdentityStep<Result>? = try db.outcome(answeredTo: request, sealing)
+            return .step(if: try earlier == nil && db.hasOffer(id: id), otherwise: earlier ?? .missing)
         }) { [sealing] db, _ in
             try db.unlessAnswered(request, sealing) {
-                guard let before = try db.offer(id: id, sealing) else { return .missing }
-                var offer = before
-                let (change, result) = try judge(&offer)
-                try db.update(offer, from: before, sealing)
-                try db.carryOut(change.writes, sealing)
-                return .decided(result)
+                try db.offer(id: id, sealing).map { before -> IdentityStep<Result> in
+                    var offer = before
+                    let (change, result) = try judge(&offer)
+                    try db.update(offer, from: before, sealing)
+                    try db.carryOut(change.writes, sealing)
+                    return .decided(result)
+                } ?? .missing
             }
         }
     }
@@ -73,10 +72,10 @@ extension SQLiteDatabase {
         id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard let account = try db.accountOfActivation(id: id) else { return false }
-            try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
-            try db.carryOut(ActivationChange(audit: audit, notice: notice).writes(accountID: account), sealing)
-            return true
+            try db.accountOfActivation(id: id).map { account -> Void in
+                try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
+                try db.carryOut(ActivationChange(audit: audit, notice: notice).writes(accountID: account), sealing)
+            } != nil
         }
     }
 
@@ -94,14 +93,15 @@ extension SQLiteDatabase {
         onActivation id: String,
         judge: @escaping @Sendable (inout ActivationRecord, [CredentialRecord]) throws -> (ActivationChange, Result)
     ) async throws -> Result? {
-        try await self.step { [sealing] db -> Result? in
-            guard let before = try db.activation(id: id, sealing) else { return nil }
-            var activation = before
-            let (change, result) = try judge(&activation, try db.credentials(deviceID: id, sealing))
-            try db.update(activation, from: before, sealing)
-            try db.deleteCredentials(change.withdrawnCredentials, ofActivation: id)
-            try db.carryOut(change.writes(accountID: before.device.accountID), sealing)
-            return result
+        try await self.step { [sealing] db in
+            try db.activation(id: id, sealing).map { before in
+                var activation = before
+                let (change, result) = try judge(&activation, try db.credentials(deviceID: id, sealing))
+                try db.update(activation, from: before, sealing)
+                try db.deleteCredentials(change.withdrawnCredentials, ofActivation: id)
+                try db.carryOut(change.writes(accountID: before.device.accountID), sealing)
+                return result
+            }
         }
     }
 

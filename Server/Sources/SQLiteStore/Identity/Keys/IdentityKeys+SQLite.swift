@@ -7,13 +7,7 @@ public import _Primitives
 extension SQLiteDatabase: IdentityKeyStore {
     public func identityRoot(orElse made: SecretBytes, audit: AuditEvent) async throws -> SecretBytes {
         try await self.step { [sealing] db in
-            let kept = try Data.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM identity_root WHERE id = 1"))
-            if let kept { return SecretBytes(try sealing.open(kept, purpose: .identityRoot, row: "1")) }
-            let sealed = try made.withBytes { try sealing.seal(Array($0), purpose: .identityRoot, row: "1") }
-            try db.cachedStatement(sql: "INSERT INTO identity_root (id, sealed) VALUES (1, ?)")
-                .execute(arguments: [sealed.blob])
-            try db.appendAudit(audit, sealing)
-            return made
+            try db.identityRoot(sealing) ?? db.keep(root: made, audit, sealing)
         }
     }
 
@@ -38,11 +32,8 @@ extension SQLiteDatabase: IdentityKeyStore {
     ) async throws -> [SealingKeyRecord] {
         try await self.step { [sealing] db in
             try db.eraseSealingKeys(at: now)
-            let isFollowed = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM identity_sealing_key WHERE created_at >= ?)"),
-                arguments: [moment.milliseconds])
-            if isFollowed != true { try db.insert(key, sealing) }
+            let kept = try db.rows("SELECT created_at FROM identity_sealing_key") { try $0.moment("created_at") }
+            for key in key.additions(toKeysMadeAt: kept, unlessMadeSince: moment) { try db.insert(key, sealing) }
             return try db.identitySealingKeys(sealing)
         }
     }
@@ -63,6 +54,21 @@ private enum SealingKeyColumn: Int, TableColumn {
 }
 
 extension Database {
+    fileprivate func identityRoot(_ sealing: Sealing) throws -> SecretBytes? {
+        try Data.fetchOne(self.cachedStatement(sql: "SELECT sealed FROM identity_root WHERE id = 1")).map {
+            SecretBytes(try sealing.open($0, purpose: .identityRoot, row: "1"))
+        }
+    }
+
+    /// Keeps the root, and returns the root.
+    fileprivate func keep(root: SecretBytes, _ audit: AuditEvent, _ sealing: Sealing) throws -> SecretBytes {
+        let sealed = try root.withBytes { try sealing.seal(Array($0), purpose: .identityRoot, row: "1") }
+        try self.cachedStatement(sql: "INSERT INTO identity_root (id, sealed) VALUES (1, ?)")
+            .execute(arguments: [sealed.blob])
+        try self.appendAudit(audit, sealing)
+        return root
+    }
+
     fileprivate func eraseSealingKeys(at now: Timestamp) throws {
         try self.cachedStatement(sql: "DELETE FROM identity_sealing_key WHERE erased_at <= ?")
             .execute(arguments: [now.milliseconds])

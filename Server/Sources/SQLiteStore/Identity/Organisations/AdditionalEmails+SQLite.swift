@@ -86,7 +86,8 @@ extension Database {
     {
         guard let address = try self.additionalEmail(id, accountID: accountID, sealing) else { return nil }
         try self.cachedStatement(sql: "UPDATE account_email SET is_verified = 1 WHERE id = ?").execute(arguments: [id])
-        let held = try self.setEmailValues(equalTo: address, isVerified: true, accountID: accountID, sealing)
+        let held = try self.emailValues(comparedWith: address, accountID: accountID, sealing)
+        try self.setVerified(true, ofValues: held.equal)
         switch held.confirmation(most: values) {
         case .noValue(let confirmation): return confirmation
         case .value(let alias):
@@ -102,14 +103,14 @@ extension Database {
     /// confirmed form: as its first or as a further address. Called at the end of a step that has removed a
     /// confirmation.
     func withdrawVerification(of address: String, accountID: String, _ sealing: Sealing) throws {
-        guard try !self.hasVerifiedEmail(sealing.emailCode(address), accountID: accountID) else { return }
-        _ = try self.setEmailValues(equalTo: address, isVerified: false, accountID: accountID, sealing)
+        let isConfirmed = try self.hasVerifiedEmail(sealing.emailCode(address), accountID: accountID)
+        let held = try self.emailValues(comparedWith: address, accountID: accountID, sealing)
+        try self.setVerified(false, ofValues: held.withdrawn(isConfirmed: isConfirmed))
     }
 
-    /// Sets whether an account's values of `email` that equal an address, ignoring the case of letters, are verified.
-    /// Returns all values of `email`, compared with the address.
-    private func setEmailValues(
-        equalTo address: String, isVerified: Bool, accountID: String, _ sealing: Sealing
+    /// Returns an account's values of `email`, compared with an address.
+    private func emailValues(
+        comparedWith address: String, accountID: String, _ sealing: Sealing
     ) throws -> EmailValues {
         let attribute = PersonalAttribute.email.rawValue
         let values = try self.rows(
@@ -120,12 +121,14 @@ extension Database {
             let value = try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place)
             return (id: id, value: value)
         }
-        let compared = EmailValues(values, address: address)
-        for id in compared.equal {
+        return EmailValues(values, address: address)
+    }
+
+    private func setVerified(_ isVerified: Bool, ofValues ids: [String]) throws {
+        for id in ids {
             try self.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
                 .execute(arguments: [isVerified, id])
         }
-        return compared
     }
 
     /// Adds an address within the present step. Returns `false` if the account has `limit` addresses, or has this

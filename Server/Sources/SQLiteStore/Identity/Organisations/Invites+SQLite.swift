@@ -17,14 +17,12 @@ extension SQLiteDatabase: InviteStore {
                     db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE state = ? AND expires_at > ?"),
                     arguments: [InviteRecord.State.open.rawValue, invite.createdAt.milliseconds]) ?? 0
             try IdentityBound.openInvites.requireRoom(open, most: bounds.open)
-            if let (most, since) = bounds.ofAddress {
-                let sent =
-                    try Int.fetchOne(
-                        db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE email_code = ? AND created_at > ?"),
-                        arguments: [sealing.emailCode(invite.email).blob, since.milliseconds]) ?? 0
-                try IdentityBound.invitesOfAddress.requireRoom(sent, most: most)
-            }
-            if let provisional { try db.insert(provisional, sealing) }
+            let sent =
+                try Int.fetchOne(
+                    db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE email_code = ? AND created_at > ?"),
+                    arguments: [sealing.emailCode(invite.email).blob, bounds.ofAddress?.since.milliseconds]) ?? 0
+            try IdentityBound.invitesOfAddress.requireRoom(sent, most: bounds.ofAddress?.most)
+            try provisional.map { try db.insert($0, sealing) }
             try db.insert(invite, sealing)
             try db.appendAudit(audit, sealing)
             return try db.leaveMail(mail)
@@ -55,13 +53,14 @@ extension SQLiteDatabase: InviteStore {
     public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let found = try db.invites("WHERE id = ?", [id], sealing).first
-            guard case .open(let invite) = try InviteAcceptance.verdict(on: found, accountID: accountID, at: audit.at)
-            else { return }
-            try InviteAcceptance.requireInvited(
-                hasVerifiedAddress: try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID))
-            // The address may have become an account's after the invitation was made.
-            try db.deleteProvisionalAccount(invite.accountToDelete(acceptedBy: accountID), at: audit.at)
-            try db.accept(invite, accountID: accountID, audit, sealing)
+            let verdict = try InviteAcceptance.verdict(on: found, accountID: accountID, at: audit.at)
+            try verdict.openInvite.map { invite in
+                try InviteAcceptance.requireInvited(
+                    hasVerifiedAddress: try db.hasVerifiedEmail(sealing.emailCode(invite.email), accountID: accountID))
+                // The address may have become an account's after the invitation was made.
+                try db.deleteProvisionalAccount(invite.accountToDelete(acceptedBy: accountID), at: audit.at)
+                try db.accept(invite, accountID: accountID, audit, sealing)
+            }
         }
     }
 
@@ -106,10 +105,14 @@ extension SQLiteDatabase: InviteStore {
 }
 
 extension InviteRecord {
+    /// The SQL condition for an account that nobody has enrolled at. An account with a device belongs to a person.
+    fileprivate static let isNobodys = """
+        NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1)
+        """
+
     /// The SQL condition for an invitation with a provisional account that nobody has enrolled at yet.
     fileprivate static let hasNobodysAccount = """
-        provisional_account_id IN (SELECT id FROM account
-            WHERE NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1))
+        provisional_account_id IN (SELECT id FROM account WHERE \(Self.isNobodys))
         """
 }
 
@@ -129,10 +132,15 @@ extension Database {
     ///
     /// Throws ``InviteRefusal``: the whole step is undone then.
     func merge(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws {
-        let now = merge.audit.at
         let found = try self.invites("WHERE id = ?", [merge.invite], sealing).first
-        guard case .open(let invite) = try InviteAcceptance.verdict(on: found, accountID: accountID, at: now)
-        else { return }
+        let verdict = try InviteAcceptance.verdict(on: found, accountID: accountID, at: merge.audit.at)
+        try verdict.openInvite.map { try self.merge(merge, of: $0, into: accountID, sealing) }
+    }
+
+    private func merge(
+        _ merge: InviteMerge, of invite: InviteRecord, into accountID: String, _ sealing: Sealing
+    ) throws {
+        let now = merge.audit.at
         // The code's activation has the identifier of the invitation.
         let provisional = try merge.provisionalAccount(
             of: invite, offer: try self.offer(id: merge.invite, sealing), into: accountID)
@@ -173,12 +181,12 @@ extension Database {
     fileprivate func accept(
         _ invite: InviteRecord, accountID: String, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {
-        if let organisation = invite.organisation { _ = try self.addMember(accountID, organisation: organisation) }
+        _ = try invite.organisation.map { try self.addMember(accountID, organisation: $0) }
         let standing = try invite.placeByStanding.flatMap {
             try self.standing(accountID: accountID, service: $0.service)
         }
-        if let place = invite.givenPlace(standing: standing) {
-            _ = try self.assignRole(place.role, accountID: accountID, service: place.service)
+        _ = try invite.givenPlace(standing: standing).map {
+            try self.assignRole($0.role, accountID: accountID, service: $0.service)
         }
         try self.setState(.accepted, of: invite, acceptedBy: accountID)
         try self.appendAudit(audit, sealing)
@@ -192,24 +200,18 @@ extension Database {
     /// Deletes an open invitation's provisional account, if any, with all data that was made for the account. Does
     /// nothing if the account has an active device.
     fileprivate func deleteProvisionalAccount(_ account: String?, at now: Timestamp) throws {
-        // An account with a device belongs to a person already.
-        guard let account, try !self.hasActiveDevice(account) else { return }
-        _ = try self.deleteAccount(account, at: now, keepsInvite: true)
+        let unused = try String.fetchOne(
+            self.cachedStatement(sql: "SELECT id FROM account WHERE id = ? AND \(InviteRecord.isNobodys)"),
+            arguments: [account])
+        _ = try unused.map { try self.deleteAccount($0, at: now, keepsInvite: true) }
     }
 
     private func isUnlockedWithoutDevice(_ account: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND is_locked = 0)
-                    AND NOT EXISTS (SELECT 1 FROM device WHERE account_id = ?1 AND is_active = 1)
+                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0 AND \(InviteRecord.isNobodys))
                     """), arguments: [account]) ?? false
-    }
-
-    private func hasActiveDevice(_ account: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM device WHERE account_id = ? AND is_active = 1)"),
-            arguments: [account]) ?? false
     }
 
     fileprivate func insert(_ invite: InviteRecord, _ sealing: Sealing) throws {

@@ -43,7 +43,7 @@ extension SQLiteDatabase: OrganisationStore {
     public func removeOrganisation(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(noting: audit, on: "organisation", id: id) { [sealing] db in
             try db.refuse(
-                "SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ? LIMIT 1", [id],
+                "SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ?", [id],
                 "a service keeps itself to the organisation")
             try db.revokeInvites("organisation = ?", [id], audit, sealing)
             try db.cachedStatement(sql: "DELETE FROM organisation WHERE id = ?").execute(arguments: [id])

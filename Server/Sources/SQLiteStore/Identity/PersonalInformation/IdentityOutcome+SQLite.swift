@@ -60,10 +60,7 @@ extension Database {
     /// for a supplied value. If the account does not exist, throws `notFound` for supplied values or a selection, and
     /// otherwise writes nothing.
     func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
-        guard try self.exists("account", id: change.accountID) else {
-            return try change.requireNothingForAccount()
-        }
-        for write in change.writes {
+        for write in try change.writes(forExisting: try self.exists("account", id: change.accountID)) {
             switch write {
             case .supplied(let value, let audit):
                 try self.add(

@@ -26,7 +26,9 @@ extension SQLiteDatabase: ServiceStore {
                     ON CONFLICT (id) DO UPDATE SET profile = excluded.profile
                     """
             ).execute(arguments: [client, JSON.object(profile.json).text])
-            if let former { try db.follow(profile, of: client, former: former, audit, sealing) }
+            try former.map {
+                try db.follow(ServiceProfileChange(from: $0, to: profile), of: client, audit, sealing)
+            }
         }
     }
 
@@ -51,8 +53,9 @@ extension SQLiteDatabase: ServiceStore {
 
     public func revokeRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(noting: audit) { db in
-            let held = try db.heldRoles(accountID: accountID, service: service, naming: role)
-            return try db.setRoles(held.removing(role), accountID: accountID, service: service)
+            try db.heldRoles(accountID: accountID, service: service, naming: role).removing(role).map {
+                try db.setRoles($0, accountID: accountID, service: service)
+            } != nil
         }
     }
 
@@ -117,8 +120,9 @@ extension Database {
 
     /// Gives a role as ``ServiceStore/assignRole(_:accountID:service:audit:)`` does, without the event.
     func assignRole(_ role: String, accountID: String, service: String) throws -> Bool {
-        let held = try self.heldRoles(accountID: accountID, service: service, naming: role)
-        return try self.setRoles(held.adding(role), accountID: accountID, service: service)
+        try self.heldRoles(accountID: accountID, service: service, naming: role).adding(role).map {
+            try self.setRoles($0, accountID: accountID, service: service)
+        } != nil
     }
 
     /// Returns the account's roles. Throws `notFound` if the account, the service or the service's role `role` does not
@@ -136,32 +140,35 @@ extension Database {
         ).map { try RoleEntry.roles(kept: $0) }
     }
 
-    /// Sets the roles of an account. Returns `false`, and changes nothing, for no roles to set.
-    fileprivate func setRoles(_ roles: [String]?, accountID: String, service: String) throws -> Bool {
-        guard let roles else { return false }
+    fileprivate func setRoles(_ roles: [String], accountID: String, service: String) throws {
         try self.cachedStatement(
             sql: """
                 INSERT INTO service_roles (service, account_id, roles) VALUES (?, ?, ?)
                 ON CONFLICT (service, account_id) DO UPDATE SET roles = excluded.roles
                 """
         ).execute(arguments: [service, accountID, JSON.array(roles.map(JSON.string)).text])
-        return true
     }
 
-    /// Adjusts roles, invitations and selections to a changed profile. A new attribute deletes all selections at the
-    /// service. A removed role is taken from every account, and its open invitations are revoked.
+    /// Adjusts roles, invitations and selections to a changed profile.
     fileprivate func follow(
-        _ profile: ServiceProfile, of client: String, former: ServiceProfile, _ audit: AuditEvent, _ sealing: Sealing
+        _ change: ServiceProfileChange, of client: String, _ audit: AuditEvent, _ sealing: Sealing
     ) throws {
-        let change = ServiceProfileChange(from: former, to: profile)
-        if change.endsSelections {
-            try self.cachedStatement(sql: "DELETE FROM attribute_selection WHERE service = ?")
-                .execute(arguments: [client])
+        for effect in change.effects {
+            switch effect {
+            case .endedSelections:
+                try self.cachedStatement(sql: "DELETE FROM attribute_selection WHERE service = ?")
+                    .execute(arguments: [client])
+            case .removedRoles(let roles):
+                let list = JSON.array(roles.map(JSON.string)).text
+                try self.revokeInvites(
+                    "service = ? AND role IN (SELECT value FROM json_each(?))", [client, list], audit, sealing)
+                try self.takeRoles(listed: list, of: client)
+            }
         }
-        guard change.removesRoles else { return }
-        let list = JSON.array(change.removedRoles.map(JSON.string)).text
-        try self.revokeInvites(
-            "service = ? AND role IN (SELECT value FROM json_each(?))", [client, list], audit, sealing)
+    }
+
+    /// Takes the roles of a JSON array from every account.
+    private func takeRoles(listed list: String, of client: String) throws {
         try self.cachedStatement(
             sql: """
                 UPDATE service_roles SET roles = (

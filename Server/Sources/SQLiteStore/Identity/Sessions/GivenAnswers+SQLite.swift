@@ -27,12 +27,18 @@ extension Database {
         }
     }
 
+    /// Returns the outcome for a request that was answered before; `nil` if the request is new, and for no request.
+    func outcome<Result: Sendable>(
+        answeredTo request: RequestName?, _ sealing: Sealing
+    ) throws -> IdentityStep<Result>? {
+        try request.flatMap { try self.answer(to: $0, sealing) }?.step()
+    }
+
     /// Does a step, unless the request was answered before. A step without a request is always done.
     func unlessAnswered<Result: Sendable>(
         _ request: RequestName?, _ sealing: Sealing, step: () throws -> IdentityStep<Result>
     ) throws -> IdentityStep<Result> {
-        if let request, let before = try self.answer(to: request, sealing) { return before.step() }
-        return try step()
+        try self.outcome(answeredTo: request, sealing) ?? step()
     }
 
     /// Keeps an answer. `session` is the session of the answer: after the session's end the answer is not needed any

@@ -23,17 +23,19 @@ extension SQLiteDatabase: IdentityStore {
 
     public func terms(session: String, activation: String) async throws -> IdentityTerms? {
         try await self.read { [sealing, readProfiles] db in
-            guard let record = try db.activation(id: activation, sealing) else { return nil }
-            var terms = IdentityTerms(activation: record)
-            terms.ceremony = try db.ceremony(.id(session), sealing)
-            guard let service = terms.ceremony?.detail.client else { return terms }
-            let account = record.device.accountID
-            terms.standing = try db.standing(accountID: account, service: service, readProfiles)
-            let asked = Set(terms.standing?.profile.attributes.keys.map { $0 } ?? [])
-            guard !asked.isEmpty else { return terms }
-            terms.aliases = try db.personalAliases(accountID: account, attributes: asked, sealing)
-            terms.selection = try db.attributeSelection(accountID: account, service: service)
-            return terms
+            try db.activation(id: activation, sealing).map { record in
+                let account = record.device.accountID
+                var terms = IdentityTerms(activation: record)
+                terms.ceremony = try db.ceremony(.id(session), sealing)
+                terms.standing = try terms.service.flatMap {
+                    try db.standing(accountID: account, service: $0, readProfiles)
+                }
+                try terms.requested.map { service, attributes in
+                    terms.aliases = try db.personalAliases(accountID: account, attributes: attributes, sealing)
+                    terms.selection = try db.attributeSelection(accountID: account, service: service)
+                }
+                return terms
+            }
         }
     }
 
@@ -41,16 +43,17 @@ extension SQLiteDatabase: IdentityStore {
         session: String, activation: String, tokenDigest: [UInt8]?, request: RequestName?,
         judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
     ) async throws -> IdentityStep<Result> {
-        if let tokenDigest { _ = self.handedOutTokens.remove(tokenDigest) }
+        _ = tokenDigest.map(self.handedOutTokens.remove)
         return try await self.step { [sealing] db in
             try db.unlessAnswered(request, sealing) {
-                let found = try db.identityScene(
-                    session: session, activation: activation, tokenDigest: tokenDigest, sealing)
-                guard let before = found else { return .missing }
-                var scene = before
-                let (change, result) = try judge(&scene)
-                try db.apply(change, scene, from: before, sealing)
-                return .decided(result)
+                try db.identityScene(
+                    session: session, activation: activation, tokenDigest: tokenDigest, sealing
+                ).map { before -> IdentityStep<Result> in
+                    var scene = before
+                    let (change, result) = try judge(&scene)
+                    try db.apply(change, scene, from: before, sealing)
+                    return .decided(result)
+                } ?? .missing
             }
         }
     }
