@@ -121,8 +121,8 @@ extension CeremonyRecord {
         }
     }
 
-    /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form. `progress` is sealed only
-    /// for its own column.
+    /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form. `progress` is sealed
+    /// only for its own column.
     func value(
         of column: CeremonyColumn, detail: [UInt8] = [], progress: @autoclosure () throws -> [UInt8]?
     ) rethrows -> (any DatabaseValueConvertible)? {

@@ -281,7 +281,7 @@ public enum ActivationConformance {
             let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
             try expect(kinds.filter { ["a", "b", "c", "late"].contains($0) } == ["b"], "one event")
         },
-        ConformanceCheck("an offer that is locked for good is not taken back, unless its last attempt is being judged") {
+        ConformanceCheck("an offer that is locked for good is not taken back, unless its last try is being judged") {
             store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
             for (id, reservation, expected) in [

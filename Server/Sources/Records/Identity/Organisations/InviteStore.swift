@@ -80,8 +80,8 @@ public enum InviteRefusal: Error, Equatable {
     case notInvited
     /// The accounts cannot be merged. Either the account is the provisional account, is gone, or has no room for
     /// another address. Or the invitation has no account that could be merged into another: its account is locked, or
-    /// already belongs to a person. Or the invitation's code was used, revoked or made anew since its PIN was proved, or
-    /// the time of the proof is over.
+    /// already belongs to a person. Or the invitation's code was used, revoked or made anew since its PIN was proved.
+    /// Or the time of the proof is over.
     case notMergeable
 }
 
