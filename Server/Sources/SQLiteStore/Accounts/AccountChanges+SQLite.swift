@@ -328,7 +328,8 @@ extension Database {
                 WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
                 """
         ).execute(arguments: [change.id])
-        for table in RestingTable.all { try self.putBack(table, change: change.id) }
+        for table in RestingTable.putBack { try self.putBack(table, change: change.id) }
+        try self.putBackRecoveryCodes(of: change)
         for attribute in [PersonalAttribute.email, .phoneNumber] {
             try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: change.accountID)
         }
@@ -379,6 +380,27 @@ extension Database {
                 """
         ).execute(arguments: [change])
     }
+
+    /// Puts back the recovery codes that rest with a change, in place of newer codes, so that two sets never count
+    /// together. Codes come back only beside a second factor from before the change was disowned: the codes belong to
+    /// no factor that was set since, and without a factor no code counts.
+    private func putBackRecoveryCodes(of change: AccountChangeRecord) throws {
+        let belongsToFactor = """
+            account_id IN (
+                SELECT resting.account_id FROM rested_recovery_code AS resting
+                JOIN totp ON totp.account_id = resting.account_id
+                WHERE resting.change_id = ?1 AND totp.set_at <= ?2)
+            """
+        let arguments: StatementArguments = [change.id, change.decidedAt.milliseconds]
+        try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE \(belongsToFactor)")
+            .execute(arguments: arguments)
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO recovery_code (account_id, code)
+                SELECT account_id, code FROM rested_recovery_code WHERE change_id = ?1 AND \(belongsToFactor)
+                """
+        ).execute(arguments: arguments)
+    }
 }
 
 /// A table whose rows can rest in a table of the same columns, with the prefix `rested_`.
@@ -405,10 +427,11 @@ private struct RestingTable {
         "totp", "account_id, secret, algorithm, digits, period_seconds, set_at, last_step")
     static let recoveryCodes = Self("recovery_code", "account_id, code")
 
-    /// The tables whose rows are put back as they are, in the order in which they refer to each other.
-    static let all = [Self.upstreamLinks, .emails, .values, .totp, .recoveryCodes]
+    /// The tables whose rows are put back unless a row stands in their place.
+    static let putBack = [Self.upstreamLinks, .emails, .values, .totp]
     /// All tables of resting rows.
-    static let names = ["rested_activation", "rested_password"] + Self.all.map { "rested_\($0.name)" }
+    static let names =
+        ["rested_activation", "rested_password"] + (Self.putBack + [.recoveryCodes]).map { "rested_\($0.name)" }
 }
 
 extension AccountChangeRecord {

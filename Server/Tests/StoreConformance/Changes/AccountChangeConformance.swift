@@ -233,6 +233,55 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
             try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 2, "as before")
         },
+        ConformanceCheck("reclaimed recovery codes take the place of newer codes") { store in
+            try await Self.keep(Self.change(.recoveryCodes), store)
+            try await Self.setFactor(at: .start, codes: [1, 2], store)
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            _ = try await store.setRecoveryCodes([Self.bytes(3)], accountID: Self.alice, audit: sampleAudit())
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try expect(try await Self.spendCodes(store) == [1, 2], "exactly the codes that were there")
+        },
+        ConformanceCheck("reclaimed recovery codes do not come back without their second factor") { store in
+            for id in ["removed", "replaced"] {
+                try await Self.keep(Self.change(.recoveryCodes, id), store)
+                try await Self.setFactor(at: .start, codes: [1, 2], store)
+                try expect(try await Self.decide(.disowned, store, id), "disowned")
+                if id == "removed" {
+                    _ = try await store.removeSecondFactor(accountID: Self.alice, audit: sampleAudit())
+                } else {
+                    try await Self.setFactor(at: Self.decided + .seconds(1), codes: [3], store)
+                }
+                let before = try await store.passwordAccount(id: Self.alice)
+                try expect(try await Self.decide(.reclaimed, store, id, after: 2), "reclaimed")
+                try expect(try await store.accountChange(id)?.state == .reclaimed, "final")
+                try expect(try await store.passwordAccount(id: Self.alice) == before, "no other factor has the codes")
+            }
+            try expect(try await Self.spendCodes(store) == [3], "the newer factor keeps its own")
+        },
+        ConformanceCheck("a second factor that something newer has replaced does not come back, nor do its codes") {
+            store in
+            try await Self.keep(Self.change(.secondFactor), store)
+            try await Self.setFactor(at: Self.made, codes: [1, 2], store)
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try await Self.setFactor(at: Self.decided + .seconds(1), codes: [3], store)
+            let newer = try await store.passwordAccount(id: Self.alice)?.totp
+            try expect(try await Self.decide(.reclaimed, store, after: 2), "reclaimed")
+            try expect(try await store.passwordAccount(id: Self.alice)?.totp == newer, "the newer factor")
+            try expect(try await Self.spendCodes(store) == [3], "with its own codes alone")
+        },
+        ConformanceCheck("of two second factors that rest the later alone comes back, with its own codes") { store in
+            for (seconds, id) in ["earlier", "later"].enumerated() {
+                try await Self.keep(Self.change(.secondFactor, id), store)
+                let codes: [UInt8] = seconds == 0 ? [1, 2] : [3]
+                try await Self.setFactor(at: Self.decided + .seconds(2 * seconds - 1), codes: codes, store)
+                try expect(try await Self.decide(.disowned, store, id, after: 2 * seconds), "disowned")
+            }
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 5), "reclaimed")
+            let between = try await store.passwordAccount(id: Self.alice)
+            try expect(between?.totp == nil && between?.recoveryCodes == 0, "the later factor has taken its place")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 6), "reclaimed")
+            try expect(try await Self.spendCodes(store) == [3], "as they were")
+        },
         ConformanceCheck("a provider's connection rests, and comes back unless somebody else has it") { store in
             try await Self.keep(Self.change(.provider("up")), store)
             try await Self.connect(store)
@@ -334,6 +383,29 @@ public enum AccountChangeConformance {
             try expect(try await store.session(cookieDigest: Self.bytes(2)) != nil, "goes on")
         },
     ]
+
+    /// Gives alice's account a password from the start, and a second factor with recovery codes.
+    private static func setFactor(at moment: Timestamp, codes: [UInt8], _ store: Subject) async throws {
+        if try await Self.hash(store) == nil { try await Self.password("$older$", at: .start, store) }
+        let totp = TOTPRecord(
+            accountID: Self.alice, secret: SecretBytes(Self.bytes(codes[0] + 10)), algorithm: "SHA1", digits: 6,
+            periodSeconds: 30, setAt: moment)
+        _ = try await store.setSecondFactor(totp, recoveryCodes: codes.map(Self.bytes), audit: sampleAudit())
+    }
+
+    /// Spends the recovery codes of alice's account, and returns the spent ones among the codes 1 to 9.
+    private static func spendCodes(_ store: Subject) async throws -> [UInt8] {
+        let account = try await store.passwordAccount(id: Self.alice)
+        let shown = ShownPassword(
+            accountID: Self.alice, hash: account?.password?.hash ?? "", secondFactorSetAt: account?.totp?.setAt)
+        var spent: [UInt8] = []
+        for code: UInt8 in 1...9 {
+            let isSpent = try await store.confirm(
+                shown, attempt: nil, spent: .recoveryCode(Self.bytes(code)), audit: nil)
+            if isSpent { spent.append(code) }
+        }
+        return spent
+    }
 
     /// Disowns a password and a second factor in an order, reclaims the second factor, and then the password.
     private static func disownBoth(_ order: [String], _ store: Subject) async throws {
