@@ -144,20 +144,20 @@ public struct PasswordSignIns: Sendable {
         if shortage == nil { accounts.guesses.refund(place.visitor.source) }
         var upgraded: PasswordRecord?
         if needsUpgrade, !stored.isOneTime {
-            upgraded = await self.rehashed(typed, of: stored.accountID, for: turn, at: now)
+            upgraded = await self.rehashed(typed, of: stored, for: turn)
         }
         return try await self.begin(known, stored, decision.attempt, upgraded: upgraded, at: place, now)
     }
 
-    /// Returns the password's hash by the present parameters; `nil` if the password cannot be hashed now. The next
+    /// Returns the password with a hash by the present parameters; `nil` if the password cannot be hashed now. The next
     /// sign-in then makes the hash.
     private func rehashed(
-        _ typed: String, of account: String, for turn: HashingTurn, at now: Timestamp
+        _ typed: String, of stored: PasswordRecord, for turn: HashingTurn
     ) async -> PasswordRecord? {
         guard let password = try? Password(typed: typed, limits: self.accounts.hashing),
             let hash = try? await self.accounts.pool.hash(password, for: turn)
         else { return nil }
-        return PasswordRecord(accountID: account, hash: hash.text, setAt: now)
+        return PasswordRecord(accountID: stored.accountID, hash: hash.text, setAt: stored.setAt)
     }
 
     private func begin(

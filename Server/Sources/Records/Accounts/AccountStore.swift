@@ -31,9 +31,10 @@ public protocol AccountStore: Sendable {
     func setAccountNames(id: String, audit: [AuditEvent], username: AccountName?, displayName: String?) async throws
         -> Bool
 
-    /// Sets an account's first e-mail address, or removes it. Returns `false` if the account does not exist. The
-    /// account's mailed links end, except the links about changes. Values of `email` with the former address are no
-    /// longer verified, unless the account still has the address verified, as its first address or a further address.
+    /// Sets an account's first e-mail address, or removes it. Returns `false` if the account does not exist. With
+    /// another address, and if the address loses its confirmation, the account's mailed links end, except the links
+    /// about changes. Values of `email` with the former address are no longer verified, unless the account still has
+    /// the address verified, as its first address or a further address.
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
 
     /// Sets an account's telephone number, or removes it. Returns `false` if the account does not exist.

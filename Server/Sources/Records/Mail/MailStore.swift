@@ -204,8 +204,9 @@ public struct WaitingMails: Sendable, Equatable {
 /// that reason counts as dropped.
 ///
 /// Mail goes with its account and with its link. A link ends when everything that the account has authenticated is
-/// ended, when the account gets a new password, and when its first address is changed. The links of
-/// ``MailedLinkRecord/Purpose/changeQuestion`` stay: a change of the password must not remove the letter about the
+/// ended, when the account gets a new password, and when its first address is changed or is confirmed no longer. A
+/// password that is hashed anew is no new password, and the confirmation of the present address is no change. The links
+/// of ``MailedLinkRecord/Purpose/changeQuestion`` stay: a change of the password must not remove the letter about the
 /// change.
 public protocol MailStore: Sendable {
     /// Keeps a request for a new password. Returns `false`, and counts the letter as dropped, if `most` requests wait
@@ -253,7 +254,8 @@ public protocol MailStore: Sendable {
     func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
         -> MailedLinkRecord?
 
-    /// Spends a link sent to an address of an account: the address is the person's from now on. A further address also
+    /// Spends a link sent to an address of an account, with the other links that confirm the address: the address is
+    /// the person's from now on. A further address also
     /// becomes a verified value of the attribute `email`, by its identifier, if the account has fewer than `values`
     /// such values. If the account already has this value, the value is verified.
     ///

@@ -228,7 +228,8 @@ public struct PasswordSignInStep: Sendable {
     public var previous: PasswordSignInRecord?
     /// The verified hash, which must still be the account's.
     public var verifiedHash: String?
-    /// The password that replaces the account's password.
+    /// The password that replaces the account's password. If the step begins a sign-in, the verified password with
+    /// another hash: the hash alone is replaced.
     public var newPassword: PasswordRecord?
     /// The code that was shown.
     public var spent: Spent?

@@ -79,8 +79,9 @@ public protocol PasswordStore: Sendable {
 
     /// Goes a step on in a sign-in, and forgets the wrong attempts in a row at the right password or code. If a known
     /// browser was right while the account's attempts pause, the wrong attempts of other browsers stay. A newly chosen
-    /// password makes the account forget the browsers and networks that it knows. A visit makes the account remember
-    /// them.
+    /// password makes the account forget the browsers and networks that it knows, and ends the account's mailed links,
+    /// except questions about changes. A password that is hashed anew ends nothing. A visit makes the account remember
+    /// browser and network.
     ///
     /// Must be a single step. Returns `false`, and changes nothing, if a condition of the step no longer holds. A
     /// condition fails if the authorization request is gone, the account is gone or locked, the sign-in has changed

@@ -300,14 +300,17 @@ extension CredentialRecord {
 }
 
 extension Database {
-    /// Sets or removes an account's e-mail address; `false` if the account does not exist. The links that were mailed
-    /// to the account become invalid, except for questions about changes. A value of `email` that equals the former
-    /// address stays verified only if the account still has the address confirmed elsewhere.
+    /// Sets or removes an account's e-mail address, with the effects that follow; `false` if the account does not exist.
+    @discardableResult
     func setEmail(
         _ email: AccountEmail?, accountID id: String, at moment: Timestamp, _ sealing: Sealing
     ) throws -> Bool {
-        let former = try self.row("SELECT email FROM account WHERE id = ?", [id]).flatMap { row in
-            try row.optionalBytes("email").map { try sealing.openText($0, purpose: .email, row: id) }
+        let former = try self.row("SELECT email, email_verified FROM account WHERE id = ?", [id]).flatMap { row in
+            try row.optionalBytes("email").map {
+                AccountEmail(
+                    address: try sealing.openText($0, purpose: .email, row: id),
+                    isVerified: try row.flag("email_verified"))
+            }
         }
         try self.cachedStatement(
             sql: "UPDATE account SET email = ?, email_verified = ?, email_code = ?, updated_at = ? WHERE id = ?"
@@ -315,10 +318,14 @@ extension Database {
             try sealing.email(email, account: id), email?.isVerified ?? false,
             email.map { sealing.emailCode($0.address).blob }, moment.milliseconds, id,
         ])
-        guard self.hasChangedOneRow else { return false }
-        try self.deleteMailedLinks(ofAccount: id)
-        if let former { try self.withdrawVerification(of: former, accountID: id, sealing) }
-        return true
+        let isKnown = self.hasChangedOneRow
+        for effect in FirstAddressEffect.effects(of: email, after: former) {
+            switch effect {
+            case .endLinks: try self.deleteMailedLinks(ofAccount: id)
+            case .withdraw(let address): try self.withdrawVerification(of: address, accountID: id, sealing)
+            }
+        }
+        return isKnown
     }
 
     /// Deletes an account with its dependent rows; `false` if the account does not exist. An invitation that the

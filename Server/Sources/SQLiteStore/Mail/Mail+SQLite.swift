@@ -227,18 +227,10 @@ extension SQLiteDatabase: MailStore {
         try await self.step { [sealing] db -> AddressConfirmation? in
             let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at)
             let account = try link.flatMap { try db.account(id: $0.accountID, sealing) }
-            let confirmation: AddressConfirmation?
-            switch ConfirmedAddress(by: link, of: account) {
-            case nil: return nil
-            case .first(let email, let account)?:
-                _ = try db.setEmail(email, accountID: account, at: audit.at, sealing)
-                confirmation = .complete
-            case .further(let address, let account)?:
-                confirmation = try db.confirm(
-                    further: address, accountID: account, values: values, at: audit.at, sealing)
+            let confirmation = try ConfirmedAddress(by: link, of: account).flatMap {
+                try db.confirm($0, values: values, at: audit.at, sealing)
             }
-            guard let confirmation else { return nil }
-            try db.appendAudit(audit, sealing)
+            try db.appendAudit(audit, if: confirmation != nil, sealing)
             return confirmation
         }
     }
@@ -282,17 +274,31 @@ extension Database {
         }.sorted { ($0.turn.rawValue, $0.number) < ($1.turn.rawValue, $1.number) }
     }
 
-    /// Confirms a further address of an account, and spends the links about the address. Returns `nil` if the address is
-    /// gone.
+    /// Confirms an address of an account, and spends the links that confirm the address. Returns `nil` if a further
+    /// address is gone.
     fileprivate func confirm(
-        further address: String, accountID: String, values: Int, at moment: Timestamp, _ sealing: Sealing
+        _ confirmed: ConfirmedAddress, values: Int, at moment: Timestamp, _ sealing: Sealing
     ) throws -> AddressConfirmation? {
-        let confirmation = try self.confirm(
-            email: address, accountID: accountID, values: values, at: moment, sealing)
-        guard let confirmation else { return nil }
-        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND about = ?")
-            .execute(arguments: [accountID, address])
-        return confirmation
+        switch confirmed {
+        case .first(let email, let account):
+            try self.setEmail(email, accountID: account, at: moment, sealing)
+            try self.spendConfirmations(of: nil, accountID: account)
+            return .complete
+        case .further(let address, let account):
+            try self.spendConfirmations(of: address, accountID: account)
+            return try self.confirm(email: address, accountID: account, values: values, at: moment, sealing)
+        }
+    }
+
+    /// Deletes the links that confirm an address of an account: the first address, or a further address by its
+    /// identifier. The links of a further address that is gone stay.
+    private func spendConfirmations(of address: String?, accountID: String) throws {
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM mailed_link WHERE account_id = ?1 AND purpose = ?2 AND about IS ?3
+                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM account_email WHERE id = ?3 AND account_id = ?1))
+                """
+        ).execute(arguments: [accountID, MailedLinkRecord.Purpose.addressConfirmation.rawValue, address])
     }
 
     /// Counts a letter that is dropped because too many letters wait.

@@ -201,6 +201,10 @@ extension Database {
     private func carryOut(_ write: PasswordWrite, accountID: String, _ sealing: Sealing) throws {
         switch write {
         case .replacePassword(let password): try self.replacePassword(password, sealing)
+        case .replaceHash(let hash):
+            let sealed = try sealing.seal(hash, purpose: .passwordHash, row: accountID)
+            try self.cachedStatement(sql: "UPDATE password SET hash = ? WHERE account_id = ?")
+                .execute(arguments: [sealed.blob, accountID])
         case .replaceSecret(let totp): try self.replace(totp, sealing)
         case .endRecoveryCodes:
             try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")

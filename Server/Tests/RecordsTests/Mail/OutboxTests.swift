@@ -39,6 +39,24 @@ struct OutboxTests {
         #expect(throws: StoreError(.corrupt, "")) { try MailRecord.Turn(stored: 9) }
     }
 
+    @Test("Links end with another first address and with the loss of its confirmation")
+    func firstAddress() {
+        func email(_ address: String = "ada@example.org", isVerified: Bool = true) -> AccountEmail {
+            AccountEmail(address: address, isVerified: isVerified)
+        }
+        let withdrawn = FirstAddressEffect.withdraw("ada@example.org")
+        for (present, former, effects) in [
+            (email(), nil, [.endLinks]), (nil, nil, [.endLinks]), (nil, email(), [.endLinks, withdrawn]),
+            (email(), email(), [withdrawn]), (email(), email(isVerified: false), [withdrawn]),
+            (email(isVerified: false), email(isVerified: false), [withdrawn]),
+            (email(isVerified: false), email(), [.endLinks, withdrawn]),
+            (email("Ada@example.org"), email(), [.endLinks, withdrawn]),
+            (email("bob@example.org"), email(), [.endLinks, withdrawn]),
+        ] as [(AccountEmail?, AccountEmail?, [FirstAddressEffect])] {
+            #expect(FirstAddressEffect.effects(of: present, after: former) == effects)
+        }
+    }
+
     @Test("A link confirms an address of an open account")
     func confirmedAddresses() {
         func link(about address: String?) -> MailedLinkRecord {

@@ -242,13 +242,14 @@ struct PasswordSignInPlanTests {
                 == PasswordPlan(account: "alice", spent: nil, writes: [.replaceSignIn(Self.begun)]))
     }
 
-    @Test("A chosen password makes the account forget its browsers, and a rehashed password does not")
+    @Test(
+        "A chosen password replaces the password and makes the account forget its browsers; a rehash replaces the hash")
     func newPassword() {
         let password = PasswordRecord(accountID: "alice", hash: "new", setAt: Self.now)
         let rehashed = PasswordSignInStep(to: Self.begun, newPassword: password)
         let chosen = PasswordSignInStep(to: Self.begun, from: Self.begun, newPassword: password)
         #expect(
-            rehashed.plan(in: Self.scene())?.writes == [.replacePassword(password), .replaceSignIn(Self.begun)])
+            rehashed.plan(in: Self.scene())?.writes == [.replaceHash("new"), .replaceSignIn(Self.begun)])
         #expect(
             chosen.plan(in: Self.scene(stored: Self.begun))?.writes == [
                 .replacePassword(password), .forgetKnown, .replaceSignIn(Self.begun),

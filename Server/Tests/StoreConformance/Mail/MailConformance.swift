@@ -261,6 +261,37 @@ public enum MailConformance {
                 try await store.passwordAccount(id: Self.alice)?.account.email
                     == AccountEmail(address: "new@post.example", isVerified: true), "it is confirmed")
         },
+        ConformanceCheck("the confirmation of the first address ends no other link; another address ends all") {
+            store in
+            try await Self.begin(store)
+            let purposes: [MailedLinkRecord.Purpose] = [
+                .passwordReset, .addressConfirmation, .addressConfirmation, .addressConfirmation,
+            ]
+            for (byte, purpose) in zip(UInt8(1)..., purposes) {
+                try await Self.leave(Self.mail(byte, purpose, about: byte == 4 ? "further" : nil), store)
+            }
+            func valid() async throws -> [UInt8] {
+                var valid: [UInt8] = []
+                for (byte, purpose) in zip(UInt8(1)..., purposes) {
+                    let link = try await store.mailedLink(digest: Self.code(byte), purpose: purpose, at: .start)
+                    if link != nil { valid.append(byte) }
+                }
+                return valid
+            }
+            func set(_ address: String, isVerified: Bool) async throws -> [UInt8] {
+                _ = try await store.setAccountEmail(
+                    AccountEmail(address: address, isVerified: isVerified), id: Self.alice, audit: sampleAudit())
+                return try await valid()
+            }
+            let confirmation = try await store.confirmAddress(
+                byLink: Self.code(2), values: 9, audit: AuditEvent(.accountEmailChanged, at: .start))
+            try expect(confirmation == .complete, "confirmed")
+            try expect(try await valid() == [1, 4], "the links that confirm this address are spent")
+            try expect(try await set("alice@post.example", isVerified: true) == [1, 4], "an operator says the same")
+            try expect(try await set("alice@post.example", isVerified: false) == [], "no longer confirmed")
+            try await Self.leave(Self.mail(1), store)
+            try expect(try await set("new@post.example", isVerified: true) == [], "another address")
+        },
         ConformanceCheck("a link about a further address confirms that one, once, which is a verified value then") {
             store in
             try await Self.begin(store)

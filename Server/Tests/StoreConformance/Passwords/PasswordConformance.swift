@@ -4,7 +4,7 @@ import _Primitives
 /// The rules for every store of passwords.
 public enum PasswordConformance {
     /// The store protocols that the rules use. Passwords belong to accounts, and sign-ins to authorization requests.
-    public typealias Subject = AccountStore & AuditStore & AuthorizationStore & NoticeStore & PasswordStore
+    public typealias Subject = AccountStore & AuditStore & AuthorizationStore & MailStore & NoticeStore & PasswordStore
         & RefreshStore
         & SessionStore
 
@@ -226,6 +226,34 @@ public enum PasswordConformance {
             try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)), "forgotten")
             try expect(try await store.notices(accountID: Self.alice, limit: 9) == [notice], "the notice")
             try expect(try await store.advance(step) == false, "not from where it does not stand")
+        },
+        ConformanceCheck("a password that is hashed anew ends no mailed link, and a chosen password ends them") {
+            store in
+            try await Self.begin(store)
+            let link = MailedLinkRecord(
+                digest: Self.code(5), accountID: Self.alice, purpose: .passwordReset, expiresAt: .start + .seconds(900))
+            let letter = MailRecord(
+                accountID: Self.alice, subject: .passwordReset, link: ("link", link), createdAt: .start,
+                expiresAt: .start + .seconds(900))
+            _ = try await store.countAttempt(.mail(account: Self.alice), leaving: (letter, 9)) { _ in
+                (AttemptCount(count: 1, at: .start), nil)
+            }
+            func isLinkValid() async throws -> Bool {
+                try await store.mailedLink(digest: Self.code(5), purpose: .passwordReset, at: .start) == link
+            }
+            var rehashed = Self.record("$hash$2")
+            rehashed.setAt = .start + .seconds(50)
+            try expect(
+                try await store.advance(
+                    PasswordSignInStep(to: Self.signIn(), verifiedHash: "$hash$1", newPassword: rehashed)), "right")
+            try expect(
+                try await store.passwordAccount(id: Self.alice)?.password == Self.record("$hash$2"),
+                "another hash of a password that was set before")
+            try expect(try await isLinkValid(), "the password is the same")
+            let chosen = PasswordSignInStep(
+                to: Self.signIn(), from: Self.signIn(), verifiedHash: "$hash$2", newPassword: Self.record("$hash$3"))
+            try expect(try await store.advance(chosen), "chosen")
+            try expect(try await isLinkValid() == false, "another password ends links")
         },
         ConformanceCheck("of 16 that show one recovery code at once one goes on, and of 16 with one time step") {
             store in

@@ -1,3 +1,25 @@
+package import _Primitives
+
+/// Something that follows if an account has another first e-mail address, or the same with another confirmation.
+package enum FirstAddressEffect: Sendable, Equatable {
+    /// The links that were mailed to the account end, except questions about changes.
+    case endLinks
+    /// Values of the address are verified no longer, unless the account still has the address confirmed.
+    case withdraw(String)
+
+    /// Returns the effects of a first address in place of the former first address.
+    ///
+    /// Links end with another address, and with the confirmation of the address: the mailbox may be a stranger's. The
+    /// confirmation of the present address ends no link.
+    package static func effects(of email: AccountEmail?, after former: AccountEmail?) -> [Self] {
+        guard let former else { return [.endLinks] }
+        let isKept = email.map { email in
+            email.address.hasSameBytes(as: former.address) && (email.isVerified || !former.isVerified)
+        }
+        return (isKept == true ? [] : [.endLinks]) + [.withdraw(former.address)]
+    }
+}
+
 /// The address that a mailed link confirms.
 package enum ConfirmedAddress: Sendable, Equatable {
     /// The first address of an account, verified from now on.

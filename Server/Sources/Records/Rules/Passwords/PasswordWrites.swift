@@ -22,6 +22,8 @@ package enum PasswordWrite: Sendable, Equatable {
     /// The password takes the place of the account's password. All mailed links of the account end, except questions
     /// about changes.
     case replacePassword(PasswordRecord)
+    /// The hash takes the place of another hash of the same password. The credential stays the same: nothing ends.
+    case replaceHash(String)
     /// The secret takes the place of the account's secret, whose recovery codes end. Unfinished sign-ins by password
     /// and wrong attempts at the second factor end too.
     case replaceSecret(TOTPRecord)
@@ -131,9 +133,8 @@ extension PasswordSignInStep {
         if self.verifiedHash != nil { writes += Self.givingBack(self.attempt, accountID: self.record.accountID) }
         if self.spent != nil { writes.append(.forgetAttempts(.secondFactor(account: self.record.accountID))) }
         if let password = self.newPassword {
-            writes.append(.replacePassword(password))
-            // A rehashed password is still the same password.
-            if self.previous != nil { writes.append(.forgetKnown) }
+            // At the beginning of a sign-in the verified password is hashed anew, and stays the same password.
+            writes += self.previous == nil ? [.replaceHash(password.hash)] : [.replacePassword(password), .forgetKnown]
         }
         writes.append(.replaceSignIn(self.record))
         if let visit = self.visit { writes += visit.writes }
