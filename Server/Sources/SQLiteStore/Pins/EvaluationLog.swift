@@ -68,8 +68,8 @@ public final class EvaluationLog: Sendable {
                         sql: "SELECT EXISTS (SELECT 1 FROM evaluation WHERE activation = ? AND name = ?)"),
                     arguments: [activation, Data(name)])
                 let decision = EvaluationDecision(
-                    isCounted: isCounted == true, count: known.count,
-                    oldest: known.first.map { Timestamp(milliseconds: $0) }, limit: limit, at: now)
+                    isCounted: isCounted == true, counted: known.map { Timestamp(milliseconds: $0) }, limit: limit,
+                    at: now)
                 switch decision {
                 case .again: return nil
                 case .wait(let time): return time

@@ -9,15 +9,23 @@ struct EvaluationDecisionTests {
     @Test(
         "An evaluation counts once for each question, up to the limit of a day",
         arguments: [
-            (false, 0, nil, .count), (false, 4, 3600, .count), (true, 4, 3600, .again), (true, 5, 3600, .again),
-            (true, 9, 3600, .again), (false, 5, 3600, .wait(.seconds(23 * 3600))),
-            (false, 6, 3600, .wait(.seconds(23 * 3600))), (false, 5, 24 * 3600, .wait(.seconds(1))),
-            (false, 5, nil, .wait(.seconds(24 * 3600))),
-        ] as [(Bool, Int, Int64?, EvaluationDecision)])
-    func decision(isCounted: Bool, count: Int, ageSeconds: Int64?, decision: EvaluationDecision) {
-        let oldest = ageSeconds.map { Self.now - .seconds($0) }
+            (false, [], .count), (false, [4, 3, 2, 1], .count), (true, [4, 3, 2, 1], .again),
+            (true, [5, 4, 3, 2, 1], .again), (true, [9, 8, 7, 6, 5, 4, 3, 2, 1], .again),
+            (false, [5, 4, 3, 2, 1], .wait(.seconds(19 * 3600))),
+            (false, [24, 4, 3, 2, 1], .wait(.seconds(1))),
+        ] as [(Bool, [Int64], EvaluationDecision)])
+    func decision(isCounted: Bool, hoursAgo: [Int64], decision: EvaluationDecision) {
+        let counted = hoursAgo.map { Self.now - .seconds($0 * 3600) }
+        #expect(EvaluationDecision(isCounted: isCounted, counted: counted, limit: 5, at: Self.now) == decision)
+    }
+
+    @Test(
+        "After a lower limit the next evaluation waits until fewer than the limit are left of the day",
+        arguments: [(5, 19), (4, 20), (3, 21), (1, 23), (0, 24)])
+    func lowered(limit: Int, hours: Int64) {
+        let counted = (1...5).reversed().map { Self.now - .seconds($0 * 3600) }
         #expect(
-            EvaluationDecision(isCounted: isCounted, count: count, oldest: oldest, limit: 5, at: Self.now)
-                == decision)
+            EvaluationDecision(isCounted: false, counted: counted, limit: limit, at: Self.now)
+                == .wait(.seconds(hours * 3600)))
     }
 }

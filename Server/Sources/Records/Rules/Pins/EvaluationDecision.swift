@@ -14,18 +14,18 @@ package enum EvaluationDecision: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - isCounted: `true` if the same question is counted already.
-    ///   - count: The number of the activation's evaluations in the last day.
-    ///   - oldest: The moment of the oldest of these evaluations; `nil` without evaluations.
+    ///   - counted: The moments of the activation's evaluations in the last day, the oldest first.
     ///   - limit: The largest number of evaluations in a day.
-    package init(isCounted: Bool, count: Int, oldest: Timestamp?, limit: Int, at now: Timestamp) {
+    package init(isCounted: Bool, counted: [Timestamp], limit: Int, at now: Timestamp) {
         if isCounted {
             self = .again
-        } else if count < limit {
+        } else if counted.count < limit {
             self = .count
         } else {
-            // The next evaluation may be made when the oldest is a day old.
-            let next = (oldest ?? now) + Limits.Evaluations.window
-            self = .wait(max(Limits.Fixed.shortestLifetime, next - now))
+            // The next evaluation may be made when fewer than `limit` are left of the day. More than `limit` are counted
+            // after an operator has lowered the limit.
+            let lastInTheWay = counted.dropFirst(counted.count - limit).first ?? now
+            self = .wait(max(Limits.Fixed.shortestLifetime, lastInTheWay + Limits.Evaluations.window - now))
         }
     }
 }
