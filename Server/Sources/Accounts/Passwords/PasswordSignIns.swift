@@ -217,7 +217,8 @@ public struct PasswordSignIns: Sendable {
     /// Replaces a one-time password by a new password. `nil` if no sign-in waits for a new password.
     ///
     /// Throws `PasswordRefusal` for an unacceptable password and for the one-time password itself, `HashingError`, and
-    /// ``AccountError`` `tooManyRequests` as ``attempt(code:at:)``. A refused password counts in the source's budget.
+    /// ``AccountError`` `tooManyRequests` as ``attempt(code:at:)``. A refused password counts in the source's budget. A
+    /// password that cannot be hashed now does not count.
     ///
     /// Cost: two queries, two hashes, one store step. Past the source's budget another query.
     public func choose(_ typed: String, at place: Place) async throws -> Verdict? {
@@ -229,13 +230,10 @@ public struct PasswordSignIns: Sendable {
         let isSpent = try await accounts.spendGuess(
             place.visitor, accountID: previous.accountID, at: accounts.time.now())
         let turn = place.visitor.turn(atPasswordOf: previous.accountID)
-        let hash = try await accounts.newHash(typed: typed, for: turn)
-        if let password = try? Password(typed: typed, limits: accounts.hashing),
-            let given = try? PasswordHash(parsing: present.hash, limits: accounts.hashing),
-            case .right = try await accounts.pool.verify(password, against: given, for: turn)
-        {
-            // The operator who has set the one-time password knows the password.
-            throw PasswordRefusal(.breached)
+        let hash: String
+        do { hash = try await self.hash(typed, replacing: present, for: turn) } catch let error as HashingError {
+            if isSpent { accounts.guesses.refund(place.visitor.source) }
+            throw error
         }
         let now = accounts.time.now()
         var record = previous
@@ -248,6 +246,22 @@ public struct PasswordSignIns: Sendable {
         let verdict = try await self.taken(step)
         if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
         return verdict
+    }
+
+    /// Returns the hash of a new password in place of a one-time password. Throws `PasswordRefusal` also for the one-time
+    /// password itself: the operator who has set the password knows it.
+    private func hash(
+        _ typed: String, replacing present: PasswordRecord, for turn: HashingTurn
+    ) async throws -> String {
+        let accounts = self.accounts
+        let hash = try await accounts.newHash(typed: typed, for: turn)
+        if let password = try? Password(typed: typed, limits: accounts.hashing),
+            let given = try? PasswordHash(parsing: present.hash, limits: accounts.hashing),
+            case .right = try await accounts.pool.verify(password, against: given, for: turn)
+        {
+            throw PasswordRefusal(.breached)
+        }
+        return hash
     }
 
     /// Signs the person in if nothing is missing: the trail and the person's devices are told.

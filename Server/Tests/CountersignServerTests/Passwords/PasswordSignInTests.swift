@@ -470,6 +470,26 @@ struct PasswordSignInTests {
         }
     }
 
+    @Test("a new password that nobody could hash costs its source nothing")
+    func aNewPasswordThatCannotBeHashedIsGivenBack() async throws {
+        var limits = Limits()
+        limits.passwords.passwordBurst = 3
+        var hashing = PasswordLimits.cheap
+        hashing.waitingHashes = 0
+        try await PasswordPlace.run(limits: limits, hashing: hashing) { place in
+            let request = try await place.begin()
+            let account = try await place.server.assembly.directory.account(username: "alice").id
+            let waiting = PasswordSignInRecord(
+                request: request, accountID: account, needsSecondFactor: false, needsNewPassword: true)
+            #expect(try await place.server.database.advance(PasswordSignInStep(to: waiting)))
+            for _ in 0..<5 {
+                let answer = try await place.post(
+                    "/sign-in/new-password", ["request": request, "new-password": "mine from now on"])
+                #expect(answer.status == .serviceUnavailable)
+            }
+        }
+    }
+
     @Test("attempts that nobody could judge leave one row in the trail, however many there are")
     func attemptsThatAreGivenBackFillNoTrail() async throws {
         var hashing = PasswordLimits.cheap
