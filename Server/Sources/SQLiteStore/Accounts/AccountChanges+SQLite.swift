@@ -140,14 +140,15 @@ extension SQLiteDatabase: AccountChangeStore {
 
     public func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: "DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND account_id = ? AND expires_at > ?"
-            ).execute(arguments: [
-                digest.blob, MailedLinkRecord.Purpose.changeCode.rawValue, accountID, moment.milliseconds,
-            ])
-            guard db.hasChangedOneRow else { return false }
-            try db.forgetAttempts(.secondFactor(account: accountID))
-            return true
+            let confirmed = try db.rows(
+                """
+                DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND account_id = ? AND expires_at > ?
+                RETURNING account_id
+                """,
+                [digest.blob, MailedLinkRecord.Purpose.changeCode.rawValue, accountID, moment.milliseconds]
+            ) { try $0.text("account_id") }
+            for account in confirmed { try db.forgetAttempts(.secondFactor(account: account)) }
+            return !confirmed.isEmpty
         }
     }
 
@@ -175,7 +176,6 @@ extension Database {
                 .madeAt: change.madeAt.milliseconds, .state: change.state.rawValue,
                 .decidedAt: change.decidedAt.milliseconds,
             ], by: ChangeColumn.insertion)
-        guard let address = change.addition.email else { return }
         try self.cachedStatement(
             sql: """
                 UPDATE account_change SET address_was_known = 1 WHERE id = ?1 AND (
@@ -184,7 +184,7 @@ extension Database {
                         SELECT 1 FROM account_email
                         WHERE account_id = ?2 AND address_code = ?3 AND is_verified = 1))
                 """
-        ).execute(arguments: [change.id, change.accountID, sealing.emailCode(address).blob])
+        ).execute(arguments: [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0).blob }])
     }
 
     fileprivate func accountChange(_ id: String, _ sealing: Sealing) throws -> AccountChangeRecord? {
@@ -242,8 +242,8 @@ extension Database {
         case .secondFactor:
             try self.move(.recoveryCodes, where: Self.factorIsNew, change: id, [account, since])
             let factors = try self.move(.totp, where: Self.factorIsNew, change: id, [account, since])
-            if let password = RestingPassword(besideFactors: factors) {
-                try self.rest(password, change, unusableHash: unusableHash, at: now, sealing)
+            try RestingPassword(besideFactors: factors).map {
+                try self.rest($0, change, unusableHash: unusableHash, at: now, sealing)
             }
         case .recoveryCodes: try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
         }
@@ -259,20 +259,24 @@ extension Database {
     private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
         let code = sealing.emailCode(address).blob
         try self.rest(.email(address), change, sealing)
-        let isNew = "(SELECT address_was_known FROM account_change WHERE id = ?1) = 0"
         try self.move(
-            .emails, where: "account_id = ?2 AND address_code = ?3 AND \(isNew)", change: change.id,
-            [change.accountID, code])
+            .emails,
+            where: """
+                account_id = ?2 AND address_code = ?3
+                AND (SELECT address_was_known FROM account_change WHERE id = ?1) = 0
+                """, change: change.id, [change.accountID, code])
+        try self.cachedStatement(
+            sql: """
+                UPDATE account_change SET rests_first_email = 1 WHERE id = ?1 AND address_was_known = 0
+                AND EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?3 AND email_verified = 1)
+                """
+        ).execute(arguments: [change.id, change.accountID, code])
         try self.cachedStatement(
             sql: """
                 UPDATE account SET email_verified = 0
-                WHERE id = ?2 AND email_code = ?3 AND email_verified = 1 AND \(isNew)
+                WHERE id = ?2 AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1
                 """
-        ).execute(arguments: [change.id, change.accountID, code])
-        if self.hasChangedRows {
-            try self.cachedStatement(sql: "UPDATE account_change SET rests_first_email = 1 WHERE id = ?")
-                .execute(arguments: [change.id])
-        }
+        ).execute(arguments: [change.id, change.accountID])
         try self.withdrawVerification(of: address, accountID: change.accountID, sealing)
     }
 
@@ -307,14 +311,12 @@ extension Database {
                     SELECT 1 FROM rested_password AS resting JOIN account_change AS earlier ON earlier.id = change_id
                     WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
                 """, change: change.id, [change.accountID, password.setSince.milliseconds])
-        var takenOver = 0
-        if password.takesOverResting(moved: moved) {
-            try self.cachedStatement(
-                sql: "UPDATE rested_password SET change_id = ? WHERE account_id = ? AND set_at >= ?"
-            ).execute(arguments: [change.id, change.accountID, password.setSince.milliseconds])
-            takenOver = self.changesCount
-        }
-        guard password.isReplaced(moved: moved, takenOver: takenOver) else { return }
+        try self.cachedStatement(
+            sql: "UPDATE rested_password SET change_id = ? WHERE account_id = ? AND set_at >= ? AND ?"
+        ).execute(arguments: [
+            change.id, change.accountID, password.setSince.milliseconds, password.takesOverResting(moved: moved),
+        ])
+        guard password.isReplaced(moved: moved, takenOver: self.changesCount) else { return }
         try self.replacePassword(
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
     }

@@ -74,9 +74,9 @@ extension Database {
     /// Refuses a user name of which other accounts have spellings, each by its exact bytes. Throws ``StoreError``
     /// `conflict`.
     func refuseColliding(_ username: AccountName?, for account: String, _ sealing: Sealing) throws {
-        guard let username else { return }
-        let code = sealing.usernameCode(username).blob
-        let holder = try self.row("SELECT 1 FROM account WHERE colliding_code = ? AND id <> ?", [code, account])
-        guard holder == nil else { throw StoreError(.conflict, "accounts have other spellings of the user name") }
+        try self.require(
+            "SELECT NOT EXISTS (SELECT 1 FROM account WHERE colliding_code = ? AND id <> ?)",
+            [username.map { sealing.usernameCode($0).blob }, account],
+            orThrow: StoreError(.conflict, "accounts have other spellings of the user name"))
     }
 }

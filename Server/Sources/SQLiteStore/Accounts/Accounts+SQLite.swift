@@ -158,12 +158,11 @@ extension SQLiteDatabase: AccountStore {
         id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard let account = try db.account(id: id, sealing) else { return false }
+            let account = try db.account(id: id, sealing)
             let changes = AccountNamesChange.changes(
                 of: account, to: username, displayName: displayName, audit: audit)
             for change in changes { try db.change(change, ofAccount: id, sealing) }
-            for event in audit { try db.appendAudit(event, sealing) }
-            return true
+            return account != nil
         }
     }
 
@@ -338,21 +337,30 @@ extension Database {
         // The answers are deleted through the devices and offers, which go with the account.
         try self.deleteAnswers(ofAccount: id)
         try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
+        return try self.carryOut(.deletion(keepsInvite: keepsInvite), ofAccount: id, at: now)
+    }
+
+    /// Ends everything that ends with an account's fate, if the latest statement has changed the account's row. Returns
+    /// `false` otherwise: the account does not exist.
+    private func carryOut(_ fate: AccountFate, ofAccount id: String, at now: Timestamp) throws -> Bool {
         guard self.hasChangedOneRow else { return false }
-        try self.carryOut(.deletion(keepsInvite: keepsInvite), ofAccount: id, at: now)
+        for trace in fate.ends { try self.end(trace, ofAccount: id, at: now) }
         return true
     }
 
-    /// Ends everything that ends with an account's fate.
-    private func carryOut(_ fate: AccountFate, ofAccount id: String, at now: Timestamp) throws {
-        if fate.endsAuthentications { try self.deleteAuthentications(of: .account(id), at: now) }
-        for trace in fate.deletes {
-            let (table, column) = trace.place
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
+    private func end(_ trace: AccountFate.Trace, ofAccount id: String, at now: Timestamp) throws {
+        switch trace {
+        case .authentications: try self.deleteAuthentications(of: .account(id), at: now)
+        case .ceremonies: try self.run("DELETE FROM ceremony WHERE account_id = ?", [id])
+        case .notices: try self.run("DELETE FROM notice WHERE account_id = ?", [id])
+        case .subjects: try self.run("DELETE FROM oauth_subject WHERE account = ?", [id])
+        case .consents: try self.run("DELETE FROM oauth_consent WHERE account = ?", [id])
+        case .acceptedInvitation: try self.run("DELETE FROM invite WHERE accepted_by = ?", [id])
+        case .provisionalInvitation: try self.run("DELETE FROM invite WHERE provisional_account_id = ?", [id])
         }
     }
 
-    /// Writes a changed part of an account's row.
+    /// Writes a changed part of an account's row, or the event of the change.
     fileprivate func change(_ change: AccountNamesChange, ofAccount id: String, _ sealing: Sealing) throws {
         switch change {
         case .username(let username):
@@ -371,6 +379,7 @@ extension Database {
         case .updatedAt(let moment):
             try self.cachedStatement(sql: "UPDATE account SET updated_at = ? WHERE id = ?")
                 .execute(arguments: [moment.milliseconds, id])
+        case .audit(let event): try self.appendAudit(event, sealing)
         }
     }
 
@@ -427,9 +436,7 @@ extension Database {
             sql: "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3"
         )
         .execute(arguments: [isLocked, moment.milliseconds, id])
-        guard self.hasChangedOneRow else { return false }
-        try self.carryOut(.lock(isLocked), ofAccount: id, at: moment)
-        return true
+        return try self.carryOut(.lock(isLocked), ofAccount: id, at: moment)
     }
 
     /// Returns the names of an account's active keys, oldest first.
@@ -547,20 +554,23 @@ extension Database {
             WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
             AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
             """, [advance.counter, now.milliseconds, advance.credentialID])
-        guard !self.hasChangedOneRow else { return }
-        let mayBeUsed = try Bool.fetchOne(
+        try KeyRefusal.checkAdvance(isTaken: self.hasChangedOneRow, mayBeUsed: self.mayBeUsed(advance.credentialID))
+    }
+
+    /// Returns `true` if a key is active and its account is not locked; `nil` if the key does not exist.
+    private func mayBeUsed(_ credential: String) throws -> Bool? {
+        try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
                     SELECT is_active = 1 AND is_locked = 0 FROM credential JOIN account ON account.id = account_id
                     WHERE credential.id = ?
-                    """), arguments: [advance.credentialID])
-        throw KeyRefusal.ofAdvance(mayBeUsed: mayBeUsed)
+                    """), arguments: [credential])
     }
 
     /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
     func activateDevice(id: String) throws {
         try self.cachedStatement(sql: "UPDATE device SET is_active = 1 WHERE id = ?").execute(arguments: [id])
-        guard self.hasChangedOneRow else { throw StoreError(.conflict, "the device is gone") }
+        try KeyRefusal.checkActivation(isDeviceThere: self.hasChangedOneRow)
         try self.cachedStatement(sql: "UPDATE credential SET is_active = 1 WHERE device_id = ?")
             .execute(arguments: [id])
     }
@@ -570,19 +580,5 @@ extension Database {
         try self.deleteAnswers(of: id)
         try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])
         return self.hasChangedOneRow
-    }
-}
-
-extension AccountFate.Trace {
-    /// The table of the rows, and the column that names the account.
-    fileprivate var place: (table: String, column: String) {
-        switch self {
-        case .ceremonies: ("ceremony", "account_id")
-        case .notices: ("notice", "account_id")
-        case .subjects: ("oauth_subject", "account")
-        case .consents: ("oauth_consent", "account")
-        case .acceptedInvitation: ("invite", "accepted_by")
-        case .provisionalInvitation: ("invite", "provisional_account_id")
-        }
     }
 }

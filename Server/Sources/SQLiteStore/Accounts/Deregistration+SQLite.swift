@@ -35,31 +35,28 @@ extension SQLiteDatabase {
         notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> DeregistrationOutcome {
         try await self.step { [sealing] db in
-            guard let account = try db.account(id: accountID, sealing) else { return .unknown }
+            let account = try db.account(id: accountID, sealing)
             let isActive = try asker.device.map { try db.isActiveDevice($0, ofAccount: accountID) }
-            if let refusal = asker.refusal(isAccountLocked: account.isLocked, isActiveDevice: isActive) {
+            if let refusal = asker.refusal(isAccountLocked: account?.isLocked, isActiveDevice: isActive) {
                 return refusal
             }
             let gone = try db.deregister(
                 selection, accountID: accountID, asker: asker, at: audit.at, sealing, ending)
-            if !gone.isEmpty {
-                try db.appendAudit(audit, sealing)
-                try db.insertNotice(notice, sealing)
-            }
+            let report = DeregistrationReach.report(ofDeleted: gone, audit: audit, notice: notice)
+            try db.record(report.audit, notice: report.notice, sealing)
             return .deregistered(credentials: gone.count)
         }
     }
 
     public func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool {
-        try await self.step { [sealing] db in
-            let account = try String.fetchOne(
+        try await self.step(on: { db in
+            try String.fetchOne(
                 db.cachedStatement(sql: "SELECT account_id FROM device WHERE id = ?"), arguments: [id])
-            guard let account else { return false }
+        }) { [sealing] db, account in
             try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
             var audit = audit
             audit.accountID = account
-            try db.appendAudit(audit, sealing)
-            return true
+            return audit
         }
     }
 
@@ -84,26 +81,18 @@ extension Database {
         _ sealing: Sealing, _ ending: SessionEnding
     ) throws -> [CredentialSelection.Name] {
         let reach = DeregistrationReach(of: selection, by: asker)
-        var deleted: [(name: CredentialSelection.Name, device: String)] = []
-        func delete(_ condition: String, _ arguments: [(any DatabaseValueConvertible)?]) throws {
-            deleted += try self.rows(
+        let deleted = try selection.patterns.flatMap { pattern in
+            try self.rows(
                 """
-                DELETE FROM credential WHERE \(condition) AND (? IS NULL OR device_id IN (
+                DELETE FROM credential WHERE account_id = ?1
+                AND (?2 IS NULL OR aaid = ?2) AND (?3 IS NULL OR key_id = ?3) AND (?4 IS NULL OR device_id IN (
                     SELECT device_id FROM device_identity
-                    WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?)))
+                    WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?4)))
                 RETURNING aaid, key_id, device_id
-                """, arguments + [reach.phone, reach.phone]
+                """, [accountID, pattern.aaid, pattern.keyID?.blob, reach.phone]
             ) { row in
                 let name = CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
-                return (name, try row.text("device_id"))
-            }
-        }
-        switch selection {
-        case .all: try delete("account_id = ?", [accountID])
-        case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
-        case .keys(let names):
-            for name in names {
-                try delete("account_id = ? AND aaid = ? AND key_id = ?", [accountID, name.aaid, name.keyID.blob])
+                return (name: name, device: try row.text("device_id"))
             }
         }
         // This also deletes authentications without a known device.
@@ -137,7 +126,6 @@ extension Database {
                     SELECT DISTINCT device_id FROM credential JOIN replaced_credential ON credential_id = credential.id
                     WHERE successor_id = ? AND account_id = ? AND device_id <> successor_id
                     """), arguments: [successor, accountID])
-        guard !devices.isEmpty else { return [] }
         try self.cachedStatement(
             sql: """
                 DELETE FROM credential WHERE account_id = ? AND device_id <> ?
@@ -189,15 +177,16 @@ extension Database {
     /// disabled may not authenticate. While the activation's last attempt is being judged, the device may authenticate,
     /// because the attempt can be right.
     func isActiveDevice(_ device: String?) throws -> Bool {
-        guard let device else { return true }
-        return try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id WHERE device.id = ?
-                        AND is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL))
-                    """),
-            arguments: [device]) ?? false
+        try device.map { device in
+            try Bool.fetchOne(
+                self.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (
+                            SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id WHERE device.id = ?
+                            AND is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL))
+                        """),
+                arguments: [device]) == true
+        } ?? true
     }
 
     fileprivate func isActiveDevice(_ device: String, ofAccount account: String) throws -> Bool {

@@ -76,13 +76,10 @@ extension Database {
     /// Keeps the keys of a device that has just been added. Throws `conflict` if another device has one of the keys.
     /// Keys of a row of the same account do not conflict if both keys are the same, in the same places.
     func insert(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
-        let isTaken = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (\(Self.othersOfKeys))"),
-            arguments: [
-                sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name),
-                accountID,
-            ])
-        guard isTaken == false else { throw StoreError(.conflict, "another device's key") }
+        try self.require(
+            "SELECT NOT EXISTS (\(Self.othersOfKeys))",
+            [sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name), accountID],
+            orThrow: StoreError(.conflict, "another device's key"))
         try self.keep(identity, deviceID: deviceID, accountID: accountID, sealing)
     }
 

@@ -16,12 +16,10 @@ extension SQLiteDatabase: InventedAccountStore {
 
     public func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            if let document {
-                try db.execute(
-                    sql: "INSERT OR REPLACE INTO invented_accounts (id, document) VALUES (1, ?)", arguments: [document])
-            } else {
-                try db.execute(sql: "DELETE FROM invented_accounts")
-            }
+            try db.execute(sql: "DELETE FROM invented_accounts")
+            try db.execute(
+                sql: "INSERT INTO invented_accounts (id, document) SELECT 1, ?1 WHERE ?1 IS NOT NULL",
+                arguments: [document])
             try db.appendAudit(audit, sealing)
         }
     }

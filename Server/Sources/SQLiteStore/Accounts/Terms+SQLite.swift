@@ -27,14 +27,14 @@ extension SQLiteDatabase: TermsStore {
 
     public func agree(account: String, version: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            let isThere = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM account WHERE id = ?)"), arguments: [account])
-            guard isThere == true else { return false }
             try db.cachedStatement(
-                sql: "INSERT OR IGNORE INTO agreement (account_id, version, agreed_at) VALUES (?, ?, ?)"
+                sql: """
+                    INSERT OR IGNORE INTO agreement (account_id, version, agreed_at)
+                    SELECT id, ?2, ?3 FROM account WHERE id = ?1
+                    """
             ).execute(arguments: [account, version, audit.at.milliseconds])
             try db.appendAudit(audit, if: db.hasChangedRows, sealing)
-            return true
+            return try db.exists("account", id: account)
         }
     }
 }

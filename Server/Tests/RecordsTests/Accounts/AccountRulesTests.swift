@@ -7,15 +7,17 @@ struct AccountRulesTests {
     private static let moment = Timestamp(seconds: 1_000_000)
 
     @Test("Everything but unlocking ends the authentications of an account", arguments: AccountFate.allCases)
-    func authentications(fate: AccountFate) { #expect(fate.endsAuthentications == (fate != .unlocked)) }
+    func authentications(fate: AccountFate) {
+        #expect(fate.ends.contains(.authentications) == (fate != .unlocked))
+    }
 
     @Test("A deletion leaves nothing, except the invitation of a withdrawn account")
     func traces() {
-        #expect(AccountFate.locked.deletes.isEmpty)
-        #expect(AccountFate.unlocked.deletes.isEmpty)
-        #expect(Set(AccountFate.deleted.deletes) == Set(AccountFate.Trace.allCases))
+        #expect(AccountFate.locked.ends == [.authentications])
+        #expect(AccountFate.unlocked.ends.isEmpty)
+        #expect(Set(AccountFate.deleted.ends) == Set(AccountFate.Trace.allCases))
         #expect(
-            Set(AccountFate.withdrawn.deletes)
+            Set(AccountFate.withdrawn.ends)
                 == Set(AccountFate.Trace.allCases).subtracting([.provisionalInvitation]))
     }
 
@@ -54,7 +56,13 @@ struct AccountRulesTests {
         #expect(
             AccountNamesChange.changes(
                 of: account, to: given.username, displayName: given.displayName, audit: [first, last])
-                == given.changes + [.updatedAt(last.at)])
+                == given.changes + [.updatedAt(last.at), .audit(first), .audit(last)])
+    }
+
+    @Test("Nothing changes for an account that does not exist")
+    func noAccount() {
+        let event = AuditEvent(.accountRenamed, at: Self.moment)
+        #expect(AccountNamesChange.changes(of: nil, to: "ada", displayName: nil, audit: [event]).isEmpty)
     }
 
     @Test("A display name with other bytes is another name, even if Unicode treats both as the same")
@@ -97,6 +105,24 @@ struct AccountRulesTests {
             as [(Bool?, StoreError.Code)])
     func advance(mayBeUsed: Bool?, code: StoreError.Code) {
         #expect(KeyRefusal.ofAdvance(mayBeUsed: mayBeUsed).code == code)
+        #expect(throws: StoreError(code, "")) {
+            try KeyRefusal.checkAdvance(isTaken: false, mayBeUsed: mayBeUsed)
+        }
+    }
+
+    @Test("A counter that was taken is not refused, and nothing is read of the key")
+    func taken() throws {
+        func read() throws -> Bool? {
+            Issue.record("read")
+            return nil
+        }
+        try KeyRefusal.checkAdvance(isTaken: true, mayBeUsed: read())
+    }
+
+    @Test("Only a device that exists is activated")
+    func activation() throws {
+        try KeyRefusal.checkActivation(isDeviceThere: true)
+        #expect(throws: StoreError(.conflict, "")) { try KeyRefusal.checkActivation(isDeviceThere: false) }
     }
 
     @Test("A stored profile and a stored address are read, and nothing else")

@@ -1,5 +1,6 @@
 import Records
 import Testing
+import _Primitives
 
 @Suite("Decision 68: the reach of a deregistration")
 struct DeregistrationReachTests {
@@ -32,10 +33,29 @@ struct DeregistrationReachTests {
         #expect(EmptiedDevices.only([]).revoked(among: ["phone"]).isEmpty)
     }
 
+    @Test("A pattern selects all keys, the keys of a model, or one key")
+    func patterns() {
+        #expect(CredentialSelection.all.patterns == [KeyPattern(aaid: nil, keyID: nil)])
+        #expect(CredentialSelection.model("0001#0001").patterns == [KeyPattern(aaid: "0001#0001", keyID: nil)])
+        #expect(CredentialSelection.keys([]).patterns.isEmpty)
+        #expect(CredentialSelection.keys([Self.name]).patterns == [KeyPattern(aaid: "0001#0001", keyID: [1])])
+    }
+
+    @Test("Only the end of a key is reported")
+    func report() {
+        let audit = AuditEvent(.deregistered, at: Timestamp(seconds: 1))
+        let notice = NoticeRecord(
+            id: "notice", accountID: "ada", kind: .signedIn, at: Timestamp(seconds: 1), subject: "")
+        let none = DeregistrationReach.report(ofDeleted: [], audit: audit, notice: notice)
+        #expect(none.audit == nil && none.notice == nil)
+        let one = DeregistrationReach.report(ofDeleted: [Self.name], audit: audit, notice: notice)
+        #expect(one.audit == audit && one.notice == notice)
+    }
+
     /// A request of an asker, and its refusal.
     struct Request: Sendable {
         let asker: DeregistrationAsker
-        let isLocked: Bool
+        let isLocked: Bool?
         let isActive: Bool?
         let refusal: DeregistrationOutcome?
     }
@@ -43,6 +63,8 @@ struct DeregistrationReachTests {
     @Test(
         "A device asks only while it is active and its account is not locked",
         arguments: [
+            Request(asker: .anybody, isLocked: nil, isActive: nil, refusal: .unknown),
+            Request(asker: .device("phone"), isLocked: nil, isActive: false, refusal: .unknown),
             Request(asker: .anybody, isLocked: false, isActive: nil, refusal: nil),
             Request(asker: .anybody, isLocked: true, isActive: nil, refusal: nil),
             Request(asker: .person(onDevice: "phone"), isLocked: false, isActive: true, refusal: nil),

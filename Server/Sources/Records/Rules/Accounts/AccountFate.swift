@@ -12,6 +12,8 @@ package enum AccountFate: Sendable, CaseIterable {
 
     /// Rows about an account that do not go with the account's own row.
     package enum Trace: Sendable, CaseIterable {
+        /// The account's authentications: its sessions, with all grants, and its unfinished sign-ins.
+        case authentications
         /// The account's ceremonies.
         case ceremonies
         /// The notices for the account's devices.
@@ -32,21 +34,14 @@ package enum AccountFate: Sendable, CaseIterable {
     /// Returns the fate of an account that is deleted with the invitation for which it was made, or without it.
     package static func deletion(keepsInvite: Bool) -> Self { keepsInvite ? .withdrawn : .deleted }
 
-    /// `true` if the account's sessions end, with all grants from its authentications and its unfinished sign-ins.
-    package var endsAuthentications: Bool {
-        switch self {
-        case .locked, .deleted, .withdrawn: true
-        case .unlocked: false
-        }
-    }
-
-    /// The rows about the account that are deleted.
-    package var deletes: [Trace] {
+    /// The rows about the account that end with the fate, in the order of their end.
+    package var ends: [Trace] {
         let traces: [Trace] = [.ceremonies, .notices, .subjects, .consents, .acceptedInvitation]
         return switch self {
-        case .locked, .unlocked: []
-        case .deleted: traces + [.provisionalInvitation]
-        case .withdrawn: traces
+        case .unlocked: []
+        case .locked: [.authentications]
+        case .deleted: [.authentications] + traces + [.provisionalInvitation]
+        case .withdrawn: [.authentications] + traces
         }
     }
 }

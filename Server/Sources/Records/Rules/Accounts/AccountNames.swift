@@ -26,7 +26,7 @@ package enum AccountNameSpelling: Sendable, Equatable {
     }
 }
 
-/// A part of an account's row that changes with the account's names.
+/// A part of an account's row that changes with the account's names, or the event of the change.
 package enum AccountNamesChange: Sendable, Equatable {
     /// The user name.
     case username(AccountName?)
@@ -34,20 +34,25 @@ package enum AccountNamesChange: Sendable, Equatable {
     case displayName(String?)
     /// The moment of the last change.
     case updatedAt(Timestamp)
+    /// The trail's entry.
+    case audit(AuditEvent)
 
-    /// Returns the parts that change if an account gets these names, in the order of their writing.
+    /// Returns the parts that change if an account gets these names, and the events, in the order of their writing.
     ///
     /// An unchanged name is not among them, and is not sealed anew. A restore treats a changed sealed value without an
     /// audit entry as the act of somebody else.
+    ///
+    /// - Parameter account: `nil` if the account does not exist. Then nothing changes.
     package static func changes(
-        of account: AccountRecord, to username: AccountName?, displayName: String?, audit: [AuditEvent]
+        of account: AccountRecord?, to username: AccountName?, displayName: String?, audit: [AuditEvent]
     ) -> [Self] {
+        guard let account else { return [] }
         var changes: [Self] = []
         if account.username != username { changes.append(.username(username)) }
         if account.displayName.map(ExactText.init) != displayName.map(ExactText.init) {
             changes.append(.displayName(displayName))
         }
         if let moment = audit.last?.at { changes.append(.updatedAt(moment)) }
-        return changes
+        return changes + audit.map { .audit($0) }
     }
 }

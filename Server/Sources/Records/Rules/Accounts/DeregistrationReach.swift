@@ -25,6 +25,40 @@ package struct DeregistrationReach: Sendable, Equatable {
     package func emptied(_ touched: [String]) -> EmptiedDevices { self.isWholeAccount ? .any : .only(touched) }
 }
 
+extension DeregistrationReach {
+    /// Returns the audit event and the notice of a deregistration; neither if no key was deleted.
+    package static func report(
+        ofDeleted names: [CredentialSelection.Name], audit: AuditEvent?, notice: NoticeRecord?
+    ) -> (audit: AuditEvent?, notice: NoticeRecord?) {
+        names.isEmpty ? (nil, nil) : (audit, notice)
+    }
+}
+
+/// A pattern for keys of an account.
+package struct KeyPattern: Sendable, Equatable {
+    /// The model of the keys; `nil` for every model.
+    package let aaid: String?
+    /// The name of the key within the model; `nil` for every name.
+    package let keyID: [UInt8]?
+
+    /// Describes keys by a model and a name.
+    package init(aaid: String?, keyID: [UInt8]?) {
+        self.aaid = aaid
+        self.keyID = keyID
+    }
+}
+
+extension CredentialSelection {
+    /// The patterns of the selected keys.
+    package var patterns: [KeyPattern] {
+        switch self {
+        case .all: [KeyPattern(aaid: nil, keyID: nil)]
+        case .model(let aaid): [KeyPattern(aaid: aaid, keyID: nil)]
+        case .keys(let names): names.map { KeyPattern(aaid: $0.aaid, keyID: $0.keyID) }
+        }
+    }
+}
+
 /// The devices of an account that go if they have no key left.
 package enum EmptiedDevices: Sendable, Equatable {
     /// Every device of the account.
@@ -44,12 +78,15 @@ package enum EmptiedDevices: Sendable, Equatable {
 }
 
 extension DeregistrationAsker {
-    /// Returns the refusal of a request about an existing account; `nil` if the request may go on. A device asks only
-    /// while it is an active device of an account that is not locked.
+    /// Returns the refusal of a request; `nil` if the request may go on. A device asks only while it is an active device
+    /// of an account that is not locked.
     ///
-    /// - Parameter isActiveDevice: `nil` if no device asks.
-    package func refusal(isAccountLocked: Bool, isActiveDevice: Bool?) -> DeregistrationOutcome? {
-        switch self {
+    /// - Parameters:
+    ///   - isAccountLocked: `nil` if the account does not exist.
+    ///   - isActiveDevice: `nil` if no device asks.
+    package func refusal(isAccountLocked: Bool?, isActiveDevice: Bool?) -> DeregistrationOutcome? {
+        guard let isAccountLocked else { return .unknown }
+        return switch self {
         case .anybody: nil
         case .person, .device:
             if isActiveDevice != true { .unknown } else if isAccountLocked { .locked } else { nil }

@@ -11,6 +11,19 @@ package enum KeyRefusal: Sendable {
         }
     }
 
+    /// Throws the refusal of a device's activation if the device does not exist.
+    package static func checkActivation(isDeviceThere: Bool) throws(StoreError) {
+        guard isDeviceThere else { throw StoreError(.conflict, "the device is gone") }
+    }
+
+    /// Throws the refusal of a signature unless its counter was taken.
+    ///
+    /// - Parameter mayBeUsed: As of ``ofAdvance(mayBeUsed:)``. The value is read for a refusal alone.
+    package static func checkAdvance(isTaken: Bool, mayBeUsed: @autoclosure () throws -> Bool?) throws {
+        guard !isTaken else { return }
+        throw Self.ofAdvance(mayBeUsed: try mayBeUsed())
+    }
+
     /// Returns the refusal of a signature whose counter was not taken.
     ///
     /// - Parameter mayBeUsed: `true` if the key is active and its account is not locked; `nil` if no such key exists.

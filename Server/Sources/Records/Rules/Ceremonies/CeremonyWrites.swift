@@ -94,6 +94,7 @@ extension CeremonyChange {
     package func deregistrationReport(
         ofDeleted names: [CredentialSelection.Name]
     ) -> (audit: AuditEvent?, notice: NoticeRecord?) {
-        names.isEmpty ? (nil, nil) : (self.deregistrationAudit, self.deregistrationNotice)
+        DeregistrationReach.report(
+            ofDeleted: names, audit: self.deregistrationAudit, notice: self.deregistrationNotice)
     }
 }
