@@ -96,11 +96,8 @@ extension SQLiteDatabase {
 
     public func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [accountID])
-            guard db.changesCount == 1 else { return false }
-            try db.deleteAuthentications(of: .account(accountID), at: audit.at)
-            try db.appendAudit(audit, sealing)
-            return true
+            let standing = try db.passwordStanding(of: accountID, sealing)
+            return try db.carryOut(.removingPassword(of: accountID, in: standing, audit: audit), sealing)
         }
     }
 
@@ -114,11 +111,8 @@ extension SQLiteDatabase {
 
     public func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [accountID])
-            guard db.changesCount == 1 else { return false }
-            try db.forgetAttempts(.secondFactor(account: accountID))
-            try db.appendAudit(audit, sealing)
-            return true
+            let standing = try db.passwordStanding(of: accountID, sealing)
+            return try db.carryOut(.removingSecondFactor(of: accountID, in: standing, audit: audit), sealing)
         }
     }
 }
@@ -192,8 +186,7 @@ extension Database {
     /// Carries out the plan of a step about an account's password. Returns `false`, and changes nothing, if a condition
     /// has refused the step, or the plan's code is spent already or does not exist.
     func carryOut(_ plan: PasswordPlan?, _ sealing: Sealing) throws -> Bool {
-        guard let plan else { return false }
-        guard try self.spend(plan.spent, accountID: plan.account) else { return false }
+        guard let plan, try self.spend(plan.spent, accountID: plan.account) else { return false }
         for write in plan.writes { try self.carryOut(write, accountID: plan.account, sealing) }
         return true
     }
@@ -205,7 +198,11 @@ extension Database {
             let sealed = try sealing.seal(hash, purpose: .passwordHash, row: accountID)
             try self.cachedStatement(sql: "UPDATE password SET hash = ? WHERE account_id = ?")
                 .execute(arguments: [sealed.blob, accountID])
+        case .removePassword:
+            try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [accountID])
         case .replaceSecret(let totp): try self.replace(totp, sealing)
+        case .removeSecret:
+            try self.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [accountID])
         case .endRecoveryCodes:
             try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")
                 .execute(arguments: [accountID])

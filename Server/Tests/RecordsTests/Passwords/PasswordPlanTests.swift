@@ -163,6 +163,25 @@ struct PasswordPlanTests {
                     writes: [.endRecoveryCodes, .addRecoveryCodes([[1]]), .audit(Self.audit)]))
     }
 
+    @Test("Only a password and a second factor that are there are removed, also of a locked account")
+    func removals() {
+        for standing in [nil, Self.standing(hash: nil)] {
+            #expect(PasswordPlan.removingPassword(of: "alice", in: standing, audit: Self.audit) == nil)
+        }
+        for standing in [nil, Self.standing()] {
+            #expect(PasswordPlan.removingSecondFactor(of: "alice", in: standing, audit: Self.audit) == nil)
+        }
+        let locked = Self.standing(isLocked: true, secondFactorSetAt: Self.now)
+        #expect(
+            PasswordPlan.removingPassword(of: "alice", in: locked, audit: Self.audit)?.writes == [
+                .removePassword, .endAuthentications(at: Self.now), .audit(Self.audit),
+            ])
+        #expect(
+            PasswordPlan.removingSecondFactor(of: "alice", in: locked, audit: Self.audit)?.writes == [
+                .removeSecret, .forgetAttempts(.secondFactor(account: "alice")), .audit(Self.audit),
+            ])
+    }
+
     // MARK: Known browsers
 
     @Test("A visit by a mailed link spends the link of an open account with a password")

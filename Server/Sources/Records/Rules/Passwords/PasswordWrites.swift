@@ -24,9 +24,13 @@ package enum PasswordWrite: Sendable, Equatable {
     case replacePassword(PasswordRecord)
     /// The hash takes the place of another hash of the same password. The credential stays the same: nothing ends.
     case replaceHash(String)
+    /// The account has no password any more.
+    case removePassword
     /// The secret takes the place of the account's secret, whose recovery codes end. Unfinished sign-ins by password
     /// and wrong attempts at the second factor end too.
     case replaceSecret(TOTPRecord)
+    /// The account has no secret any more, and no recovery codes.
+    case removeSecret
     /// The account's recovery codes end.
     case endRecoveryCodes
     /// The account has these further recovery codes, by their HMACs.
@@ -67,6 +71,28 @@ package enum PasswordWrite: Sendable, Equatable {
     case keepChange(AccountChangeRecord)
     /// A letter to the person is left in the outbox.
     case mail(MailRecord)
+}
+
+extension PasswordPlan {
+    /// Returns the plan that removes an account's password; `nil` if the account is gone or has no password.
+    package static func removingPassword(
+        of account: String, in standing: PasswordStanding?, audit: AuditEvent
+    ) -> Self? {
+        guard let standing, standing.hasPassword else { return nil }
+        return Self(
+            account: account, spent: nil,
+            writes: [.removePassword, .endAuthentications(at: audit.at), .audit(audit)])
+    }
+
+    /// Returns the plan that removes an account's second factor; `nil` if the account is gone or has none.
+    package static func removingSecondFactor(
+        of account: String, in standing: PasswordStanding?, audit: AuditEvent
+    ) -> Self? {
+        guard let standing, standing.needsCode else { return nil }
+        return Self(
+            account: account, spent: nil,
+            writes: [.removeSecret, .forgetAttempts(.secondFactor(account: account)), .audit(audit)])
+    }
 }
 
 extension PasswordChange {
