@@ -86,9 +86,9 @@ extension SQLiteDatabase: MailStore {
                     SELECT ?1, ?2, ?3, ?3 WHERE (SELECT count(*) FROM reset_ask) < ?4
                     """
             ).execute(arguments: [codes[0].blob, codes[1].blob, moment.milliseconds, most])
-            guard db.changesCount == 0 else { return true }
-            try db.countDropped(.passwordReset)
-            return false
+            let isKept = db.hasChangedOneRow
+            try db.countDropped(.passwordReset, unless: isKept)
+            return isKept
         }
     }
 
@@ -150,11 +150,9 @@ extension SQLiteDatabase: MailStore {
         -> [MailDelivery]
     {
         try await self.step(whereDueIn: "mail", at: moment) { db in
-            let others = try db.takeMails(at: moment, lease: lease, limit: limit, areStrangers: false)
-            guard let room = StrangersShare(most: strangers).room(beside: others.count, limit: limit) else {
-                return others
-            }
-            return try others + db.takeMails(at: moment, lease: lease, limit: room, areStrangers: true)
+            let others = try db.takeMails(MailRecord.Turn.ofOthers, at: moment, lease: lease, limit: limit)
+            let room = StrangersShare(most: strangers).room(beside: others.count, limit: limit)
+            return try others + db.takeMails(MailRecord.Turn.ofStrangers, at: moment, lease: lease, limit: room)
         }
     }
 
@@ -186,18 +184,17 @@ extension SQLiteDatabase: MailStore {
     public func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {
         try await self.step { [sealing] db in
             // SQLite gives a number again after the newest mail was deleted.
-            try db.cachedStatement(
-                sql: "DELETE FROM mail WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ?"
-            ).execute(arguments: [
+            let isLetter = "number = ?1 AND account_id = ?2 AND link_name IS ?3 AND expires_at = ?4"
+            let letter: [(any DatabaseValueConvertible)?] = [
                 delivery.number, delivery.accountID, delivery.linkName, delivery.expiresAt.milliseconds,
-            ])
-            guard db.changesCount > 0 else { return }
-            if let about = delivery.about {
-                try db.cachedStatement(
-                    sql: "UPDATE pending_activation SET letter = NULL WHERE id = ? AND account_id = ?"
-                ).execute(arguments: [about, delivery.accountID])
-            }
-            try db.record(audit, sealing)
+            ]
+            try db.run(
+                """
+                UPDATE pending_activation SET letter = NULL WHERE id = ?5 AND account_id = ?2
+                AND EXISTS (SELECT 1 FROM mail WHERE \(isLetter))
+                """, letter + [delivery.about])
+            try db.run("DELETE FROM mail WHERE \(isLetter)", letter)
+            try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
 
@@ -252,18 +249,17 @@ extension SQLiteDatabase: MailStore {
 }
 
 extension Database {
-    /// Takes at most `limit` letters that are due: letters of strangers, or all others in their turns. A taken letter
-    /// is due again at `lease`.
-    fileprivate func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, areStrangers: Bool) throws
+    /// Takes at most `limit` letters of some turns that are due, in their turns. A taken letter is due again at `lease`.
+    fileprivate func takeMails(_ turns: ClosedRange<Int>, at moment: Timestamp, lease: Timestamp, limit: Int) throws
         -> [MailDelivery]
     {
         try self.rows(
             """
             UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
-                SELECT number FROM mail WHERE due_at <= ?1 AND turn \(areStrangers ? "=" : "<") ?4
+                SELECT number FROM mail WHERE due_at <= ?1 AND turn BETWEEN ?4 AND ?5
                 ORDER BY turn, due_at, number LIMIT ?3)
             RETURNING number, account_id, subject, turn, link_name, about, attempts, expires_at
-            """, [moment.milliseconds, lease.milliseconds, limit, MailRecord.Turn.stranger.rawValue]
+            """, [moment.milliseconds, lease.milliseconds, limit, turns.lowerBound, turns.upperBound]
         ) { row in
             MailDelivery(
                 number: try row.integer("number"), accountID: try row.text("account_id"),
@@ -301,14 +297,14 @@ extension Database {
         ).execute(arguments: [accountID, MailedLinkRecord.Purpose.addressConfirmation.rawValue, address])
     }
 
-    /// Counts a letter that is dropped because too many letters wait.
-    fileprivate func countDropped(_ subject: MailRecord.Subject) throws {
+    /// Counts a letter that is dropped because too many letters wait, unless the letter is kept.
+    fileprivate func countDropped(_ subject: MailRecord.Subject, unless isKept: Bool) throws {
         try self.cachedStatement(
             sql: """
-                INSERT INTO dropped_mail (subject, count) VALUES (?, 1)
+                INSERT INTO dropped_mail (subject, count) SELECT ?, 1 WHERE NOT ?
                 ON CONFLICT (subject) DO UPDATE SET count = count + 1
                 """
-        ).execute(arguments: [subject.rawValue])
+        ).execute(arguments: [subject.rawValue, isKept])
     }
 
     /// Returns a link that is still valid at `moment`, and was made for `purpose`; `nil` for any other link.
@@ -354,25 +350,22 @@ extension Database {
     /// if the mail is in the outbox.
     func leaveMail(_ mail: (MailRecord, most: Int)?) throws -> Bool {
         guard let (letter, most) = mail else { return false }
-        guard letter.hasRoom(beside: try self.waitingMails(as: letter.turn), most: most) else {
-            try self.countDropped(letter.subject)
-            return false
-        }
-        try self.leaveMail(letter)
-        return true
+        let hasRoom = letter.hasRoom(beside: try self.waitingMails(as: letter.turn), most: most)
+        try self.countDropped(letter.subject, unless: hasRoom)
+        if hasRoom { try self.leaveMail(letter) }
+        return hasRoom
     }
 
     /// Returns the number of waiting mails that count for mail of a turn: only strangers' mail for strangers, and all
     /// mail for the others.
     private func waitingMails(as turn: MailRecord.Turn) throws -> Int {
-        let waiting =
-            switch turn.rivals {
-            case .sameTurn:
-                try Int.fetchOne(
-                    self.cachedStatement(sql: "SELECT count(*) FROM mail WHERE turn = ?"), arguments: [turn.rawValue])
-            case .allMail: try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM mail"))
-            }
-        return waiting ?? 0
+        // Either count has its own query: the count of a whole table reads no row.
+        try Int.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT CASE WHEN ?2 THEN (SELECT count(*) FROM mail)
+                    ELSE (SELECT count(*) FROM mail WHERE turn = ?1) END
+                    """), arguments: [turn.rawValue, turn.rivals == .allMail]) ?? 0
     }
 
     /// Deletes the links that were sent to an account's mailbox, and the mails with these links. The questions about

@@ -8,9 +8,8 @@ struct OutboxTests {
 
     @Test(
         "Strangers' letters fill the room that others leave, up to the strangers' share",
-        arguments: [(3, 0, 10, 3), (3, 8, 10, 2), (3, 10, 10, nil), (3, 11, 10, nil), (0, 0, 10, nil)]
-            as [(Int, Int, Int, Int?)])
-    func strangers(most: Int, others: Int, limit: Int, room: Int?) {
+        arguments: [(3, 0, 10, 3), (3, 8, 10, 2), (3, 10, 10, 0), (3, 11, 10, 0), (0, 0, 10, 0), (-1, 0, 10, 0)])
+    func strangers(most: Int, others: Int, limit: Int, room: Int) {
         #expect(StrangersShare(most: most).room(beside: others, limit: limit) == room)
     }
 
@@ -19,6 +18,8 @@ struct OutboxTests {
         for turn in MailRecord.Turn.allCases {
             let rivals: MailRecord.Turn.Rivals = turn == .stranger ? .sameTurn : .allMail
             #expect(turn.rivals == rivals)
+            #expect(MailRecord.Turn.ofStrangers.contains(turn.rawValue) == (turn == .stranger))
+            #expect(MailRecord.Turn.ofOthers.contains(turn.rawValue) == (turn != .stranger))
         }
     }
 

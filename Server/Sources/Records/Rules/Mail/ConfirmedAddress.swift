@@ -1,4 +1,4 @@
-package import _Primitives
+import _Primitives
 
 /// Something that follows if an account has another first e-mail address, or the same with another confirmation.
 package enum FirstAddressEffect: Sendable, Equatable {

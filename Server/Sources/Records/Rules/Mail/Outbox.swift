@@ -7,11 +7,8 @@ package struct StrangersShare: Sendable, Equatable {
     package init(most: Int) { self.most = most }
 
     /// Returns the number of strangers' letters that can go with `others` other letters, if at most `limit` letters are
-    /// sent; `nil` if no stranger's letter can go.
-    package func room(beside others: Int, limit: Int) -> Int? {
-        let room = min(self.most, limit - others)
-        return room > 0 ? room : nil
-    }
+    /// sent; 0 if no stranger's letter can go.
+    package func room(beside others: Int, limit: Int) -> Int { max(0, min(self.most, limit - others)) }
 }
 
 extension MailRecord.Turn {
@@ -22,6 +19,11 @@ extension MailRecord.Turn {
         /// All letters.
         case allMail
     }
+
+    /// The stored turns of strangers' letters.
+    package static let ofStrangers = Self.stranger.rawValue...Self.stranger.rawValue
+    /// The stored turns of all other letters.
+    package static let ofOthers = Self.awaited.rawValue...Self.told.rawValue
 
     /// The letters that take the room of a letter of this turn. Strangers cannot push the letters of others out of the
     /// outbox, and have only their own room.
