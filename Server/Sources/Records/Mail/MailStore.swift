@@ -255,9 +255,9 @@ public protocol MailStore: Sendable {
         -> MailedLinkRecord?
 
     /// Spends a link sent to an address of an account, with the other links that confirm the address: the address is
-    /// the person's from now on. A further address also
-    /// becomes a verified value of the attribute `email`, by its identifier, if the account has fewer than `values`
-    /// such values. If the account already has this value, the value is verified.
+    /// the person's from now on. A further address also becomes a verified value of the attribute `email`, by its
+    /// identifier, if the account has fewer than `values` such values. If the account already has this value, the value
+    /// is verified.
     ///
     /// Must be a single step. Returns `nil`, and changes nothing, if the link is spent, its time is over, the account
     /// or the further address is gone, or the account is locked.
