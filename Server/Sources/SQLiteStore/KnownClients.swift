@@ -62,6 +62,29 @@ package final class KnownClients: TransactionObserver, Sendable {
         }
     }
 
+    // MARK: Reading through the cache
+
+    /// Returns a client: the kept client, or the result of `read`, which is kept from then on. `read` returns after its
+    /// result is durable, because other requests are answered from the cache.
+    func client(_ id: String, orRead read: () async throws -> ClientRecord?) async throws -> ClientRecord? {
+        if let known = self.client(id) { return known }
+        let generation = self.generation
+        let client = try await read()
+        if let client { self.keep(client, since: generation) }
+        return client
+    }
+
+    /// Returns a fact about all clients together: the known fact, or the result of `read`, which is known from then on.
+    func fact<Value: Sendable>(
+        _ fact: WritableKeyPath<Facts, Value?>, orRead read: () async throws -> Value
+    ) async throws -> Value {
+        if let known = self.facts[keyPath: fact] { return known }
+        let generation = self.generation
+        let value = try await read()
+        self.note(since: generation) { $0[keyPath: fact] = value }
+        return value
+    }
+
     // MARK: What the writer tells
 
     package func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == Self.table }

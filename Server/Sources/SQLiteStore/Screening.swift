@@ -5,5 +5,10 @@ extension SQLiteDatabase.Screening where Found == Void {
     }
 
     /// Answers with the answer that a reader has found. If the reader has found none, the step follows.
-    init(answer: Result?) { self = answer.map(Self.answered) ?? .step(()) }
+    init(answer: Result?) { self.init(answer: answer, orStepWith: ()) }
+}
+
+extension SQLiteDatabase.Screening {
+    /// Answers with the answer that a reader has found. If the reader has found none, the step follows with `found`.
+    init(answer: Result?, orStepWith found: Found) { self = answer.map(Self.answered) ?? .step(found) }
 }

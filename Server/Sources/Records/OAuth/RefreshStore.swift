@@ -134,7 +134,8 @@ public protocol RefreshStore: Sendable {
     /// exists and its family, which may have begun before, is at this head.
     ///
     /// Must be a single step with the end of surplus grants: of any number of families that begin at once,
-    /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest.
+    /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest. Returns `false` and changes
+    /// nothing if the grant came of a surplus grant, and so would end as well.
     func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool
 
     /// Exchanges a refresh token by the verdict of its family (``RefreshFamily/verdict(on:isBound:at:)``), if `judge`

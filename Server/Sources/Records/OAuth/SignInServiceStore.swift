@@ -27,7 +27,8 @@ public protocol SignInServiceStore: Sendable {
     /// a code, and otherwise its first refresh token.
     ///
     /// Must be a single step: at the moment of the audit event the origin stands, came of no other grant itself, has
-    /// the shown device secret, and has the same authentication. The new grant's client exists and is served.
+    /// the shown device secret, and has the same authentication. The new grant's client exists and is served. The origin
+    /// is no surplus grant that would end for the new grant (``RefreshFamilyStart/most``).
     ///
     /// - Throws: ``StoreError/Code/notFound`` if one of these conditions does not hold.
     func pass(_ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent)

@@ -37,20 +37,22 @@ extension SQLiteDatabase: AdministrationStore {
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
             let link = try db.row(
                 "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest.blob, now.milliseconds])
-            return link == nil ? .answered(false) : .step(())
+            return .step(if: link != nil, otherwise: false)
         }) { [sealing] db, _ in
+            // At most one link exists, and the link gives one administrator before the link goes.
+            try db.execute(
+                sql: """
+                    INSERT INTO administrator (id, token_digest, created_at, expires_at)
+                    SELECT ?, ?, ?, ? FROM administrator_link WHERE digest = ? AND expires_at > ?
+                    """,
+                arguments: [
+                    administrator.id, administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
+                    administrator.expiresAt.milliseconds, digest.blob, now.milliseconds,
+                ])
             try db.execute(
                 sql: "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?",
                 arguments: [digest.blob, now.milliseconds])
-            guard db.hasChangedOneRow else { return false }
-            try db.execute(
-                sql: "INSERT INTO administrator (id, token_digest, created_at, expires_at) VALUES (?, ?, ?, ?)",
-                arguments: [
-                    administrator.id, administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
-                    administrator.expiresAt.milliseconds,
-                ])
-            try db.appendAudit(audit, sealing)
-            return true
+            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 

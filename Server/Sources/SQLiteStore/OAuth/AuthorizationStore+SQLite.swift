@@ -78,7 +78,7 @@ extension SQLiteDatabase: AuthorizationStore {
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: completed.session)
             try db.insert(session.authentication, until: session.authenticationsEnd(atLeast: grant.expiresAt), sealing)
-            try AuthorizationRequirement.session.check(db.stepUp(session, from: cookieDigest))
+            try db.stepUp(session, from: cookieDigest)
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
         }
@@ -174,17 +174,24 @@ extension Database {
     /// link to the provider, was ended since; or if the person may not sign in any more (``checkMaySignIn(_:)``).
     func end(request: String, by session: SessionRecord) throws {
         try self.checkSessionStands(ofRequest: request)
-        try self.checkPasswordStands(of: session, request: request)
-        try self.checkLinkStands(of: session, request: request)
+        try self.check(session.authentication.evidence, of: session, request: request)
         try AuthorizationRequirement.request.check(self.removeRequest(request))
         try self.checkMaySignIn(session)
     }
 
-    /// Checks the sign-in by password of a request, and nothing for any other method. Throws
-    /// ``StoreError/Code/notFound`` if the sign-in does not exist any more: another password, a second factor or a lock
-    /// has ended the sign-in since it was read.
-    func checkPasswordStands(of session: SessionRecord, request: String) throws {
-        guard session.authentication.isByPassword else { return }
+    /// Checks the evidence for the authentication of a request. Throws ``StoreError/Code/notFound`` if the evidence does
+    /// not exist any more.
+    func check(_ evidence: AuthenticationRecord.Evidence?, of session: SessionRecord, request: String) throws {
+        switch evidence {
+        case .password: try self.checkPasswordStands(of: session, request: request)
+        case .link(let provider): try self.checkLinkStands(to: provider, of: session, request: request)
+        case nil: break
+        }
+    }
+
+    /// Checks the sign-in by password of a request. Throws ``StoreError/Code/notFound`` if the sign-in does not exist
+    /// any more: another password, a second factor or a lock has ended the sign-in since it was read.
+    private func checkPasswordStands(of session: SessionRecord, request: String) throws {
         let stands = try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
@@ -218,9 +225,8 @@ extension Database {
 
     /// Ends the session chosen by a condition on `oauth_session`, because a browser's new session replaces the old
     /// session. The session of another person ends, and clients are told. The same person's session goes on under
-    /// another name, and no client is told. A condition on `nil` chooses no session.
+    /// another name, and no client is told. A condition on `nil` chooses no session, as NULL equals nothing.
     func replace(_ condition: String, _ value: (any DatabaseValueConvertible)?, by session: SessionRecord) throws {
-        guard let value else { return }
         _ = try self.endSessions(
             where: "\(condition) AND account <> ?", [value, session.account], at: session.usedAt)
         try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(condition)").execute(arguments: [value])

@@ -51,16 +51,6 @@ extension Migration {
     }
 }
 
-extension ClientDelivery.Kind {
-    /// The client's column with the address for such deliveries.
-    fileprivate var address: String {
-        switch self {
-        case .logout: "backchannel_logout_uri"
-        case .answer: "backchannel_address"
-        }
-    }
-}
-
 extension SQLiteDatabase: ClientOutbox {
     public func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
@@ -148,15 +138,26 @@ extension Database {
                     """), arguments: [moment.milliseconds])
     }
 
+    /// Returns the addresses that a client has for deliveries.
+    private func deliveryAddresses(ofClient id: String) throws -> [ClientDelivery.Kind: String] {
+        let addresses = try self.row(
+            "SELECT backchannel_logout_uri, backchannel_address FROM oauth_client WHERE id = ?", [id]
+        ).map { row in
+            [
+                ClientDelivery.Kind.logout: try row.optionalText("backchannel_logout_uri"),
+                .answer: try row.optionalText("backchannel_address"),
+            ]
+        }
+        return (addresses ?? [:]).compactMapValues(\.self)
+    }
+
+    /// Takes the due deliveries to a client until the lease ends, and deletes the deliveries that the client does not
+    /// want any more.
     fileprivate func takeDeliveries(of client: String, at moment: Timestamp, lease: Timestamp, limit: Int) throws
         -> [ClientDelivery]
     {
-        var addresses: [ClientDelivery.Kind: String] = [:]
-        for kind in ClientDelivery.Kind.allCases {
-            addresses[kind] = try String.fetchOne(
-                self.cachedStatement(sql: "SELECT \(kind.address) FROM oauth_client WHERE id = ?"), arguments: [client])
-            guard addresses[kind] == nil else { continue }
-            // The client does not want to be told any more.
+        let addresses = try self.deliveryAddresses(ofClient: client)
+        for kind in ClientDelivery.unwanted(among: addresses) {
             try self.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE client = ? AND kind = ?")
                 .execute(arguments: [client, kind.rawValue])
         }

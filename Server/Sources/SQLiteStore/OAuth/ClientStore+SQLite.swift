@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import JOSE
 public import Records
+import Sealing
 import _Primitives
 
 extension SQLiteDatabase: ClientStore {
@@ -17,12 +18,7 @@ extension SQLiteDatabase: ClientStore {
     }
 
     public func client(_ id: String) async throws -> ClientRecord? {
-        if let known = self.knownClients.client(id) { return known }
-        let generation = self.knownClients.generation
-        let client = try await self.read { db in try Self.client(id, db) }
-        // The client is kept after it is durable: from here on the cache answers other requests.
-        if let client { self.knownClients.keep(client, since: generation) }
-        return client
+        try await self.knownClients.client(id) { try await self.read { db in try Self.client(id, db) } }
     }
 
     public func client(owning resource: String) async throws -> ClientRecord? {
@@ -41,51 +37,7 @@ extension SQLiteDatabase: ClientStore {
         _ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent]
     ) async throws -> ClientRecord? {
         try await self.step { [sealing] db in
-            guard var client = try Self.client(id, db) else { return nil }
-            let former = client.settings
-            let events = try change(&client)
-            try db.checkOwner(of: client.settings.tokens.resources, client: id)
-            try db.cachedStatement(
-                sql: """
-                    UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
-                        secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
-                        former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
-                        backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
-                        backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
-                        sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
-                    WHERE id = ?
-                    """
-            ).execute(arguments: [
-                client.name, ClientRecord.keptText(of: client.redirectURIs),
-                ClientRecord.keptText(of: client.postLogoutRedirectURIs),
-                (client.secretDigest ?? []).blob, client.settings.mayDeregister,
-                client.settings.idTokenAlgorithm.rawValue,
-                client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
-                client.formerSecret?.endsAt.milliseconds, client.clientURI,
-                ClientRecord.keptText(of: client.settings.grantTypes),
-                client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
-                ClientRecord.keptText(of: client.settings.signInMethods), client.settings.party.rawValue,
-                client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
-                client.settings.keySetAddress, client.settings.answers.mode.rawValue,
-                client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
-                client.settings.signInService.map { JSON.object($0.json).text },
-                client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, id,
-            ])
-            try db.setProfile(client.settings.profile, ofClient: id)
-            // A request without an address leads nowhere.
-            let addresses = try String.fetchAll(
-                db.cachedStatement(
-                    sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''"),
-                arguments: [id])
-            let effect = ClientChangeEffect(of: client, from: former)
-            for address in effect.addressesWithoutAnswer(among: addresses) {
-                try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
-                    .execute(arguments: [id, address])
-            }
-            if effect.endsIssued { try db.endIssued(toClient: id) }
-            for event in events { try db.appendAudit(event, sealing) }
-            return client
+            try Self.client(id, db).map { try db.change($0, by: change, sealing) }
         }
     }
 
@@ -172,6 +124,57 @@ private enum ClientColumn: Int, TableColumn {
 }
 
 extension Database {
+    /// Changes a client within the present step, ends everything that the change takes away, and keeps the events of the
+    /// change. Returns the changed client.
+    fileprivate func change(
+        _ former: ClientRecord, by change: (inout ClientRecord) throws -> [AuditEvent], _ sealing: Sealing
+    ) throws -> ClientRecord {
+        var client = former
+        let events = try change(&client)
+        try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
+        try self.cachedStatement(
+            sql: """
+                UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
+                    secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
+                    former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
+                    authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
+                    backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
+                    backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
+                    sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
+                WHERE id = ?
+                """
+        ).execute(arguments: [
+            client.name, ClientRecord.keptText(of: client.redirectURIs),
+            ClientRecord.keptText(of: client.postLogoutRedirectURIs),
+            (client.secretDigest ?? []).blob, client.settings.mayDeregister,
+            client.settings.idTokenAlgorithm.rawValue,
+            client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
+            client.formerSecret?.endsAt.milliseconds, client.clientURI,
+            ClientRecord.keptText(of: client.settings.grantTypes),
+            client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
+            ClientRecord.keptText(of: client.settings.signInMethods), client.settings.party.rawValue,
+            client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
+            client.settings.keySetAddress, client.settings.answers.mode.rawValue,
+            client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
+            client.settings.signInService.map { JSON.object($0.json).text },
+            client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, client.id,
+        ])
+        try self.setProfile(client.settings.profile, ofClient: client.id)
+        // A request without an address leads nowhere.
+        let addresses = try String.fetchAll(
+            self.cachedStatement(
+                sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''"),
+            arguments: [client.id])
+        let effect = ClientChangeEffect(of: client, from: former.settings)
+        for address in effect.addressesWithoutAnswer(among: addresses) {
+            try self.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
+                .execute(arguments: [client.id, address])
+        }
+        if effect.endsIssued { try self.endIssued(toClient: client.id) }
+        try self.record(events, sealing)
+        return client
+    }
+
     /// Ends a client's requests, grants and device secrets, with all consequences.
     fileprivate func endIssued(toClient id: String) throws {
         try self.deleteRows(

@@ -47,7 +47,11 @@ extension SealingPurpose {
 private enum ConsentColumn: Int, TableColumn {
     static let table = "oauth_consent"
     static let selection = Self.selected()
-    static let insertion = Self.inserted()
+    /// Adds a consent, or renews the consent that has the row already: only the time and the place are written.
+    static let insertionOrRenewal = """
+        \(Self.inserted()) ON CONFLICT (id) DO UPDATE SET granted_at = excluded.granted_at,
+            session = excluded.session, browser = excluded.browser, address = excluded.address
+        """
 
     case id, account, client, content, scope, claims, resources, grantedAt, session, browser, address
 }
@@ -89,16 +93,12 @@ extension SQLiteDatabase: ConsentStore {
                 db.row("SELECT session FROM oauth_request WHERE id = ?", [authenticated.request])
             ).optionalText("session")
             try db.checkSessionStands(ofRequest: authenticated.request)
-            if authenticated.needsEvidence(waitingIn: former) {
-                try db.checkPasswordStands(of: session, request: authenticated.request)
-                try db.checkLinkStands(of: session, request: authenticated.request)
-            }
+            try db.check(
+                authenticated.evidence(waitingIn: former), of: session, request: authenticated.request)
             try db.checkMaySignIn(session)
             try db.insert(session.authentication, until: session.expiresAt, sealing)
             switch authenticated.effect(replacing: cookieDigest, waitingIn: former) {
-            case .stepUp(from: let cookieDigest):
-                try AuthorizationRequirement.session.check(
-                    cookieDigest.map { try db.stepUp(session, from: $0) })
+            case .stepUp(from: let cookieDigest): try db.stepUp(session, from: cookieDigest)
             case .begins(replacing: let cookieDigest, waitingIn: let former):
                 try db.replace("cookie_digest = ?", cookieDigest?.blob, by: session)
                 try db.replace("id = ?", former, by: session)
@@ -139,42 +139,35 @@ extension Database {
     }
 
     /// Keeps a consent within the present step. Returns the consent's identifier: the former identifier if the person
-    /// had agreed to the same content before. A new consent ends the person's oldest consents for the client beyond
+    /// had agreed to the same content before. Ends the person's oldest consents for the client beyond
     /// ``Limits/Fixed/consentsPerClient``.
     fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
-        let former = try String.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?"),
-            arguments: [consent.account, consent.client, consent.content.blob])
-        let row = former ?? consent.id
+        let row =
+            try String.fetchOne(
+                self.cachedStatement(
+                    sql: "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?"),
+                arguments: [consent.account, consent.client, consent.content.blob]) ?? consent.id
         let browser = try consent.session?.browser.map {
             try sealing.seal($0, purpose: .consentBrowser, row: row).blob
         }
         let address = try consent.session?.address.map {
             try sealing.seal($0, purpose: .consentAddress, row: row).blob
         }
-        if former != nil {
-            try self.cachedStatement(
-                sql: "UPDATE oauth_consent SET granted_at = ?, session = ?, browser = ?, address = ? WHERE id = ?"
-            ).execute(
-                arguments: [consent.grantedAt.milliseconds, consent.session?.id, browser, address, row])
-        } else {
-            let claims = try consent.claims.map { try sealing.seal($0, purpose: .consentClaims, row: consent.id).blob }
-            try self.insert(
-                [
-                    ConsentColumn.id: consent.id, .account: consent.account, .client: consent.client,
-                    .content: consent.content.blob, .scope: consent.scope, .claims: claims,
-                    .resources: consent.resources.joined(separator: " "),
-                    .grantedAt: consent.grantedAt.milliseconds, .session: consent.session?.id, .browser: browser,
-                    .address: address,
-                ], by: ConsentColumn.insertion)
-            _ = try self.endConsents(
-                where: """
-                    account = ?1 AND client = ?2 AND id <> ?3 AND id NOT IN (
-                        SELECT id FROM oauth_consent WHERE account = ?1 AND client = ?2
-                        ORDER BY granted_at DESC, id = ?3 DESC LIMIT ?4)
-                    """, [consent.account, consent.client, consent.id, Limits.Fixed.consentsPerClient])
-        }
+        let claims = try consent.claims.map { try sealing.seal($0, purpose: .consentClaims, row: row).blob }
+        try self.insert(
+            [
+                ConsentColumn.id: row, .account: consent.account, .client: consent.client,
+                .content: consent.content.blob, .scope: consent.scope, .claims: claims,
+                .resources: consent.resources.joined(separator: " "),
+                .grantedAt: consent.grantedAt.milliseconds, .session: consent.session?.id, .browser: browser,
+                .address: address,
+            ], by: ConsentColumn.insertionOrRenewal)
+        _ = try self.endConsents(
+            where: """
+                account = ?1 AND client = ?2 AND id <> ?3 AND id NOT IN (
+                    SELECT id FROM oauth_consent WHERE account = ?1 AND client = ?2
+                    ORDER BY granted_at DESC, id = ?3 DESC LIMIT ?4)
+                """, [consent.account, consent.client, row, Limits.Fixed.consentsPerClient])
         return row
     }
 

@@ -89,13 +89,9 @@ extension SQLiteDatabase: DeviceCodeStore {
                 LEFT JOIN oauth_request ON oauth_request.id = request
                 WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
                 """, [found.blob])
-            switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
-            case .answered(let id): return id
-            case .begins:
-                try db.insert(request, sealing)
+            return try db.begin(request, because: row, sealing) {
                 try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = ? WHERE user_code = ?")
                     .execute(arguments: [request.id, found.blob])
-                return request.id
             }
         }
     }
@@ -134,10 +130,9 @@ extension SQLiteDatabase: DeviceCodeStore {
             let grant = try row.optionalText(DeviceCodeColumn.grantID)
             let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
             let answer = DeviceAnswer(grant: grant, standing: standing)
-            if answer.takesGrant {
-                try db.cachedStatement(sql: "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ?")
-                    .execute(arguments: [moment.milliseconds, question.digest.blob])
-            }
+            // An answer without a grant finds no row, as NULL equals nothing.
+            try db.cachedStatement(sql: "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ? AND grant_id = ?")
+                .execute(arguments: [moment.milliseconds, question.digest.blob, answer.takenGrant])
             return answer
         }
     }

@@ -119,23 +119,22 @@ extension Database {
         """
 
     /// Begins a family within the present step: makes its grant last as the family says, and ends the oldest grants if
-    /// too many exist. Returns `true` if the grant exists; otherwise writes nothing.
-    func letLast(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
-        let row = try self.row(
+    /// too many exist. Throws ``StoreError/Code/notFound`` if the grant would end with them.
+    func letLast(
+        _ grant: RefreshFamilyStart.Grant, by start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing
+    ) throws {
+        try self.run(
             """
             UPDATE oauth_grant SET expires_at = ?1, key_thumbprint = ?2, lasting_since = ?3, lasting_number = (
                 SELECT coalesce(max(other.lasting_number), 0) + 1 FROM oauth_grant AS other
                 WHERE other.client = oauth_grant.client AND other.subject = oauth_grant.subject
                     AND other.lasting_number IS NOT NULL)
-            WHERE id = ?4 RETURNING authentication, client, subject
+            WHERE id = ?4
             """, [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
-        guard let row else { return false }
-        try self.keepAuthentication(try row.text("authentication"), until: start.end)
-        let (client, subject) = (try row.text("client"), try row.text("subject"))
-        let numbers = try self.lastingNumbers(client: client, subject: subject)
-        try self.endDisplaced(by: start, client: client, subject: subject, numbers, sealing)
+        try self.keepAuthentication(grant.authentication, until: start.end)
+        let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject)
+        try self.endDisplaced(by: start, client: grant.client, subject: grant.subject, numbers, sealing)
         try self.insertFamily(start)
-        return true
     }
 
     /// Returns the first and the last number of a client's and a person's lasting grants. Cost: two look-ups in the
@@ -153,15 +152,16 @@ extension Database {
             ?? LastingGrantNumbers.none
     }
 
-    /// Ends the oldest lasting grants of a client and a person, if too many exist.
+    /// Ends the oldest lasting grants of a client and a person, if too many exist. Throws
+    /// ``StoreError/Code/notFound`` if the grant of the beginning family came of an oldest grant, and so ends as well.
     ///
-    /// The first and the last number show that the grants are few enough. Only if too many could exist, the grants are
-    /// counted, in the index alone and up to the number of grants that may stay.
+    /// The first and the last number show that the grants are few enough: the limit of the query is 0 then, and the
+    /// query looks at no grant. Only if too many could exist, the grants are counted, in the index alone and up to the
+    /// number of grants that may stay.
     func endDisplaced(
         by start: RefreshFamilyStart, client: String, subject: String, _ numbers: LastingGrantNumbers,
         _ sealing: Sealing
     ) throws {
-        guard numbers.canExceed(start.most) else { return }
         let displaced = try self.rows(
             """
             SELECT oauth_grant.id AS id, account FROM oauth_grant
@@ -169,15 +169,16 @@ extension Database {
             WHERE oauth_grant.id IN (
                 SELECT own.id FROM oauth_grant AS own
                 WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
-                ORDER BY own.lasting_number DESC LIMIT -1 OFFSET ?)
+                ORDER BY own.lasting_number DESC LIMIT ? OFFSET ?)
             ORDER BY lasting_number DESC
-            """, [client, subject, start.most]
+            """, [client, subject, numbers.surplus(over: start.most), start.most]
         ) { (id: try $0.text("id"), account: try $0.text("account")) }
         for (id, account) in displaced {
             _ = try self.endGrants(where: "id = ?", [id])
             var event = start.displaced
             (event.accountID, event.detail) = (account, id)
             try self.appendAudit(event, sealing)
+            try GrantRequirement.room.check(self.exists("oauth_grant", id: start.grant))
         }
     }
 }

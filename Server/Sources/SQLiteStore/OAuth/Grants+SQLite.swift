@@ -103,9 +103,7 @@ extension Database {
                 SELECT ?, ?, account FROM oauth_authentication WHERE id = ?
                 """
         ).execute(arguments: [grant.client, grant.subject, grant.authentication])
-        if let session = grant.session {
-            try self.noteService(grant.client, redirectURI: redirectURI, session: session)
-        }
+        try self.noteService(grant.client, redirectURI: redirectURI, session: grant.session)
     }
 
     /// Returns `true` if a grant's client is no service of personalised identities, or if the authentication was for

@@ -28,29 +28,41 @@ extension SQLiteDatabase {
         try await self.step(screenedBy: { db -> Screening<Void, Answer> in
             .step(if: try db.polledRow(question, in: table) != nil, otherwise: .unknown)
         }) { [sealing] db, _ in
-            guard let row = try db.polledRow(question, in: table) else { return .unknown }
-            switch try read(row).verdict(on: question, at: moment) {
-            case .replayed(let grant):
-                let replay = question.replay(of: try db.standingGrant(grant, at: moment, sealing))
-                // The row is deleted with the grant, so further questions add nothing to the trail.
-                _ = try db.endGrants(where: "id = ?", [grant])
-                try db.appendAudit(replay, sealing)
-                return .replayed
-            case .answered(let answer): return answer
-            case .tooSoon(let pause):
-                try db.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
-                    .execute(arguments: [pause.milliseconds, question.digest.blob, question.client])
-                return .tooSoon
-            case .judged:
-                try db.cachedStatement(sql: "UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?")
-                    .execute(arguments: [moment.milliseconds, question.digest.blob, question.client])
-                return try answer(row, db)
-            }
+            try db.polledRow(question, in: table).map { row in
+                let verdict = try read(row).verdict(on: question, at: moment)
+                return try db.carryOut(verdict, of: question, in: table, at: moment, sealing) { try answer(row, db) }
+            } ?? .unknown
         }
     }
 }
 
 extension Database {
+    /// Writes the effect of a question about a row of that table, and returns the answer.
+    ///
+    /// - Parameter answer: Returns the answer to a judged question.
+    fileprivate func carryOut<Answer: PollingAnswer>(
+        _ verdict: PolledRow<Answer>.Verdict, of question: PollingQuestion, in table: PolledTable,
+        at moment: Timestamp, _ sealing: Sealing, answer: () throws -> Answer
+    ) throws -> Answer {
+        switch verdict {
+        case .replayed(let grant):
+            let replay = question.replay(of: try self.standingGrant(grant, at: moment, sealing))
+            // The row is deleted with the grant, so further questions add nothing to the trail.
+            _ = try self.endGrants(where: "id = ?", [grant])
+            try self.appendAudit(replay, sealing)
+            return .replayed
+        case .answered(let answer): return answer
+        case .tooSoon(let pause):
+            try self.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
+                .execute(arguments: [pause.milliseconds, question.digest.blob, question.client])
+            return .tooSoon
+        case .judged:
+            try self.cachedStatement(sql: "UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?")
+                .execute(arguments: [moment.milliseconds, question.digest.blob, question.client])
+            return try answer()
+        }
+    }
+
     /// Returns the row of the question, if the row belongs to the asking client.
     fileprivate func polledRow(_ question: PollingQuestion, in table: PolledTable) throws -> StoredRow? {
         try self.row(

@@ -72,14 +72,10 @@ extension SQLiteDatabase: PushedRequestStore {
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
                 LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
                 """, [digest.blob])
-            switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
-            case .answered(let id): return id
-            case .begins:
-                try db.insert(request, sealing)
+            return try db.begin(request, because: row, sealing) {
                 try db.cachedStatement(
                     sql: "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?"
                 ).execute(arguments: [request.id, request.expiresAt.milliseconds, digest.blob])
-                return request.id
             }
         }
     }
@@ -93,18 +89,36 @@ extension SQLiteDatabase: PushedRequestStore {
                     AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)
                     """
             ).execute(arguments: [browserDigest.blob, digest.blob])
-            if db.changesCount > 0 { return true }
+            let waiting = db.changesCount
             try db.cachedStatement(sql: "DELETE FROM oauth_pushed_request WHERE digest = ? AND request IS NULL")
                 .execute(arguments: [digest.blob])
-            return db.changesCount > 0
+            return waiting + db.changesCount > 0
+        }
+    }
+}
+
+extension Database {
+    /// Begins the request of a browser that comes with a row of another table, unless another request waits because of
+    /// the row. `note` writes the new request into the row. Returns the identifier of the request that waits in the
+    /// browser; `nil` if none does.
+    ///
+    /// - Parameter row: The request that waits because of the row already: its identifier as `id`, and the digest of
+    ///   its browser as `browser_digest`.
+    func begin(
+        _ request: AuthorizationRequestRecord, because row: StoredRow?, _ sealing: Sealing, note: () throws -> Void
+    ) throws -> String? {
+        switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
+        case .answered(let id): return id
+        case .begins:
+            try self.insert(request, sealing)
+            try note()
+            return request.id
         }
     }
 }
 
 extension WaitingRequest {
-    /// Reads the request that waits because of a row of another table. The statement selects the request's identifier
-    /// as `id`, and the digest of the request's browser as `browser_digest`.
-    init(_ row: StoredRow) throws {
+    fileprivate init(_ row: StoredRow) throws {
         self.init(id: try row.optionalText("id"), browserDigest: try row.optionalBytes("browser_digest"))
     }
 }

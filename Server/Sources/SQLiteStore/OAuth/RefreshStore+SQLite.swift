@@ -54,11 +54,15 @@ extension Migration {
 
 extension SQLiteDatabase: RefreshStore {
     public func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool {
-        let isThere = try await self.step { [sealing] db in
-            try db.begin(start, at: moment, sealing)
+        let isAtHead: Bool
+        do {
+            isAtHead = try await self.step { [sealing] db in try db.begin(start, at: moment, sealing) }
+        } catch let error as StoreError where error.code == .notFound {
+            // The grant came of a grant that would end for it: the step has changed nothing.
+            return false
         }
-        self.handedOutTokens.insert([start.head])
-        return isThere
+        self.handedOutTokens.insert(start.handedOut(isAtHead: isAtHead))
+        return isAtHead
     }
 
     public func refresh(
@@ -138,12 +142,21 @@ extension Database {
 
     /// Begins a family within the present step. Returns `true` if the grant exists, and its family is at this head.
     func begin(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
-        let head = try self.row("SELECT head FROM oauth_refresh WHERE grant_id = ?", [start.grant]).map {
-            try $0.bytes("head")
+        let grant = try self.row(
+            """
+            SELECT authentication, client, subject, head FROM oauth_grant
+            LEFT JOIN oauth_refresh ON grant_id = id WHERE id = ?
+            """, [start.grant]
+        ).map { row in
+            RefreshFamilyStart.Grant(
+                authentication: try row.text("authentication"), client: try row.text("client"),
+                subject: try row.text("subject"), head: try row.optionalBytes("head"))
         }
-        switch start.verdict(onHead: head) {
-        case .begun(let isAtHead): return isAtHead
-        case .begins: return try self.letLast(start, at: moment, sealing)
+        switch start.verdict(on: grant) {
+        case .answered(let isAtHead): return isAtHead
+        case .begins(let grant):
+            try self.letLast(grant, by: start, at: moment, sealing)
+            return true
         }
     }
 

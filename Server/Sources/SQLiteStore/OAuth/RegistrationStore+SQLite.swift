@@ -93,7 +93,7 @@ extension SQLiteDatabase: RegistrationStore {
     ) async throws {
         try await self.step { [sealing] db in
             let room = ClientRoom(count: try db.count(strangers: true), limit: limit)
-            if room.isFull, let id = try db.oldestUnusedStranger(since: unusedSince) {
+            for id in try db.oldestUnusedStrangers(since: unusedSince, limit: room.displaceable) {
                 try db.deleteUnusedClient(id)
                 try db.appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
             }
@@ -104,23 +104,23 @@ extension SQLiteDatabase: RegistrationStore {
 }
 
 extension Database {
-    /// Returns the oldest stranger's client from before that moment that has no consent of any person, is not switched
-    /// off, and is no service of personalised identities. A grant of a stranger's client rests on a consent, so the
-    /// consents show this.
+    /// Returns the oldest strangers' clients from before that moment that have no consent of any person, are not
+    /// switched off, and are no services of personalised identities. A grant of a stranger's client rests on a consent,
+    /// so the consents show this.
     ///
-    /// Cost: a walk over all clients, and up to two look-ups for each stranger's client.
-    fileprivate func oldestUnusedStranger(since moment: Timestamp) throws -> String? {
+    /// Cost: a walk over all clients, and up to two look-ups for each stranger's client; nothing for a limit of 0.
+    fileprivate func oldestUnusedStrangers(since moment: Timestamp, limit: Int) throws -> [String] {
         // A client that an operator has switched off stays switched off. A service of personalised identities belongs
         // to the operator.
-        try String.fetchOne(
+        try String.fetchAll(
             self.cachedStatement(
                 sql: """
                     SELECT id FROM oauth_client
                     WHERE \(ClientRegistration.isStranger) AND created_at <= ? AND is_disabled = 0
                         AND NOT EXISTS (SELECT 1 FROM service WHERE service.id = oauth_client.id)
                         AND NOT EXISTS (SELECT 1 FROM oauth_consent WHERE oauth_consent.client = oauth_client.id)
-                    ORDER BY created_at, id LIMIT 1
-                    """), arguments: [moment.milliseconds])
+                    ORDER BY created_at, id LIMIT ?
+                    """), arguments: [moment.milliseconds, limit])
     }
 }
 

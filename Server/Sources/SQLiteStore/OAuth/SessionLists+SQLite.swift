@@ -37,14 +37,13 @@ extension SQLiteDatabase {
     }
 
     public func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            let ended = EndedRows(
-                try db.endSessions(where: "id = ? AND account = ?", [id, account], at: audit.at), event: audit)
-            // Another account's session keeps its grants.
-            guard ended.isAny else { return false }
+        // Another account's session keeps its grants.
+        try await self.step(on: { db in
+            try db.row("SELECT 1 FROM oauth_session WHERE id = ? AND account = ?", [id, account]).map { _ in }
+        }) { db, _ in
+            _ = try db.endSessions(where: "id = ?", [id], at: audit.at)
             _ = try db.endGrants(where: "session = ? AND is_lasting = 1", [id])
-            try db.record(ended.event, sealing)
-            return true
+            return audit
         }
     }
 }
@@ -76,8 +75,8 @@ extension Database {
     }
 
     /// Remembers, for as long as the session lasts, the service that the session signed its person in to. An app
-    /// without a return address in the request is known by its first address.
-    func noteService(_ client: String, redirectURI: String, session: String) throws {
+    /// without a return address in the request is known by its first address. Without a session nothing is remembered.
+    func noteService(_ client: String, redirectURI: String, session: String?) throws {
         try self.cachedStatement(
             sql: """
                 INSERT INTO oauth_session_service (session, client, redirect_uri, used_at)

@@ -80,17 +80,18 @@ extension Database {
     }
 
     /// Adds the last authentication of an existing session to the session, and continues the session under its new
-    /// cookie. The oldest authentications beyond ``Limits/Fixed/authenticationsPerSession`` leave the session. Returns
-    /// `false` if the session has ended, or has a cookie other than the cookie of the digest.
-    func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]) throws -> Bool {
+    /// cookie. The oldest authentications beyond ``Limits/Fixed/authenticationsPerSession`` leave the session. Throws
+    /// ``StoreError/Code/notFound`` if the session has ended, or has a cookie other than the cookie of the digest. No
+    /// session has the cookie `nil`.
+    func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]?) throws {
         try self.cachedStatement(
             sql: """
                 UPDATE oauth_session SET cookie_digest = ?, used_at = max(used_at, ?)
                 WHERE id = ? AND cookie_digest = ?
                 """
         ).execute(
-            arguments: [session.cookieDigest.blob, session.usedAt.milliseconds, session.id, cookieDigest.blob])
-        guard self.changesCount > 0 else { return false }
+            arguments: [session.cookieDigest.blob, session.usedAt.milliseconds, session.id, cookieDigest?.blob])
+        try AuthorizationRequirement.session.check(self.changesCount > 0)
         try self.cachedStatement(
             sql: "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)"
         ).execute(arguments: [session.id, session.authentication.id])
@@ -102,6 +103,5 @@ extension Database {
                     WHERE session = ?1 ORDER BY at DESC, oauth_authentication.id LIMIT ?2)
                 """
         ).execute(arguments: [session.id, Limits.Fixed.authenticationsPerSession])
-        return true
     }
 }

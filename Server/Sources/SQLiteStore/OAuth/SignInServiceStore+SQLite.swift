@@ -28,36 +28,29 @@ extension Migration {
 
 extension SQLiteDatabase: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {
-        try await self.fact(\.hasSignInServiceClient) { db in
-            try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
+        try await self.knownClients.fact(\.hasSignInServiceClient) {
+            try await self.read { db in
+                try Bool.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
+            }
         }
     }
 
     public func sharedAudiences() async throws -> [String] {
-        try await self.fact(\.sharedAudiences) { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
-                        FROM oauth_client
-                        WHERE sign_in_service IS NOT NULL AND is_disabled = 0
-                            AND json_extract(sign_in_service, '$.sharedSessions')
-                        ORDER BY audience
-                        """))
+        try await self.knownClients.fact(\.sharedAudiences) {
+            try await self.read { db in
+                try String.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
+                            FROM oauth_client
+                            WHERE sign_in_service IS NOT NULL AND is_disabled = 0
+                                AND json_extract(sign_in_service, '$.sharedSessions')
+                            ORDER BY audience
+                            """))
+            }
         }
-    }
-
-    /// Returns a fact about all clients together: the known fact, or the result of `read`, which is known from then on.
-    private func fact<Value: Sendable>(
-        _ fact: WritableKeyPath<KnownClients.Facts, Value?>, read: @escaping @Sendable (Database) throws -> Value
-    ) async throws -> Value {
-        if let known = self.knownClients.facts[keyPath: fact] { return known }
-        let generation = self.knownClients.generation
-        let value = try await self.read(read)
-        self.knownClients.note(since: generation) { $0[keyPath: fact] = value }
-        return value
     }
 
     public func pass(

@@ -27,17 +27,9 @@ extension SQLiteDatabase: SigningKeyStore {
 
     public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
-            let isMissing = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT NOT EXISTS (
-                            SELECT 1 FROM oauth_key WHERE algorithm = ? AND face = ? AND retired_at IS NULL)
-                        """),
-                arguments: [key.algorithm.rawValue, key.face.rawValue])
-            if isMissing == true {
-                try Self.add([key], db, sealing)
-                try db.appendAudit(audit, sealing)
-            }
+            let added = try Self.providerKeys(db, sealing).missing(key)
+            try Self.add(added, db, sealing)
+            try db.appendAudit(audit, if: !added.isEmpty, sealing)
             return try Self.providerKeys(db, sealing)
         }
     }

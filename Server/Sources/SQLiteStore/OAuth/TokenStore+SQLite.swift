@@ -5,10 +5,8 @@ public import _Primitives
 extension SQLiteDatabase: TokenStore {
     public func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant? {
         try await self.read { [sealing] db in
-            guard try !db.isRevoked(anyOf: tokens), let standing = try db.standingGrant(id, at: moment, sealing),
-                standing.isUnexpired(at: moment)
-            else { return nil }
-            return standing
+            StandingGrant(
+                try db.standingGrant(id, at: moment, sealing), isRevoked: try db.isRevoked(anyOf: tokens), at: moment)
         }
     }
 

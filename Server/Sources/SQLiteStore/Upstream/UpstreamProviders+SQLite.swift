@@ -107,31 +107,14 @@ extension SQLiteDatabase {
         _ name: String, change: @escaping @Sendable (inout UpstreamProvider) throws -> [AuditEvent]
     ) async throws -> UpstreamProvider? {
         try await self.step { [sealing] db in
-            guard let old = try db.upstreamProvider(name, sealing) else { return nil }
-            var provider = old
-            let events = try change(&provider)
-            // An unchanged value is not resealed. A restore treats a changed sealed value without an audit entry as the
-            // act of somebody else.
-            let columns = try provider.columns(sealing).filter { column, _ in
-                ![ProviderColumn.id, .kind, .issuer, .createdAt].contains(column)
-                    && (column != .secret || !provider.hasSameSecret(as: old))
-            }.sorted { $0.key.rawValue < $1.key.rawValue }
-            let assignments = columns.map { "\($0.key.name) = ?" }.joined(separator: ", ")
-            try db.execute(
-                sql: "UPDATE upstream_provider SET \(assignments) WHERE id = ?",
-                arguments: StatementArguments(columns.map(\.value) + [name]))
-            try db.record(events, sealing)
-            return provider
+            try db.upstreamProvider(name, sealing).map { try db.change($0, by: change, sealing) }
         }
     }
 
     public func removeProvider(_ name: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(noting: audit, on: ProviderColumn.table, id: name) { db in
             try db.cachedStatement(sql: "DELETE FROM upstream_provider WHERE id = ?").execute(arguments: [name])
-            guard db.changesCount > 0 else { return false }
             try db.deleteAuthentications(of: .method(UpstreamProvider.method(of: name)), at: audit.at)
-            try db.appendAudit(audit, sealing)
-            return true
         }
     }
 }
@@ -141,6 +124,26 @@ extension Database {
         try self.row("SELECT \(ProviderColumn.selection) FROM upstream_provider WHERE id = ?", [name]).map {
             try UpstreamProvider($0, sealing)
         }
+    }
+
+    /// Changes a provider within the present step, and keeps the events of the change. Returns the changed provider.
+    fileprivate func change(
+        _ former: UpstreamProvider, by change: (inout UpstreamProvider) throws -> [AuditEvent], _ sealing: Sealing
+    ) throws -> UpstreamProvider {
+        var provider = former
+        let events = try change(&provider)
+        // An unchanged value is not resealed. A restore treats a changed sealed value without an audit entry as the act
+        // of somebody else.
+        let columns = try provider.columns(sealing).filter { column, _ in
+            ![ProviderColumn.id, .kind, .issuer, .createdAt].contains(column)
+                && (column != .secret || !provider.hasSameSecret(as: former))
+        }.sorted { $0.key.rawValue < $1.key.rawValue }
+        let assignments = columns.map { "\($0.key.name) = ?" }.joined(separator: ", ")
+        try self.execute(
+            sql: "UPDATE upstream_provider SET \(assignments) WHERE id = ?",
+            arguments: StatementArguments(columns.map(\.value) + [former.name]))
+        try self.record(events, sealing)
+        return provider
     }
 }
 

@@ -83,11 +83,11 @@ extension SQLiteDatabase: UpstreamStore {
             let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
             return .step(if: trip != nil, otherwise: nil)
         }) { [sealing] db, _ in
-            guard let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing) else {
-                return nil
-            }
-            try db.cachedStatement(sql: "UPDATE upstream_trip SET state_digest = NULL WHERE state_digest = ?")
-                .execute(arguments: [stateDigest.blob])
+            // Without a trip the statement finds no row, as NULL equals nothing.
+            let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
+            try db.cachedStatement(
+                sql: "UPDATE upstream_trip SET state_digest = NULL WHERE state_digest = ? AND request = ?"
+            ).execute(arguments: [stateDigest.blob, trip?.request])
             return trip
         }
     }
@@ -173,17 +173,16 @@ extension SQLiteDatabase: UpstreamStore {
                 SELECT \(ArrivalColumn.selection) FROM upstream_arrival
                 WHERE request = ? AND provider = ? AND is_wanted = 1
                 """, [request, provider])
-            guard let row else { return .over }
+            let identity = try row.map { try UpstreamArrival($0, sealing).identity }
             try db.forgetWantedLink(request, provider)
-            let identity = try UpstreamArrival(row, sealing).identity
             let count = try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
                 arguments: [account])
             let connection = UpstreamConnection(
-                to: account, isLocked: try db.account(id: account, sealing)?.isLocked,
-                holder: try db.account(linkedTo: identity, sealing), links: count ?? 0, limit: limit)
+                of: identity, to: account, isLocked: try db.account(id: account, sealing)?.isLocked,
+                holder: try identity.flatMap { try db.account(linkedTo: $0, sealing) }, links: count ?? 0, limit: limit)
             switch connection {
-            case .connect:
+            case .connect(let identity):
                 let (link, event, notice) = link(identity)
                 try db.insert(link, sealing)
                 try db.record(event, notice: notice, sealing)
@@ -212,18 +211,17 @@ extension SQLiteDatabase: UpstreamStore {
     }
 
     public func removeLink(_ id: String, ofAccount account: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            let provider = try String.fetchOne(
+        try await self.step(on: { db in
+            try String.fetchOne(
                 db.cachedStatement(sql: "SELECT provider FROM upstream_link WHERE id = ? AND account_id = ?"),
                 arguments: [id, account])
-            guard let provider else { return false }
+        }) { db, provider in
             try db.cachedStatement(sql: "DELETE FROM upstream_link WHERE id = ?").execute(arguments: [id])
             try db.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?")
                 .execute(arguments: [account, provider])
             try db.deleteAuthentications(
                 of: .accountByMethod(account, UpstreamProvider.method(of: provider)), at: audit.at)
-            try db.appendAudit(audit, sealing)
-            return true
+            return audit
         }
     }
 }
@@ -258,8 +256,7 @@ extension Database {
 
     /// Checks the link of a sign-in through another provider. Throws ``StoreError/Code/notFound`` if the person is not
     /// linked with the account any more: ending the link has ended this sign-in.
-    func checkLinkStands(of session: SessionRecord, request: String) throws {
-        guard let provider = UpstreamProvider.name(inMethod: session.authentication.method) else { return }
+    func checkLinkStands(to provider: String, of session: SessionRecord, request: String) throws {
         try self.require(
             """
             SELECT EXISTS (

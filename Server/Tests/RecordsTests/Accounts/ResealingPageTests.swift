@@ -11,6 +11,17 @@ struct ResealingPageTests {
         #expect(page.last == (count == 3 ? 2 : nil))
     }
 
+    @Test("A page without a value under a former key is answered without a write")
+    func answers() {
+        let former = ResealingPage([(place: 1, isFormer: false), (place: 2, isFormer: true)], size: 2)
+        #expect(former.answerWithoutWriting == nil)
+        for size in [2, 3] {
+            let page = ResealingPage([(place: 1, isFormer: false), (place: 2, isFormer: false)], size: size)
+            #expect(page.answerWithoutWriting?.resealed == Resealed(examined: 2))
+            #expect(page.answerWithoutWriting?.last == (size == 2 ? 2 : nil))
+        }
+    }
+
     @Test("Resealing is for several keys, and forgets none while a value is unreadable")
     func keys() {
         #expect(!Resealed.isNeeded(keys: []))

@@ -42,16 +42,24 @@ struct AuthorizationRequirementTests {
         #expect(Self.session().authenticationsEnd(atLeast: Self.now + .seconds(least)) == Self.now + .seconds(end))
     }
 
-    @Test("A password is one method", arguments: [("password", true), ("Password", false), ("phone", false)])
-    func passwords(method: String, isByPassword: Bool) {
-        #expect(Self.session(method: method).authentication.isByPassword == isByPassword)
+    @Test(
+        "A password and another provider leave evidence, and no other method does",
+        arguments: [
+            ("password", .password), ("Password", nil), ("phone", nil), ("provider:town", .link(provider: "town")),
+            ("provider:password", .link(provider: "password")),
+        ] as [(String, AuthenticationRecord.Evidence?)])
+    func methods(method: String, evidence: AuthenticationRecord.Evidence?) {
+        #expect(Self.session(method: method).authentication.evidence == evidence)
     }
 
     @Test(
         "Evidence is checked unless the request waits in the same session",
-        arguments: [(nil, true), ("other", true), ("session", false)] as [(String?, Bool)])
-    func evidence(former: String?, needsEvidence: Bool) {
-        #expect(Self.authenticated().needsEvidence(waitingIn: former) == needsEvidence)
+        arguments: [(nil, .password), ("other", .password), ("session", nil)]
+            as [(String?, AuthenticationRecord.Evidence?)])
+    func evidence(former: String?, evidence: AuthenticationRecord.Evidence?) {
+        let authenticated = AuthenticatedRequest(
+            request: "request", session: Self.session(method: "password"), isStepUp: false)
+        #expect(authenticated.evidence(waitingIn: former) == evidence)
     }
 
     @Test("An authentication raises the present session, or begins a session in place of the former sessions")

@@ -48,9 +48,16 @@ struct CodeStepTests {
         #expect(count == 1)
     }
 
-    @Test("A grant runs out at its end", arguments: [(-1, true), (0, false), (1, false)])
-    func grantEnds(milliseconds: Int, isUnexpired: Bool) {
-        #expect(Self.standing.isUnexpired(at: Self.now + .milliseconds(milliseconds)) == isUnexpired)
+    @Test("A token is worth its grant until the grant's end, unless the token was revoked")
+    func tokens() {
+        let table: [(StandingGrant?, Bool, Int, StandingGrant?)] = [
+            (Self.standing, false, -1, Self.standing), (Self.standing, false, 0, nil), (Self.standing, false, 1, nil),
+            (Self.standing, true, -1, nil), (nil, false, -1, nil), (nil, true, -1, nil),
+        ]
+        for (found, isRevoked, milliseconds, standing) in table {
+            let moment = Self.now + .milliseconds(milliseconds)
+            #expect(StandingGrant(found, isRevoked: isRevoked, at: moment) == standing)
+        }
     }
 
     @Test(

@@ -86,15 +86,15 @@ struct PolledRowTests {
 
     @Test("A judged device is told whether its grant is there")
     func deviceAnswers() {
-        let table: [(String?, StandingGrant?, DeviceAnswer, Bool)] = [
-            (nil, nil, .pending, false),
-            ("grant", nil, .unknown, false),
-            ("grant", Self.standing, .taken(Self.standing), true),
+        let table: [(String?, StandingGrant?, DeviceAnswer, String?)] = [
+            (nil, nil, .pending, nil),
+            ("grant", nil, .unknown, nil),
+            ("grant", Self.standing, .taken(Self.standing), Self.standing.grant.id),
         ]
-        for (grant, standing, answer, takesGrant) in table {
+        for (grant, standing, answer, takenGrant) in table {
             let given = DeviceAnswer(grant: grant, standing: standing)
             #expect(given == answer)
-            #expect(given.takesGrant == takesGrant)
+            #expect(given.takenGrant == takenGrant)
         }
     }
 

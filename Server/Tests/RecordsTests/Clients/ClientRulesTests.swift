@@ -24,6 +24,7 @@ struct ClientRulesTests {
     func room(count: Int, limit: Int, isFull: Bool) throws {
         let room = ClientRoom(count: count, limit: limit)
         #expect(room.isFull == isFull)
+        #expect(room.displaceable == (isFull ? 1 : 0))
         do {
             try room.check("clients")
             #expect(!isFull)

@@ -71,10 +71,10 @@ struct EndedGrantsTests {
     @Test(
         "Grants are counted if more than the largest number can have the numbers.",
         arguments: [
-            (1, 1, 1, false), (1, 2, 1, true), (1, 5, 5, false), (1, 6, 5, true), (3, 7, 5, false), (3, 8, 5, true),
+            (1, 1, 1, 0), (1, 2, 1, 1), (1, 5, 5, 0), (1, 6, 5, 1), (3, 7, 5, 0), (3, 8, 5, 1), (3, 11, 5, 4),
         ]
-            as [(Int64, Int64, Int, Bool)])
-    func most(oldest: Int64, newest: Int64, most: Int, canExceed: Bool) {
-        #expect(LastingGrantNumbers(oldest: oldest, newest: newest).canExceed(most) == canExceed)
+            as [(Int64, Int64, Int, Int64)])
+    func most(oldest: Int64, newest: Int64, most: Int, surplus: Int64) {
+        #expect(LastingGrantNumbers(oldest: oldest, newest: newest).surplus(over: most) == surplus)
     }
 }

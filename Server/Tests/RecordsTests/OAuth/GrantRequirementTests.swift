@@ -29,6 +29,7 @@ struct GrantRequirementTests {
             [
                 "the consent was taken back", "the authentication is not for this service", "the secret has ended",
                 "the client is gone, or has left the group", "the client is gone, or switched off",
+                "the client has as many lasting grants as it can, and the new grant would end with the oldest",
             ]))
     func requirement(requirement: GrantRequirement, reason: String) throws {
         #expect(try Self.refusal { try requirement.check(true) } == nil)
@@ -42,7 +43,7 @@ struct GrantRequirementTests {
     }
 
     @Test("Every requirement has a row in the table.")
-    func isWhole() { #expect(GrantRequirement.allCases.count == 5) }
+    func isWhole() { #expect(GrantRequirement.allCases.count == 6) }
 
     private static func grant(
         authentication: String = "authentication", deviceSecret: [UInt8]? = nil, origin: String? = nil,

@@ -176,9 +176,16 @@ struct RefreshStepTests {
         let start = RefreshFamilyStart(
             grant: "grant", head: Self.head, headEndsAt: Self.headEnd, keyThumbprint: nil, until: Self.nextEnd,
             most: 5, displaced: Self.reuse)
-        #expect(start.verdict(onHead: nil) == .begins)
-        #expect(start.verdict(onHead: Self.head) == .begun(isAtHead: true))
-        #expect(start.verdict(onHead: Self.parent) == .begun(isAtHead: false))
-        #expect(start.verdict(onHead: []) == .begun(isAtHead: false))
+        func grant(head: [UInt8]?) -> RefreshFamilyStart.Grant {
+            RefreshFamilyStart.Grant(
+                authentication: "authentication", client: "client", subject: "subject", head: head)
+        }
+        #expect(start.verdict(on: grant(head: nil)) == .begins(grant(head: nil)))
+        #expect(start.verdict(on: grant(head: Self.head)) == .answered(isAtHead: true))
+        #expect(start.verdict(on: grant(head: Self.parent)) == .answered(isAtHead: false))
+        #expect(start.verdict(on: grant(head: [])) == .answered(isAtHead: false))
+        #expect(start.verdict(on: nil) == .answered(isAtHead: false))
+        #expect(start.handedOut(isAtHead: true) == [Self.head])
+        #expect(start.handedOut(isAtHead: false).isEmpty)
     }
 }

@@ -5,18 +5,28 @@ import _Primitives
 @Suite("Connections with other providers")
 struct UpstreamConnectionTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
+    private static let identity = UpstreamIdentity(provider: "town", issuer: "issuer", subject: "subject")
 
     @Test(
         "An identity gets one account, and an account a limited number of identities",
         arguments: [
             (nil, nil, 0, .refused(.over)), (true, nil, 0, .refused(.over)), (true, "alice", 0, .refused(.over)),
             (false, "alice", 5, .standing), (false, "bob", 5, .refused(.taken)), (false, "bob", 0, .refused(.taken)),
-            (false, nil, 4, .connect), (false, nil, 5, .refused(.full)), (false, nil, 6, .refused(.full)),
+            (false, nil, 4, .connect(Self.identity)), (false, nil, 5, .refused(.full)),
+            (false, nil, 6, .refused(.full)),
         ] as [(Bool?, String?, Int, UpstreamConnection)])
     func connections(isLocked: Bool?, holder: String?, links: Int, connection: UpstreamConnection) {
         #expect(
-            UpstreamConnection(to: "alice", isLocked: isLocked, holder: holder, links: links, limit: 5)
+            UpstreamConnection(
+                of: Self.identity, to: "alice", isLocked: isLocked, holder: holder, links: links, limit: 5)
                 == connection)
+    }
+
+    @Test("Without an identity that waits nothing is connected", arguments: [nil, true, false] as [Bool?])
+    func nobody(isLocked: Bool?) {
+        let connection = UpstreamConnection(
+            of: nil, to: "alice", isLocked: isLocked, holder: nil, links: 0, limit: 5)
+        #expect(connection == .refused(.over))
     }
 
     @Test("A newcomer's account is added for an identity without a link alone")
@@ -24,8 +34,7 @@ struct UpstreamConnectionTests {
         let newcomer = UpstreamNewcomer(
             account: AccountRecord(id: "new", username: nil, displayName: nil, createdAt: Self.now),
             link: UpstreamLink(
-                id: "link", identity: UpstreamIdentity(provider: "town", issuer: "issuer", subject: "subject"),
-                accountID: "new", createdAt: Self.now), audit: [])
+                id: "link", identity: Self.identity, accountID: "new", createdAt: Self.now), audit: [])
         for (linked, added, person) in [
             ("alice", nil, .known(account: "alice")), ("alice", newcomer, .known(account: "alice")),
             (nil, newcomer, .newcomer(newcomer)), (nil, nil, .stranger),

@@ -169,6 +169,40 @@ public enum SignInServiceConformance {
             try expect(Set(listed.map(\.id)).isSuperset(of: ["web-2", "web-3"]), "they are listed")
             try expect(listed.filter { $0.client == "web" }.allSatisfy { $0.since == Self.start }, "since then")
         },
+        ConformanceCheck("a session that would end for what is passed on is not passed on, and goes on") { store in
+            let sample = try await Self.app(store)
+            func family(_ grant: String, _ head: UInt8, most: Int) -> RefreshFamilyStart {
+                RefreshFamilyStart(
+                    grant: grant, head: Self.bytes(head), headEndsAt: sample.grant.expiresAt, keyThumbprint: nil,
+                    until: sample.grant.expiresAt, most: most, displaced: Self.event)
+            }
+            func passed(_ id: String) -> PassedSession {
+                PassedSession(
+                    origin: "grant-app", deviceSecret: Self.bytes(1),
+                    grant: GrantRecord(
+                        id: id, client: "app", subject: sample.grant.subject,
+                        authentication: sample.grant.authentication, session: nil, isLasting: true,
+                        scope: "offline_access", deviceSecret: Self.bytes(1), origin: "grant-app",
+                        expiresAt: sample.grant.expiresAt), redirectURI: "https://app.example/in")
+            }
+            let isBegun = try await store.beginFamily(family("grant-app", 50, most: 2), at: Self.start)
+            try expect(isBegun, "the origin is the oldest")
+            try await store.pass(
+                passed("self-1"), beginning: family("self-1", 51, most: 2), code: nil, audit: Self.event)
+            let before = try await Self.events(store)
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.pass(
+                    passed("self-2"), beginning: family("self-2", 52, most: 2), code: nil, audit: Self.event)
+            }
+            try await store.pass(passed("self-3"), beginning: nil, code: nil, audit: Self.event)
+            let isLasting = try await store.beginFamily(family("self-3", 53, most: 2), at: Self.start)
+            try expect(!isLasting, "neither does it last later")
+            try expect(try await Self.events(store) == before + 1, "the third alone")
+            for id in ["grant-app", "self-1", "self-3"] {
+                try expect(try await Self.grant(store, id) != nil, "\(id) goes on")
+            }
+            try expect(try await Self.grant(store, "self-2") == nil, "not passed on")
+        },
         ConformanceCheck("a client that is switched off is passed nothing") { store in
             let sample = try await Self.app(store)
             _ = try await store.changeClient("web") { client in

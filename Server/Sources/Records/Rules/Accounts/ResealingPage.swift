@@ -17,6 +17,12 @@ package struct ResealingPage<Place: Sendable>: Sendable {
         self.examined = rows.count
         self.last = rows.count < size ? nil : rows.last?.place
     }
+
+    /// The progress and the last place of a page without a value under a former key; `nil` if values have to be
+    /// resealed.
+    package var answerWithoutWriting: (resealed: Resealed, last: Place?)? {
+        self.former.isEmpty ? (Resealed(examined: self.examined), self.last) : nil
+    }
 }
 
 extension Resealed {

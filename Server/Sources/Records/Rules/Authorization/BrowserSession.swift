@@ -7,8 +7,19 @@ extension SessionRecord {
 }
 
 extension AuthenticationRecord {
-    /// `true` if the person authenticated by the password of the account.
-    package var isByPassword: Bool { self.method.hasSameBytes(as: Self.passwordMethod) }
+    /// The rows beside an authentication that have to stand until the authentication is used.
+    package enum Evidence: Sendable, Equatable {
+        /// The finished sign-in by the password of the account.
+        case password
+        /// The link of the account to the person's identity at this provider.
+        case link(provider: String)
+    }
+
+    /// The evidence for the authentication; `nil` for a method that leaves no rows.
+    package var evidence: Evidence? {
+        self.method.hasSameBytes(as: Self.passwordMethod)
+            ? .password : UpstreamProvider.name(inMethod: self.method).map(Evidence.link)
+    }
 }
 
 extension AuthenticatedRequest {
@@ -29,12 +40,11 @@ extension AuthenticatedRequest {
         self.isStepUp ? .stepUp(from: cookieDigest) : .begins(replacing: cookieDigest, waitingIn: former)
     }
 
-    /// Returns `true` if the evidence for the authentication has to stand: the sign-in by password, or the link to the
-    /// provider. The evidence has been checked for a request that waits in the same session already.
+    /// Returns the evidence that has to stand for the authentication; `nil` if none has to stand. The evidence has been
+    /// checked for a request that waits in the same session already.
     ///
     /// - Parameter former: The session that the request waits in; `nil` for none.
-    package func needsEvidence(waitingIn former: String?) -> Bool {
-        guard let former else { return true }
-        return !former.hasSameBytes(as: self.session.id)
+    package func evidence(waitingIn former: String?) -> AuthenticationRecord.Evidence? {
+        former?.hasSameBytes(as: self.session.id) == true ? nil : self.session.authentication.evidence
     }
 }

@@ -45,6 +45,13 @@ package enum CodeStep: Sendable, Equatable {
 }
 
 extension StandingGrant {
-    /// Returns `true` if the grant has not run out at `moment`.
-    package func isUnexpired(at moment: Timestamp) -> Bool { moment < self.grant.expiresAt }
+    /// Makes the grant of an access token; `nil` if the grant or the token is worth nothing at `moment`.
+    ///
+    /// - Parameters:
+    ///   - found: The grant, as the store has found it; `nil` if the grant is not valid any more.
+    ///   - isRevoked: `true` if the token was revoked.
+    package init?(_ found: StandingGrant?, isRevoked: Bool, at moment: Timestamp) {
+        guard !isRevoked, let found, moment < found.grant.expiresAt else { return nil }
+        self = found
+    }
 }

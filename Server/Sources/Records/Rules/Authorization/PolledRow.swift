@@ -110,10 +110,11 @@ extension DeviceAnswer {
         }
     }
 
-    /// `true` if the device receives its grant by this answer. The store notes the moment, so that no other question
-    /// receives the grant.
-    package var takesGrant: Bool {
-        if case .taken = self { true } else { false }
+    /// The grant that the device receives by this answer; `nil` if it receives none. The store notes the moment, so that
+    /// no other question receives the grant.
+    package var takenGrant: String? {
+        guard case .taken(let standing) = self else { return nil }
+        return standing.grant.id
     }
 }
 

@@ -14,6 +14,9 @@ package struct ClientRoom: Sendable, Equatable {
     /// `true` if no place is left.
     package var isFull: Bool { self.count >= self.limit }
 
+    /// The number of rows that may go to make room for one more row: a full room gives up one row.
+    package var displaceable: Int { self.isFull ? 1 : 0 }
+
     /// Throws ``StoreError/Code/conflict`` if no place is left.
     ///
     /// - Parameter rows: The name of the rows, for the log.

@@ -47,6 +47,15 @@ extension ProviderKeys {
         guard let sealed else { throw StoreError(.notFound, "the provider has no keys yet") }
         return sealed
     }
+
+    /// Returns the keys to add for an offered key: the key itself, or none if a key of the same algorithm and face is in
+    /// use.
+    package func missing(_ offered: SigningKeyRecord) -> [SigningKeyRecord] {
+        let isThere = self.signingKeys.contains {
+            $0.algorithm == offered.algorithm && $0.face == offered.face && $0.retiredAt == nil
+        }
+        return isThere ? [] : [offered]
+    }
 }
 
 extension ClientCertificateName {

@@ -15,6 +15,11 @@ extension ClientDelivery {
         return (kind, address)
     }
 
+    /// Returns the kinds that a client does not want to be told of: the client has no address for them.
+    package static func unwanted(among addresses: [Kind: String]) -> [Kind] {
+        Kind.allCases.filter { addresses[$0] == nil }
+    }
+
     fileprivate static var unknownContent: StoreError { StoreError(.corrupt, "what a client is to be told") }
 }
 

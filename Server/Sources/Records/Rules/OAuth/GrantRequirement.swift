@@ -12,6 +12,8 @@ package enum GrantRequirement: Sendable, CaseIterable {
     case sharingGroup
     /// The client exists and is not switched off.
     case servedClient
+    /// The grant exists after the end of the surplus grants: it came of none of them.
+    case room
 
     private var refusal: String {
         switch self {
@@ -20,6 +22,7 @@ package enum GrantRequirement: Sendable, CaseIterable {
         case .deviceSecret: "the secret has ended"
         case .sharingGroup: "the client is gone, or has left the group"
         case .servedClient: "the client is gone, or switched off"
+        case .room: "the client has as many lasting grants as it can, and the new grant would end with the oldest"
         }
     }
 

@@ -20,7 +20,7 @@ package struct LastingGrantNumbers: Sendable, Equatable {
         return Self(oldest: self.newest > 0 ? self.oldest : next, newest: next)
     }
 
-    /// Returns `true` if more than `most` grants can have the numbers from the oldest to the newest. Only then the
-    /// grants have to be counted: the grants between may have ended.
-    package func canExceed(_ most: Int) -> Bool { self.newest - self.oldest >= Int64(most) }
+    /// Returns the number of grants beyond `most` that can have the numbers from the oldest to the newest. Only if there
+    /// can be any, the grants have to be counted: the grants between may have ended.
+    package func surplus(over most: Int) -> Int64 { max(0, self.newest - self.oldest + 1 - Int64(most)) }
 }

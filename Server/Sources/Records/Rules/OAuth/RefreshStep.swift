@@ -68,20 +68,46 @@ extension RefreshOutcome {
 }
 
 extension RefreshFamilyStart {
-    /// The effect of a beginning family.
-    package enum Verdict: Sendable, Equatable {
-        /// The grant has no family. The family begins, if the grant exists.
-        case begins
-        /// The grant's family has begun before, and nothing is written. The value is `true` if the family still has the
-        /// same first token as its head.
-        case begun(isAtHead: Bool)
+    /// The grant of a beginning family, as the store has found the grant.
+    package struct Grant: Sendable, Equatable {
+        /// The authentication of the grant.
+        package let authentication: String
+        /// The client of the grant.
+        package let client: String
+        /// The subject by which the client knows the person.
+        package let subject: String
+        /// SHA-256 of the secret of the head of the grant's present family; `nil` if the grant has no family.
+        package let head: [UInt8]?
+
+        /// Makes a grant of these values.
+        package init(authentication: String, client: String, subject: String, head: [UInt8]?) {
+            self.authentication = authentication
+            self.client = client
+            self.subject = subject
+            self.head = head
+        }
     }
 
-    /// Judges the beginning of a family by the head of the grant's present family.
-    ///
-    /// - Parameter head: SHA-256 of the head's secret; `nil` if the grant has no family.
-    package func verdict(onHead head: [UInt8]?) -> Verdict {
-        guard let head else { return .begins }
-        return .begun(isAtHead: constantTimeEqual(head, self.head))
+    /// The effect of a beginning family.
+    package enum Verdict: Sendable, Equatable {
+        /// The grant has no family. The family begins.
+        case begins(Grant)
+        /// Nothing is written. The value is `true` if the grant's family has begun before and still has the same first
+        /// token as its head, and `false` without a grant.
+        case answered(isAtHead: Bool)
     }
+
+    /// Judges the beginning of a family.
+    ///
+    /// - Parameter grant: The grant; `nil` if the store has found none.
+    package func verdict(on grant: Grant?) -> Verdict {
+        guard let grant else { return .answered(isAtHead: false) }
+        guard let head = grant.head else { return .begins(grant) }
+        return .answered(isAtHead: constantTimeEqual(head, self.head))
+    }
+
+    /// Returns the digests of the tokens that the client has not presented yet, and for which the store has rows now.
+    ///
+    /// - Parameter isAtHead: `true` if the family has the first token as its head.
+    package func handedOut(isAtHead: Bool) -> [[UInt8]] { isAtHead ? [self.head] : [] }
 }

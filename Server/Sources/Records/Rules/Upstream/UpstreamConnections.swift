@@ -3,7 +3,7 @@ import _Primitives
 /// The effect of a request to connect a waiting identity of another provider with an account.
 package enum UpstreamConnection: Sendable, Equatable {
     /// The identity gets a link to the account.
-    case connect
+    case connect(UpstreamIdentity)
     /// The identity is connected with this account already, and nothing changes.
     case standing
     /// The identity gets no link.
@@ -15,18 +15,23 @@ package enum UpstreamConnection: Sendable, Equatable {
     /// account is full.
     ///
     /// - Parameters:
+    ///   - identity: The identity that the person wants to connect; `nil` if none waits any more.
     ///   - account: The account of the request.
     ///   - isLocked: `true` if the account is locked; `nil` if the account is gone.
     ///   - holder: The account that the identity is connected with already.
     ///   - links: The number of the account's links.
     ///   - limit: The largest number of links of an account.
-    package init(to account: String, isLocked: Bool?, holder: String?, links: Int, limit: Int) {
-        if isLocked != false {
+    package init(
+        of identity: UpstreamIdentity?, to account: String, isLocked: Bool?, holder: String?, links: Int, limit: Int
+    ) {
+        guard let identity, isLocked == false else {
             self = .refused(.over)
-        } else if let holder {
+            return
+        }
+        if let holder {
             self = holder.hasSameBytes(as: account) ? .standing : .refused(.taken)
         } else {
-            self = links < limit ? .connect : .refused(.full)
+            self = links < limit ? .connect(identity) : .refused(.full)
         }
     }
 }
