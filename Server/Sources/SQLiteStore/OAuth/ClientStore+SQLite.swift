@@ -202,8 +202,8 @@ extension Database {
     func deleteUnusedClient(_ id: String) throws -> Bool {
         try self.deleteRows(
             of: [
-                "oauth_pushed_request", "oauth_request", "oauth_consent", "oauth_subject", "oauth_session_service",
-                "oauth_delivery",
+                "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
+                "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery",
             ], ofClient: id)
         try self.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
         return self.changesCount > 0

@@ -4,7 +4,7 @@ import _Primitives
 /// The rules for every ``RegistrationStore``, about clients that register themselves.
 public enum RegistrationConformance {
     /// The store protocols that the rules use.
-    public typealias Subject = any AuditStore & ClientStore & RegistrationStore
+    public typealias Subject = any AuditStore & BackchannelStore & ClientStore & DeviceCodeStore & RegistrationStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.tokens + Self.registrations + Self.strangers
@@ -157,6 +157,25 @@ public enum RegistrationConformance {
                 try await Self.add(Self.stranger("next", .document, seconds: 9), store, unusedSince: 8)
             }
             try expect(try await store.clients().count == 3, "nothing has changed")
+        },
+        ConformanceCheck("a stranger's client that makes room takes along what waits for its people") { store in
+            try await Self.add(Self.stranger("old", .document), store)
+            let userCode = TypedCode(of: [UInt8](0..<8))
+            let end = Self.start + .seconds(600)
+            try await store.addDeviceCode(
+                DeviceCodeRecord(
+                    digest: Self.bytes(8), userCode: userCode, client: "old", scope: "openid", interval: .seconds(5),
+                    expiresAt: end), keptUntil: end)
+            try await store.addBackchannelRequest(
+                BackchannelRequestRecord(
+                    id: "asked", digest: Self.bytes(9), client: "old", scope: "openid", interval: .seconds(5),
+                    expiresAt: end), keptUntil: end)
+            try expect(try await store.deviceCode(userCode: userCode) != nil, "a device waits")
+            try expect(try await store.backchannelRequest("asked", at: Self.start) != nil, "a person is asked")
+            try await Self.add(Self.stranger("new", .document, seconds: 9), store, limit: 1, unusedSince: 0)
+            try expect(try await store.clients().map(\.id) == ["new"], "the old one is gone")
+            try expect(try await store.deviceCode(userCode: userCode) == nil, "no device waits")
+            try expect(try await store.backchannelRequest("asked", at: Self.start) == nil, "nobody is asked")
         },
     ]
 }
