@@ -41,9 +41,6 @@ extension SealingPurpose {
 }
 
 extension Database {
-    /// Returns the number of migrations that the database has run.
-    func migrationCount() throws -> Int { try Int.fetchOne(self, sql: "PRAGMA user_version") ?? 0 }
-
     /// Returns the epoch, which names the present stretch of the store's life; empty if the schema has no epochs yet.
     func epoch(of schema: String) throws -> String {
         try self.texts(

@@ -141,17 +141,22 @@ extension SQLiteDatabase: AuthorizationStore {
 
     public func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
-            var count = 0
-            for (table, name) in [
-                ("oauth_pushed_request", "digest"), ("oauth_device_code", "digest"),
-                ("oauth_backchannel_request", "id"), ("oauth_request", "id"),
-                ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
-                ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
-            ] {
+            func sweep(_ table: String, by name: String) throws -> Int {
                 let key = "\(name) IN (SELECT \(name) FROM \(table) WHERE expires_at <= ? LIMIT ?)"
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(key)")
                     .execute(arguments: [moment.milliseconds, limit])
-                count += db.changesCount
+                return db.changesCount
+            }
+            var count = try sweep("oauth_pushed_request", by: "digest") + sweep("oauth_device_code", by: "digest")
+            count += try sweep("oauth_backchannel_request", by: "id")
+            count += try db.deleteRequests(
+                where: "id IN (SELECT id FROM oauth_request WHERE expires_at <= ? LIMIT ?)",
+                [moment.milliseconds, limit])
+            for (table, name) in [
+                ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
+                ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
+            ] {
+                count += try sweep(table, by: name)
             }
             let idle = "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)"
             try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(idle)")
@@ -163,9 +168,21 @@ extension SQLiteDatabase: AuthorizationStore {
 
 extension Database {
     /// Removes a request within the present step. Returns `true` if the request existed.
-    func removeRequest(_ id: String) throws -> Bool {
-        try self.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
-        return self.changesCount > 0
+    func removeRequest(_ id: String) throws -> Bool { try self.deleteRequests(where: "id = ?", [id]) > 0 }
+
+    /// Deletes the requests chosen by a condition on `oauth_request`. A device that waits for one of the requests is
+    /// denied: the request has ended without a grant. Returns the number of requests.
+    ///
+    /// Every end of a request goes through this function, except for ends that delete the devices' codes too:
+    /// a restore, and the end of a client.
+    func deleteRequests(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
+        let ended = try self.rows("DELETE FROM oauth_request WHERE \(condition) RETURNING id", values) {
+            try $0.text("id")
+        }
+        for id in ended {
+            try self.run("UPDATE oauth_device_code SET is_denied = 1, request = NULL WHERE request = ?", [id])
+        }
+        return ended.count
     }
 
     /// Ends a request with a sign-in that is to begin within the present step.

@@ -167,8 +167,7 @@ extension Database {
             arguments: [client.id])
         let effect = ClientChangeEffect(of: client, from: former.settings)
         for address in effect.addressesWithoutAnswer(among: addresses) {
-            try self.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
-                .execute(arguments: [client.id, address])
+            _ = try self.deleteRequests(where: "client = ? AND redirect_uri = ?", [client.id, address])
         }
         if effect.endsIssued { try self.endIssued(toClient: client.id) }
         try self.record(events, sealing)

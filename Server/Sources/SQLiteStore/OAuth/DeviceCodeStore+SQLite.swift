@@ -28,6 +28,13 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Removes the trigger that denies the device of an ended request. The steps that end a request deny the device.
+    static let deniedDevices = Migration(name: "devices that steps deny") { db, _ in
+        try db.execute(sql: "DROP TRIGGER oauth_device_code_denied")
+    }
+}
+
 extension SealingPurpose {
     /// The code that a person types for a device. The code is found by its HMAC.
     static let deviceUserCode = SealingPurpose("oauth device user code")

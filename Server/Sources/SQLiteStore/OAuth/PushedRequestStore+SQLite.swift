@@ -83,13 +83,9 @@ extension SQLiteDatabase: PushedRequestStore {
     public func endPushedRequest(digest: [UInt8], browserDigest: [UInt8]) async throws -> Bool {
         try await self.step { db in
             // The waiting request deletes the pushed request with itself.
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_request WHERE browser_digest = ?
-                    AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)
-                    """
-            ).execute(arguments: [browserDigest.blob, digest.blob])
-            let waiting = db.changesCount
+            let waiting = try db.deleteRequests(
+                where: "browser_digest = ? AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)",
+                [browserDigest.blob, digest.blob])
             try db.cachedStatement(sql: "DELETE FROM oauth_pushed_request WHERE digest = ? AND request IS NULL")
                 .execute(arguments: [digest.blob])
             return waiting + db.changesCount > 0

@@ -167,6 +167,26 @@ public enum DeviceCodeConformance {
             }
             try expect(try await store.answer(Self.question(), at: Self.start + .seconds(5)) == .denied, "still")
         },
+        ConformanceCheck("a request that runs out, or whose address its client gives up, is a no") { store in
+            try await store.addClient(
+                ClientRecord(
+                    id: "c", name: "Bank", redirectURIs: ["https://c.example/in"], postLogoutRedirectURIs: [],
+                    secretDigest: Self.bytes(1), createdAt: Self.start, settings: ClientSettings()), limit: 1,
+                audit: Self.event)
+            let later = Self.start + .seconds(600)
+            try await Self.add(Self.code(1, seconds: 900), to: store)
+            _ = try await store.begin(Self.request("r", browser: 7), userCode: Self.userCode())
+            let swept = try await store.sweepAuthorizations(at: later, idleSince: Self.start, limit: 10)
+            try expect(swept == 1, "the request alone, not \(swept)")
+            try expect(try await store.answer(Self.question(), at: later) == .denied, "it ran out")
+            try await Self.add(Self.code(2, "EFGH2345", seconds: 900), to: store)
+            _ = try await store.begin(Self.request("s", browser: 7), userCode: Self.userCode("EFGH2345"))
+            _ = try await store.changeClient("c") { client in
+                client.redirectURIs = []
+                return []
+            }
+            try expect(try await store.answer(Self.question(2), at: later) == .denied, "it has no address")
+        },
         ConformanceCheck("of 50 that confirm at once one does") { store in
             try await Self.sample.addAccount(to: store)
             try await Self.add(Self.code(), to: store)
