@@ -112,8 +112,8 @@ public protocol AccountChangeStore: Sendable {
     /// password rests by an unusable one in its place, so that a mailed link still sets a new password. A second factor
     /// takes the password to rest as well, because a password alone would be less than the account had. Values that the
     /// change removed do not come back. A reclaimed change rests no longer, except for additions that something newer
-    /// has replaced. Reclaimed recovery codes take the place of newer codes, but come back only beside a second factor
-    /// from before the change was disowned.
+    /// has replaced. Reclaimed recovery codes come back only beside a second factor from before the change was disowned,
+    /// and never beside newer codes.
     ///
     /// Must be a single step. Returns `false`, and changes nothing, if the account is gone or locked, has no such
     /// change, or the change is not in the state before: `made` before `disowned`, `disowned` before `reclaimed`.

@@ -330,8 +330,7 @@ extension Database {
                 WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
                 """
         ).execute(arguments: [change.id])
-        for table in RestingTable.putBack { try self.putBack(table, change: change.id) }
-        try self.putBackRecoveryCodes(of: change)
+        for table in RestingTable.all { try self.putBack(table, change) }
         for attribute in [PersonalAttribute.email, .phoneNumber] {
             try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: change.accountID)
         }
@@ -374,34 +373,14 @@ extension Database {
         return count
     }
 
-    private func putBack(_ table: RestingTable, change: String) throws {
+    private func putBack(_ table: RestingTable, _ change: AccountChangeRecord) throws {
         try self.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO \(table.name) (\(table.columns))
-                SELECT \(table.columnsPutBack) FROM rested_\(table.name) WHERE change_id = ?
+                SELECT \(table.columnsPutBack) FROM rested_\(table.name) AS resting
+                WHERE change_id = ?1 AND ?2 IS NOT NULL AND \(table.isWanted)
                 """
-        ).execute(arguments: [change])
-    }
-
-    /// Puts back the recovery codes that rest with a change, in place of newer codes, so that two sets never count
-    /// together. Codes come back only beside a second factor from before the change was disowned: the codes belong to
-    /// no factor that was set since, and without a factor no code counts.
-    private func putBackRecoveryCodes(of change: AccountChangeRecord) throws {
-        let belongsToFactor = """
-            account_id IN (
-                SELECT resting.account_id FROM rested_recovery_code AS resting
-                JOIN totp ON totp.account_id = resting.account_id
-                WHERE resting.change_id = ?1 AND totp.set_at <= ?2)
-            """
-        let arguments: StatementArguments = [change.id, change.decidedAt.milliseconds]
-        try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE \(belongsToFactor)")
-            .execute(arguments: arguments)
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO recovery_code (account_id, code)
-                SELECT account_id, code FROM rested_recovery_code WHERE change_id = ?1 AND \(belongsToFactor)
-                """
-        ).execute(arguments: arguments)
+        ).execute(arguments: [change.id, change.decidedAt.milliseconds])
     }
 }
 
@@ -411,11 +390,15 @@ private struct RestingTable {
     let columns: String
     /// The expressions that put back ``columns``, in the same order.
     let columnsPutBack: String
+    /// The condition for a row of `resting` to come back. In the condition `?2` is the moment at which the rows began to
+    /// rest.
+    let isWanted: String
 
-    private init(_ name: String, _ columns: String, putBack: String? = nil) {
+    private init(_ name: String, _ columns: String, putBack: String? = nil, wanted isWanted: String = "TRUE") {
         self.name = name
         self.columns = columns
         self.columnsPutBack = putBack ?? columns
+        self.isWanted = isWanted
     }
 
     static let upstreamLinks = Self(
@@ -427,13 +410,18 @@ private struct RestingTable {
     static let passwords = Self("password", "account_id, hash, set_at, is_one_time")
     static let totp = Self(
         "totp", "account_id, secret, algorithm, digits, period_seconds, set_at, last_step")
-    static let recoveryCodes = Self("recovery_code", "account_id, code")
+    /// Codes go with their second factor: they do not come back without it, nor beside a newer factor or newer codes.
+    static let recoveryCodes = Self(
+        "recovery_code", "account_id, code",
+        wanted: """
+            EXISTS (SELECT 1 FROM totp WHERE totp.account_id = resting.account_id AND totp.set_at <= ?2)
+            AND NOT EXISTS (SELECT 1 FROM recovery_code AS newer WHERE newer.account_id = resting.account_id)
+            """)
 
-    /// The tables whose rows are put back unless a row stands in their place.
-    static let putBack = [Self.upstreamLinks, .emails, .values, .totp]
+    /// The tables whose rows are put back as they are, in the order in which they refer to each other.
+    static let all = [Self.upstreamLinks, .emails, .values, .totp, .recoveryCodes]
     /// All tables of resting rows.
-    static let names =
-        ["rested_activation", "rested_password"] + (Self.putBack + [.recoveryCodes]).map { "rested_\($0.name)" }
+    static let names = ["rested_activation", "rested_password"] + Self.all.map { "rested_\($0.name)" }
 }
 
 extension AccountChangeRecord {
