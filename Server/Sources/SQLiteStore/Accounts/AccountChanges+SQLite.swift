@@ -214,6 +214,9 @@ extension Database {
         switch change.addition {
         case .nothing: break
         case .device:
+            try self.takeOver(
+                "activation", where: "device_id IN (SELECT id FROM device WHERE account_id = ?2 AND created_at >= ?3)",
+                change: id, [account, since])
             try self.cachedStatement(
                 sql: """
                     INSERT INTO rested_activation (device_id, change_id)
@@ -231,9 +234,9 @@ extension Database {
                 sql: "DELETE FROM pending_activation WHERE account_id = ? AND created_at >= ?"
             ).execute(arguments: [account, since])
         case .provider(let name):
-            try self.move(
-                .upstreamLinks, where: "account_id = ?2 AND provider = ?3 AND created_at >= ?4", change: id,
-                [account, name, since])
+            let isNew = "account_id = ?2 AND provider = ?3 AND created_at >= ?4"
+            try self.takeOver("upstream_link", where: isNew, change: id, [account, name, since])
+            try self.move(.upstreamLinks, where: isNew, change: id, [account, name, since])
         case .email(let address): try self.restEmail(address, change, sealing)
         case .phone(let number): try self.rest(.phone(number), change, sealing)
         case .password:
@@ -245,7 +248,9 @@ extension Database {
             try RestingPassword(besideFactors: factors).map {
                 try self.rest($0, change, unusableHash: unusableHash, at: now, sealing)
             }
-        case .recoveryCodes: try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
+        case .recoveryCodes:
+            try self.takeOver("recovery_code", where: "account_id = ?2", change: id, [account])
+            try self.move(.recoveryCodes, where: "account_id = ?2", change: id, [account])
         }
     }
 
@@ -352,6 +357,22 @@ extension Database {
         for table in RestingTable.names {
             try self.cachedStatement(sql: "DELETE FROM \(table) WHERE change_id = ?").execute(arguments: [change.id])
         }
+    }
+
+    /// Lets resting rows that match a condition rest with a change from now on. The rows rest with an earlier change,
+    /// which was disowned first, and has taken the addition of the later change to rest. From now on only a reclaim of
+    /// its own change brings the addition back.
+    private func takeOver(
+        _ table: String, where condition: String, change: String, _ values: [(any DatabaseValueConvertible)?]
+    ) throws {
+        try self.cachedStatement(
+            sql: """
+                UPDATE rested_\(table) SET change_id = ?1 WHERE \(condition) AND change_id IN (
+                    SELECT earlier.id FROM account_change AS earlier JOIN account_change AS later ON later.id = ?1
+                    WHERE earlier.account_id = later.account_id AND earlier.made_at < later.made_at
+                    AND earlier.decided_at >= later.made_at)
+                """
+        ).execute(arguments: StatementArguments([change] + values))
     }
 
     /// Moves rows that match a condition to the table of resting rows. Returns the number of rows. In the condition

@@ -14,13 +14,17 @@ public enum AccountChangeConformance {
     private static let identity = UpstreamIdentity(provider: "up", issuer: "https://up.example", subject: "s")
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.records + Self.codes + Self.rest
+    public static let checks: [ConformanceCheck<Subject>] =
+        Self.records + Self.codes + Self.rest
+        + Self.laterAdditions
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
-    private static func change(_ addition: AccountAddition, _ id: String = "change") -> AccountChangeRecord {
+    private static func change(
+        _ addition: AccountAddition, _ id: String = "change", at moment: Timestamp = made
+    ) -> AccountChangeRecord {
         AccountChangeRecord(
-            id: id, accountID: Self.alice, addition: addition, words: "words of \(id) \u{20AC}", madeAt: Self.made)
+            id: id, accountID: Self.alice, addition: addition, words: "words of \(id) \u{20AC}", madeAt: moment)
     }
 
     /// Makes the step of a ceremony keep a change of alice's account.
@@ -407,6 +411,81 @@ public enum AccountChangeConformance {
         return spent
     }
 
+    /// The rules for two changes of one kind, of which the earlier change is disowned first.
+    private static let laterAdditions: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a disowned device does not come back with a device that was added before it") { store in
+            for (id, moment) in Self.twoChanges {
+                try await Self.keep(Self.change(.device, id, at: moment), store)
+                try await store.offer(sampleOffer("device-\(id)"), audit: sampleAudit())
+                _ = try await store.step(offer: "device-\(id)", request: nil) { offer in
+                    offer.state = .enrolled
+                    var (change, enrolled) = (OfferChange(), sampleActivation(id))
+                    enrolled.activation.device.createdAt = moment
+                    change.enrolled = enrolled
+                    return (change, ())
+                }
+            }
+            func active() async throws -> [String] {
+                try await store.activations(accountID: Self.alice).filter(\.isActive).map(\.device.id).sorted()
+            }
+            try expect(try await active() == ["device-earlier", "device-later"], "both")
+            try await Self.disownTwo(store)
+            try expect(try await active().isEmpty, "neither")
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
+            try expect(try await active() == ["device-earlier"], "the other device is still disowned")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
+            try expect(try await active() == ["device-earlier", "device-later"], "both again")
+        },
+        ConformanceCheck("a disowned connection does not come back with a connection that was made before it") {
+            store in
+            for (id, moment) in Self.twoChanges {
+                try await Self.keep(Self.change(.provider("up"), id, at: moment), store)
+                try await Self.connect(
+                    store, request: id,
+                    identity: UpstreamIdentity(
+                        provider: "up", issuer: "https://up.example", subject: id), at: moment)
+            }
+            func links() async throws -> [String] {
+                try await store.links(ofAccount: Self.alice).map(\.identity.subject).sorted()
+            }
+            try expect(try await links() == ["earlier", "later"], "both")
+            try await Self.disownTwo(store)
+            try expect(try await links().isEmpty, "neither")
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
+            try expect(try await links() == ["earlier"], "the other connection is still disowned")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
+            try expect(try await links() == ["earlier", "later"], "both again")
+        },
+        ConformanceCheck("disowned recovery codes do not come back with the codes that they have replaced") { store in
+            try await Self.keep(Self.change(.nothing), store)
+            let totp = TOTPRecord(
+                accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: .start)
+            _ = try await store.setSecondFactor(totp, recoveryCodes: [], audit: sampleAudit())
+            for (id, moment) in Self.twoChanges {
+                try await Self.keep(Self.change(.recoveryCodes, id, at: moment), store)
+                _ = try await store.setRecoveryCodes(
+                    (id == "later" ? [1, 2] : [3]).map(Self.bytes), accountID: Self.alice, audit: sampleAudit())
+            }
+            func codes() async throws -> Int? { try await store.passwordAccount(id: Self.alice)?.recoveryCodes }
+            try await Self.disownTwo(store)
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
+            try expect(try await codes() == 0, "the codes are still disowned")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
+            try expect(try await codes() == 2, "they count again")
+        },
+    ]
+
+    /// Two changes, and the moments at which they are made.
+    private static let twoChanges = [("earlier", Self.made), ("later", Self.made + .seconds(5))]
+
+    /// Disowns both changes, the earlier change first.
+    private static func disownTwo(_ store: Subject) async throws {
+        for (seconds, (id, _)) in Self.twoChanges.enumerated() {
+            try expect(try await Self.decide(.disowned, store, id, after: seconds), "disowned")
+        }
+    }
+
     /// Disowns a password and a second factor in an order, reclaims the second factor, and then the password.
     private static func disownBoth(_ order: [String], _ store: Subject) async throws {
         try await Self.keep(Self.change(.password, "password"), store)
@@ -427,9 +506,10 @@ public enum AccountChangeConformance {
     }
 
     /// Connects an account with the identity at the provider.
-    private static func connect(_ store: Subject, _ account: String = alice, request: String = "request-1")
-        async throws
-    {
+    private static func connect(
+        _ store: Subject, _ account: String = alice, request: String = "request-1",
+        identity: UpstreamIdentity = identity, at moment: Timestamp = made
+    ) async throws {
         if try await store.upstreamProviders().isEmpty {
             try await store.addProvider(
                 UpstreamProvider(
@@ -441,16 +521,16 @@ public enum AccountChangeConformance {
                 id: request, browserDigest: Self.bytes(8), client: "client", redirectURI: "https://client.example/",
                 scope: "openid", state: nil, nonce: nil, codeChallenge: nil, expiresAt: Self.made + .seconds(900)))
         _ = try await store.arrive(
-            UpstreamArrival(request: request, identity: Self.identity, at: Self.made, acr: "urn:x", amr: []),
+            UpstreamArrival(request: request, identity: identity, at: moment, acr: "urn:x", amr: []),
             at: Self.made, newcomer: nil
         ) { (sampleAudit(), NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: Self.made, subject: "")) }
         try expect(try await store.wantLink(request: request, provider: "up"), "wanted")
         _ = try await store.connect(request: request, provider: "up", account: account, limit: 9) { identity in
             (
                 UpstreamLink(
-                    id: "link-\(account)", identity: identity, accountID: account, createdAt: Self.made), sampleAudit(),
+                    id: "link-\(request)", identity: identity, accountID: account, createdAt: moment), sampleAudit(),
                 NoticeRecord(
-                    id: "linked-\(account)", accountID: account, kind: .identityLinked, at: Self.made, subject: "Up")
+                    id: "linked-\(request)", accountID: account, kind: .identityLinked, at: Self.made, subject: "Up")
             )
         }
     }
