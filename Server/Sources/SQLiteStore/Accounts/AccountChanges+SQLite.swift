@@ -214,22 +214,22 @@ extension Database {
         switch change.addition {
         case .nothing: break
         case .device:
-            try self.takeOver(
-                "activation", where: "device_id IN (SELECT id FROM device WHERE account_id = ?2 AND created_at >= ?3)",
-                change: id, [account, since])
+            let isNew = "device_id IN (SELECT id FROM device WHERE account_id = ?2 AND created_at >= ?3)"
+            try self.takeOver("activation", where: isNew, change: id, [account, since])
             try self.cachedStatement(
                 sql: """
                     INSERT INTO rested_activation (device_id, change_id)
-                    SELECT device_id, ?1 FROM activation JOIN device ON device.id = device_id
-                    WHERE account_id = ?2 AND created_at >= ?3 AND is_permanent = 0
+                    SELECT device_id, ?1 FROM activation WHERE is_permanent = 0 AND \(isNew)
                     """
             ).execute(arguments: [id, account, since])
+            // An attempt that is being judged counts as wrong: if the attempt were right, it would enable the activation
+            // again.
             try self.cachedStatement(
                 sql: """
-                    UPDATE activation SET is_permanent = 1
-                    WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
+                    UPDATE activation SET is_permanent = 1, reserved_request = NULL, reserved_at = NULL
+                    WHERE ?1 IS NOT NULL AND \(isNew)
                     """
-            ).execute(arguments: [id])
+            ).execute(arguments: [id, account, since])
             try self.cachedStatement(
                 sql: "DELETE FROM pending_activation WHERE account_id = ? AND created_at >= ?"
             ).execute(arguments: [account, since])

@@ -413,7 +413,9 @@ public enum AccountChangeConformance {
 
     /// The rules for two changes of one kind, of which the earlier change is disowned first.
     private static let laterAdditions: [ConformanceCheck<Subject>] = [
-        ConformanceCheck("a disowned device does not come back with a device that was added before it") { store in
+        ConformanceCheck(
+            "a disowned device does not come back by an attempt, or with a device that was added before it"
+        ) { store in
             for (id, moment) in Self.twoChanges {
                 try await Self.keep(Self.change(.device, id, at: moment), store)
                 try await store.offer(sampleOffer("device-\(id)"), audit: sampleAudit())
@@ -431,6 +433,8 @@ public enum AccountChangeConformance {
             try expect(try await active() == ["device-earlier", "device-later"], "both")
             try await Self.disownTwo(store)
             try expect(try await active().isEmpty, "neither")
+            let judged = try await store.activations(accountID: Self.alice).compactMap(\.lockout.reservation)
+            try expect(judged.isEmpty, "no attempt can still be right")
             try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
             try expect(try await active() == ["device-earlier"], "the other device is still disowned")
             try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
