@@ -22,7 +22,7 @@ public protocol DeregistrationStore: Sendable {
     /// exist. `ending` is as for a deregistration.
     func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool
 
-    /// Returns the account with that identifier, locked or not, if the device is an active device of the account;
-    /// otherwise `nil`.
+    /// Returns the account with that identifier, locked or not, if the device is an active device of the account, and
+    /// its activation is not disabled; otherwise `nil`.
     func account(id: String, ofDevice device: String) async throws -> AccountRecord?
 }

@@ -544,15 +544,16 @@ extension Database {
         }
     }
 
-    /// Advances a counter, if the key is active and its account is not locked. One statement does both, so nothing can
-    /// come between the check and the change. Throws `notFound` if the key does not exist, `forbidden` if the key is
-    /// inactive or its account is locked, and `conflict` if the counter does not advance.
+    /// Advances a counter, if the key is active, its account is not locked, and its device's activation is not disabled.
+    /// One statement does both, so nothing can come between the check and the change. Throws `notFound` if the key does
+    /// not exist, `forbidden` if a condition does not hold, and `conflict` if the counter does not advance.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
         try self.run(
             """
             UPDATE credential SET counter = ?1, last_used_at = ?2
             WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
             AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
+            AND NOT EXISTS (\(Self.disabledActivation))
             """, [advance.counter, now.milliseconds, advance.credentialID])
         try KeyRefusal.checkAdvance(isTaken: self.hasChangedOneRow, mayBeUsed: self.mayBeUsed(advance.credentialID))
     }
@@ -562,10 +563,17 @@ extension Database {
         try Bool.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT is_active = 1 AND is_locked = 0 FROM credential JOIN account ON account.id = account_id
-                    WHERE credential.id = ?
+                    SELECT is_active = 1 AND is_locked = 0 AND NOT EXISTS (\(Self.disabledActivation))
+                    FROM credential JOIN account ON account.id = account_id WHERE credential.id = ?
                     """), arguments: [credential])
     }
+
+    /// The disabled activation of a key's device: an activation that wrong factors have disabled, or that a disowned
+    /// change has added. While the last attempt is being judged, the activation is not disabled.
+    private static let disabledActivation = """
+        SELECT 1 FROM activation
+        WHERE activation.device_id = credential.device_id AND is_permanent = 1 AND reserved_at IS NULL
+        """
 
     /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
     func activateDevice(id: String) throws {

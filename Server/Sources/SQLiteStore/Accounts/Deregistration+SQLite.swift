@@ -65,7 +65,9 @@ extension SQLiteDatabase {
             try db.row(
                 """
                 SELECT \(AccountRecord.columns) FROM account WHERE id = ?1
-                AND EXISTS (SELECT 1 FROM device WHERE id = ?2 AND account_id = ?1 AND is_active = 1)
+                AND EXISTS (
+                    SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
+                    WHERE device.id = ?2 AND account_id = ?1 AND \(Database.deviceMayAuthenticate))
                 """, [id, device]
             ).map { try AccountRecord($0, sealing) }
         }
@@ -173,17 +175,22 @@ extension Database {
         ])
     }
 
-    /// Returns `true` if a device may authenticate, and for `nil`. A device whose activation wrong factors have
-    /// disabled may not authenticate. While the activation's last attempt is being judged, the device may authenticate,
-    /// because the attempt can be right.
+    /// The condition for a device, joined with its activation, that may authenticate. A device whose activation is
+    /// disabled may not authenticate: wrong factors have disabled the activation, or a disowned change has added the
+    /// activation. While the activation's last attempt is being judged, the device may authenticate, because the attempt
+    /// can be right.
+    fileprivate static let deviceMayAuthenticate =
+        "is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL)"
+
+    /// Returns `true` if a device may authenticate, and for `nil`.
     func isActiveDevice(_ device: String?) throws -> Bool {
         try device.map { device in
             try Bool.fetchOne(
                 self.cachedStatement(
                     sql: """
                         SELECT EXISTS (
-                            SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id WHERE device.id = ?
-                            AND is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL))
+                            SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
+                            WHERE device.id = ? AND \(Self.deviceMayAuthenticate))
                         """),
                 arguments: [device]) == true
         } ?? true

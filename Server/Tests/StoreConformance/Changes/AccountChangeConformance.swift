@@ -440,6 +440,38 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
             try expect(try await active() == ["device-earlier", "device-later"], "both again")
         },
+        ConformanceCheck(
+            "a disowned device confirms nothing, and its token counts no more, until the device is reclaimed"
+        ) {
+            store in
+            try await Self.keep(Self.change(.device), store)
+            try await store.offer(sampleOffer("device-phone"), audit: sampleAudit())
+            _ = try await store.step(offer: "device-phone", request: nil) { offer in
+                offer.state = .enrolled
+                var (change, enrolled) = (OfferChange(), sampleActivation("phone"))
+                enrolled.activation.device.createdAt = Self.made
+                change.enrolled = enrolled
+                return (change, ())
+            }
+            func sign(counter: UInt32) async throws {
+                _ = try await store.change(.reference("of change")) { _ in
+                    var step = CeremonyChange()
+                    step.advances = [CounterAdvance(credentialID: "credential-phone", counter: counter)]
+                    return step
+                }
+            }
+            func isKnown() async throws -> Bool {
+                try await store.account(id: Self.alice, ofDevice: "device-phone") != nil
+            }
+            try await sign(counter: 6)
+            try expect(try await isKnown(), "its token counts")
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            try await expectError(StoreError(.forbidden, "")) { try await sign(counter: 7) }
+            try expect(try await isKnown() == false, "its token counts no more")
+            try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
+            try await sign(counter: 7)
+            try expect(try await isKnown(), "its token counts again")
+        },
         ConformanceCheck("a disowned connection does not come back with a connection that was made before it") {
             store in
             for (id, moment) in Self.twoChanges {
