@@ -316,8 +316,14 @@ extension Database {
                     SELECT 1 FROM rested_password AS resting JOIN account_change AS earlier ON earlier.id = change_id
                     WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
                 """, change: change.id, [change.accountID, password.setSince.milliseconds])
+        // A password that was set by a later change stays with the later change.
         try self.cachedStatement(
-            sql: "UPDATE rested_password SET change_id = ? WHERE account_id = ? AND set_at >= ? AND ?"
+            sql: """
+                UPDATE rested_password SET change_id = ?1
+                WHERE account_id = ?2 AND set_at >= ?3 AND ?4 AND NOT EXISTS (
+                    SELECT 1 FROM account_change AS later WHERE later.id = change_id
+                    AND later.made_at > ?3 AND later.made_at <= rested_password.set_at)
+                """
         ).execute(arguments: [
             change.id, change.accountID, password.setSince.milliseconds, password.takesOverResting(moved: moved),
         ])

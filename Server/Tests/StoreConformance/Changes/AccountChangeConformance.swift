@@ -349,6 +349,23 @@ public enum AccountChangeConformance {
         ConformanceCheck("a resting password comes back by its own change, a factor disowned before it") { store in
             try await Self.disownBoth(["factor", "password"], store)
         },
+        ConformanceCheck("a resting password of a later change does not come back by an earlier change") { store in
+            for first in ["earlier", "later"] {
+                for (id, moment) in Self.twoChanges {
+                    try await Self.keep(Self.change(.password, "\(first) \(id)", at: moment), store)
+                    try await Self.password("$\(id)$", at: moment, store)
+                }
+                let order = first == "earlier" ? ["earlier", "later"] : ["later", "earlier"]
+                for (seconds, id) in order.enumerated() {
+                    try expect(
+                        try await Self.decide(.disowned, store, "\(first) \(id)", after: seconds), "disowned")
+                }
+                try expect(try await Self.decide(.reclaimed, store, "\(first) earlier", after: 2), "reclaimed")
+                try expect(try await Self.hash(store) == "$unusable$", "the later change is still disowned")
+                try expect(try await Self.decide(.reclaimed, store, "\(first) later", after: 3), "reclaimed")
+                try expect(try await Self.hash(store) == "$later$", "it counts again")
+            }
+        },
         ConformanceCheck("the account's first address is not confirmed while it rests; a number rests as a value") {
             store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
