@@ -36,7 +36,7 @@ extension SQLiteDatabase {
     ) async throws -> DeregistrationOutcome {
         try await self.step { [sealing] db in
             let account = try db.account(id: accountID, sealing)
-            let isActive = try asker.device.map { try db.isActiveDevice($0, ofAccount: accountID) }
+            let isActive = try asker.device.map { try db.mayAsk($0, as: asker, ofAccount: accountID) }
             if let refusal = asker.refusal(isAccountLocked: account?.isLocked, isActiveDevice: isActive) {
                 return refusal
             }
@@ -196,10 +196,17 @@ extension Database {
         } ?? true
     }
 
-    fileprivate func isActiveDevice(_ device: String, ofAccount account: String) throws -> Bool {
+    /// Returns `true` if the device is an active device of the account, and its activation is not disabled, should the
+    /// asker need the activation.
+    fileprivate func mayAsk(_ device: String, as asker: DeregistrationAsker, ofAccount account: String) throws -> Bool {
         try Bool.fetchOne(
             self.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ? AND account_id = ? AND is_active = 1)"),
-            arguments: [device, account]) ?? false
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
+                        WHERE device.id = ?1 AND account_id = ?2
+                        AND is_active = 1 AND (NOT ?3 OR \(Self.deviceMayAuthenticate)))
+                    """),
+            arguments: [device, account, asker.needsActivation]) ?? false
     }
 }

@@ -76,6 +76,8 @@ struct DeregistrationReachTests {
             Request(asker: .device("phone"), isLocked: false, isActive: nil, refusal: .unknown),
         ])
     func refusal(request: Request) {
+        // A disabled activation proves no person.
+        #expect(request.asker.needsActivation == (request.asker == .person(onDevice: "phone")))
         let refusal = request.asker.refusal(isAccountLocked: request.isLocked, isActiveDevice: request.isActive)
         #expect(refusal == request.refusal)
     }

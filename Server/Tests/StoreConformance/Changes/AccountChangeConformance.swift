@@ -485,6 +485,10 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.disowned, store), "disowned")
             try await expectError(StoreError(.forbidden, "")) { try await sign(counter: 7) }
             try expect(try await isKnown() == false, "its token counts no more")
+            let outcome = try await store.deregister(
+                .all, accountID: Self.alice, asker: .person(onDevice: "device-phone"), audit: sampleAudit(), notice: nil
+            )
+            try expect(outcome == .unknown, "nor has it keys deleted")
             try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
             try await sign(counter: 7)
             try expect(try await isKnown(), "its token counts again")

@@ -78,6 +78,15 @@ package enum EmptiedDevices: Sendable, Equatable {
 }
 
 extension DeregistrationAsker {
+    /// `true` if a disabled activation of the asking device refuses the request. A device whose activation is disabled
+    /// proves no person any more, and still deletes the keys of its own phone.
+    package var needsActivation: Bool {
+        switch self {
+        case .anybody, .device: false
+        case .person: true
+        }
+    }
+
     /// Returns the refusal of a request; `nil` if the request may go on. A device asks only while it is an active device
     /// of an account that is not locked.
     ///
