@@ -243,6 +243,7 @@ extension Database {
             try self.rest(
                 RestingPassword(ofChangeAt: change.madeAt), change, unusableHash: unusableHash, at: now, sealing)
         case .secondFactor:
+            try self.takeOverFactor(change, at: now)
             try self.move(.recoveryCodes, where: Self.factorIsNew, change: id, [account, since])
             let factors = try self.move(.totp, where: Self.factorIsNew, change: id, [account, since])
             try RestingPassword(besideFactors: factors).map {
@@ -379,6 +380,25 @@ extension Database {
                     AND earlier.decided_at >= later.made_at)
                 """
         ).execute(arguments: StatementArguments([change] + values))
+    }
+
+    /// Takes over a second factor as ``takeOver(_:where:change:_:)``, with its recovery codes and with the password that
+    /// rests beside the factor. The unknown password in its place is from now on the unknown password of this change.
+    private func takeOverFactor(_ change: AccountChangeRecord, at now: Timestamp) throws {
+        let values: [(any DatabaseValueConvertible)?] = [change.accountID, change.madeAt.milliseconds]
+        let isNew = "account_id = ?2 AND set_at >= ?3"
+        let isBesideFactor = "account_id = ?2 AND change_id IN (SELECT change_id FROM rested_totp WHERE \(isNew))"
+        try self.takeOver("recovery_code", where: isBesideFactor, change: change.id, values)
+        try self.takeOver("password", where: isBesideFactor, change: change.id, values)
+        try self.cachedStatement(
+            sql: """
+                UPDATE password SET set_at = ?4
+                WHERE account_id = ?2 AND EXISTS (SELECT 1 FROM rested_password WHERE change_id = ?1) AND set_at = (
+                    SELECT decided_at FROM account_change WHERE id = (
+                        SELECT change_id FROM rested_totp WHERE \(isNew)))
+                """
+        ).execute(arguments: StatementArguments([change.id] + values + [now.milliseconds]))
+        try self.takeOver("totp", where: isNew, change: change.id, values)
     }
 
     /// Moves rows that match a condition to the table of resting rows. Returns the number of rows. In the condition

@@ -513,6 +513,25 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
             try expect(try await links() == ["earlier", "later"], "both again")
         },
+        ConformanceCheck("a disowned second factor does not come back with the factor that it has replaced") { store in
+            try await Self.keep(Self.change(.nothing), store)
+            try await Self.password("$older$", at: .start, store)
+            for (id, moment) in Self.twoChanges {
+                try await Self.keep(Self.change(.secondFactor, id, at: moment), store)
+                let totp = TOTPRecord(
+                    accountID: Self.alice, secret: SecretBytes(Self.bytes(7)), algorithm: "SHA1", digits: 6,
+                    periodSeconds: 30, setAt: moment)
+                _ = try await store.setSecondFactor(totp, recoveryCodes: [Self.bytes(1)], audit: sampleAudit())
+            }
+            let before = try await store.passwordAccount(id: Self.alice)
+            try await Self.disownTwo(store)
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
+            let resting = try await store.passwordAccount(id: Self.alice)
+            try expect(resting?.totp == nil && resting?.recoveryCodes == 0, "the factor is still disowned")
+            try expect(resting?.password?.hash == "$unusable$", "and the password alone is not enough")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
+            try expect(try await store.passwordAccount(id: Self.alice) == before, "all come back")
+        },
         ConformanceCheck("disowned recovery codes do not come back with the codes that they have replaced") { store in
             try await Self.keep(Self.change(.nothing), store)
             let totp = TOTPRecord(
