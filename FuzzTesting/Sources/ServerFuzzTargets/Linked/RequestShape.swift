@@ -1,1 +1,1 @@
-../../../../Server/Sources/CountersignCommand/Serve/RequestShape.swift
+../../../../Server/Sources/CountersignCommand/Listener/RequestShape.swift
