@@ -86,11 +86,11 @@ final class OpenConnections: AvailableConnectionsDelegate {
         self.later = later
         self.report = report
         self.registry = registry
-        self.cut = Counter(label: "countersign_connections_cut_total", factory: registry)
-        self.overShare = Counter(label: "countersign_connections_over_share_total", factory: registry)
-        self.late = Counter(label: "countersign_requests_late_total", factory: registry)
-        self.unread = Counter(label: "countersign_answers_unread_total", factory: registry)
-        self.describe()
+        self.cut = registry.counter(.connectionsCut)
+        self.overShare = registry.counter(.connectionsOverShare)
+        self.late = registry.counter(.requestsLate)
+        self.unread = registry.counter(.answersUnread)
+        self.watch()
     }
 
     // MARK: What the listener asks
@@ -197,29 +197,49 @@ final class OpenConnections: AvailableConnectionsDelegate {
     /// The numbers in the text format of Prometheus.
     var metrics: String { self.registry.text }
 
-    private func describe() {
-        self.registry.describe([
-            "countersign_connections_open": "Open connections of the public listener.",
-            "countersign_connections_stalled":
-                "Open connections whose clients do not read what is there of an answer.",
-            "countersign_connections_limit": "So many can be open.",
-            "countersign_connections_share": "So many of them one source can have.",
-            "countersign_connections_cut_total": "Connections that were cut to make room for others.",
-            "countersign_connections_over_share_total":
-                "Connections that were cut because their source had more than its share.",
-            "countersign_requests_late_total": "Requests that did not come whole in time.",
-            "countersign_answers_unread_total":
-                "Connections that were cut because their client did not read its answers.",
-        ])
-        Gauge(label: "countersign_connections_limit", factory: self.registry).record(self.limit)
-        Gauge(label: "countersign_connections_share", factory: self.registry).record(self.share)
-        let open = Gauge(label: "countersign_connections_open", factory: self.registry)
-        let stalled = Gauge(label: "countersign_connections_stalled", factory: self.registry)
+    private func watch() {
+        self.registry.gauge(.connectionsLimit).record(self.limit)
+        self.registry.gauge(.connectionsShare).record(self.share)
+        let open = self.registry.gauge(.connectionsOpen)
+        let stalled = self.registry.gauge(.connectionsStalled)
         self.registry.collect { [weak self] in
             guard let self else { return }
             open.record(self.state.withLock { $0.accepted })
             stalled.record(self.stalled)
         }
+    }
+}
+
+extension Metric where Handle == Gauge {
+    fileprivate static var connectionsOpen: Self {
+        Self("countersign_connections_open", "Open connections of the public listener.")
+    }
+    fileprivate static var connectionsStalled: Self {
+        Self(
+            "countersign_connections_stalled", "Open connections whose clients do not read what is there of an answer.")
+    }
+    fileprivate static var connectionsLimit: Self { Self("countersign_connections_limit", "So many can be open.") }
+    fileprivate static var connectionsShare: Self {
+        Self("countersign_connections_share", "So many of them one source can have.")
+    }
+}
+
+extension Metric where Handle == Counter {
+    fileprivate static var connectionsCut: Self {
+        Self("countersign_connections_cut_total", "Connections that were cut to make room for others.")
+    }
+    fileprivate static var connectionsOverShare: Self {
+        Self(
+            "countersign_connections_over_share_total",
+            "Connections that were cut because their source had more than its share.")
+    }
+    fileprivate static var requestsLate: Self {
+        Self("countersign_requests_late_total", "Requests that did not come whole in time.")
+    }
+    fileprivate static var answersUnread: Self {
+        Self(
+            "countersign_answers_unread_total",
+            "Connections that were cut because their client did not read its answers.")
     }
 }
 

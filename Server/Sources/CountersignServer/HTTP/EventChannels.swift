@@ -55,14 +55,9 @@ public final class EventChannels: Sendable {
         self.time = time
         self.pauseOfReports = pauseOfReports
         self.registry = registry
-        self.open = Gauge(label: "countersign_channels_open", factory: registry)
-        self.lost = Counter(label: "countersign_channels_lost_total", factory: registry)
-        registry.describe([
-            "countersign_channels_open": "Channels that wait for events, of pages and of back ends.",
-            "countersign_channels_share": "So many of them one source can have.",
-            "countersign_channels_lost_total": "Channels that were ended because their source had more than its share.",
-        ])
-        Gauge(label: "countersign_channels_share", factory: registry).record(self.share)
+        self.open = registry.gauge(.channelsOpen)
+        self.lost = registry.counter(.channelsLost)
+        registry.gauge(.channelsShare).record(self.share)
     }
 
     /// Counts a channel of `source` until ``leave(_:)``. If the source is above its share, its oldest channel ends.
@@ -121,4 +116,20 @@ public final class EventChannels: Sendable {
 
     /// The numbers in the text format of Prometheus.
     public var metrics: String { self.registry.text }
+}
+
+extension Metric where Handle == Gauge {
+    fileprivate static var channelsOpen: Self {
+        Self("countersign_channels_open", "Channels that wait for events, of pages and of back ends.")
+    }
+    fileprivate static var channelsShare: Self {
+        Self("countersign_channels_share", "So many of them one source can have.")
+    }
+}
+
+extension Metric where Handle == Counter {
+    fileprivate static var channelsLost: Self {
+        Self(
+            "countersign_channels_lost_total", "Channels that were ended because their source had more than its share.")
+    }
 }

@@ -30,10 +30,8 @@ public final class PrometheusMetrics: MetricsFactory {
     /// Creates a registry without numbers.
     public init() {}
 
-    /// Adds descriptions of names, a sentence for each name. The names are our own words.
-    public func describe(_ help: [String: String]) {  // check: unicode-words
-        self.state.withLock { $0.help.merge(help) { $1 } }
-    }
+    /// Notes the help of a name, a sentence for operators.
+    func describe(_ name: String, _ help: String) { self.state.withLock { $0.help[name] = help } }
 
     /// Calls `collect` whenever the numbers are about to be written, so that `collect` can set its gauges.
     public func collect(_ collect: @escaping @Sendable () -> Void) {

@@ -53,59 +53,16 @@ public struct ServerMetrics: Sendable {
     /// Creates counters that count from zero.
     public init(_ registry: PrometheusMetrics = PrometheusMetrics()) {
         self.registry = registry
-        func timer(_ work: StoreMeasurement.Work) -> Timer {
-            Timer(label: "countersign_store_seconds", dimensions: [("work", work.rawValue)], factory: registry)
-        }
-        (self.stepTimer, self.readTimer) = (timer(.step), timer(.read))
-        registry.describe([
-            "countersign_requests_total": "Requests, by the path that is mounted, the method and the status.",
-            "countersign_request_seconds": "From a request's head to its answer's head, by the path that is mounted.",
-            "countersign_sign_ins_total":
-                "Sign-ins: by a phone, by a session that was there, in an app, by a password, by another provider.",
-            "countersign_refusals_total": "Requests that were refused, by the code that the answer has.",
-            "countersign_password_attempts_total": "Passwords, and codes beside them, by what became of them.",
-            "countersign_provider_steps_total": "Steps of sign-ins by other providers, by what became of them.",
-            "countersign_provider_waiting":
-                "People who have come back from other providers and wait for their turn.",
-            "countersign_hashing_waiting": "Passwords that wait for a thread to hash them.",
-            "countersign_hashing_memory_bytes": "Memory of the passwords that are hashed now.",
-            "countersign_store_seconds": "What the store took, with the wait for it: a step (writes) or a read.",
-            "countersign_store_failures_total": "Steps and reads that the store could not do.",
-            "countersign_store_waiting": "Steps and reads that wait for the store.",
-            "countersign_deliveries_total":
-                "What services were told, or not: that somebody has signed out, or has answered.",
-            "countersign_mails_total":
-                "Letters to people, by what became of them; dropped are those that were not kept, as too many waited.",
-            "countersign_deliveries_waiting": "What services have still to be told.",
-            "countersign_deliveries_oldest_seconds": "How long the oldest of them has waited.",
-            "countersign_mails_waiting": "Letters that wait to be sent.",
-            "countersign_mails_oldest_seconds": "How long the oldest of them has waited.",
-            "countersign_sessions": "Browsers' and apps' sessions that have not run out.",
-            "countersign_signing_key_age_seconds": "How long the key has signed that signs now, by its algorithm.",
-            "countersign_build_info": "1, with the release of the program.",
-            "countersign_database_bytes": "What the database takes on the disk.",
-            "countersign_disk_free_bytes": "What is free on the disk of the data folder, for users other than root.",
-            "countersign_disk_bytes": "What the disk of the data folder holds.",
-            "countersign_certificate_remaining_seconds":
-                "How long the certificate is valid still that a listener shows; below 0 it has run out.",
-            "countersign_key_file_age_seconds": "How long ago the file of the key-encryption keys was changed.",
-            "countersign_last_backup_age_seconds":
-                "How long ago the last backup was begun that was made of this data folder; missing before the first.",
-            "countersign_signing_keys_rotated_total": "Signing keys that took the place of others by themselves.",
-            "countersign_resealed_values":
-                "Stored values that were sealed anew under another key-encryption key since the start.",
-        ])
+        self.stepTimer = registry.timer(.storeTime, StoreMeasurement.Work.step.rawValue)
+        self.readTimer = registry.timer(.storeTime, StoreMeasurement.Work.read.rawValue)
     }
 
     func answered(_ method: HTTPRequest.Method, route: String, status: Int, after duration: Duration) {
         let method = Self.methods.contains(method) ? method.rawValue : "other"
         let (counter, timer) = self.answers.value(AnswerKind(route: route, method: method, status: status)) {
             (
-                Counter(
-                    label: "countersign_requests_total",
-                    dimensions: [("path", route), ("method", method), ("status", String(status))],
-                    factory: self.registry),
-                Timer(label: "countersign_request_seconds", dimensions: [("path", route)], factory: self.registry)
+                self.registry.counter(.requests, route, method, String(status)),
+                self.registry.timer(.requestTime, route)
             )
         }
         counter.increment()
@@ -113,38 +70,33 @@ public struct ServerMetrics: Sendable {
     }
 
     func refused(_ code: String) {
-        Counter(label: "countersign_refusals_total", dimensions: [("code", code)], factory: self.registry).increment()
+        self.registry.counter(.refusals, code).increment()
     }
 
     func signedIn(by way: Way) {
-        Counter(label: "countersign_sign_ins_total", dimensions: [("by", way.rawValue)], factory: self.registry)
-            .increment()
+        self.registry.counter(.signIns, way.rawValue).increment()
     }
 
     /// Counts the verdict about a password, or about a code beside a password. `verdict` is the server's own word.
     func judgedPassword(_ verdict: String) {
-        Counter(
-            label: "countersign_password_attempts_total", dimensions: [("verdict", verdict)], factory: self.registry
-        ).increment()
+        self.registry.counter(.passwordAttempts, verdict).increment()
     }
 
     /// Counts a browser that the server sent to another provider, or that came back. `result` is the server's own word.
     func went(to result: String) {
-        Counter(
-            label: "countersign_provider_steps_total", dimensions: [("result", result)], factory: self.registry
-        ).increment()
+        self.registry.counter(.providerSteps, result).increment()
     }
 
     /// Reads the number of people who came back from other providers and wait, whenever somebody reads the numbers.
     func watch(arrivals waiting: @escaping @Sendable () -> Int) {
-        let gauge = Gauge(label: "countersign_provider_waiting", factory: self.registry)
+        let gauge = self.registry.gauge(.providerWaiting)
         self.registry.collect { gauge.record(waiting()) }
     }
 
     /// Reads the load of the hashing threads whenever somebody reads the numbers.
     func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
-        let waiting = Gauge(label: "countersign_hashing_waiting", factory: self.registry)
-        let memory = Gauge(label: "countersign_hashing_memory_bytes", factory: self.registry)
+        let waiting = self.registry.gauge(.hashingWaiting)
+        let memory = self.registry.gauge(.hashingMemory)
         self.registry.collect {
             let load = load()
             waiting.record(load.waiting)
@@ -157,31 +109,24 @@ public struct ServerMetrics: Sendable {
         let timer = measurement.work == .step ? self.stepTimer : self.readTimer
         timer.recordNanoseconds(measurement.duration.nanoseconds)
         guard measurement.isFailed else { return }
-        Counter(
-            label: "countersign_store_failures_total", dimensions: [("work", measurement.work.rawValue)],
-            factory: self.registry
-        ).increment()
+        self.registry.counter(.storeFailures, measurement.work.rawValue).increment()
     }
 
     /// Counts the result of a delivery to a service.
     func told(_ result: DeliveryResult) {
-        Counter(
-            label: "countersign_deliveries_total", dimensions: [("result", result.rawValue)], factory: self.registry
-        )
-        .increment()
+        self.registry.counter(.deliveries, result.rawValue).increment()
     }
 
     /// Counts the results of letters to people. `result` is the server's own word.
     func mailed(_ result: String, _ count: Int = 1) {
-        Counter(label: "countersign_mails_total", dimensions: [("result", result)], factory: self.registry)
-            .increment(by: count)
+        self.registry.counter(.mails, result).increment(by: count)
     }
 
     /// Reads the number of waiting deliveries to services, and the age of the oldest, whenever somebody reads the
     /// numbers.
     func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
-        let count = Gauge(label: "countersign_deliveries_waiting", dimensions: [], factory: self.registry)
-        let age = Gauge(label: "countersign_deliveries_oldest_seconds", dimensions: [], factory: self.registry)
+        let count = self.registry.gauge(.deliveriesWaiting)
+        let age = self.registry.gauge(.oldestDelivery)
         self.registry.collect {
             let waiting = deliveries()
             count.record(waiting.count)
@@ -191,13 +136,12 @@ public struct ServerMetrics: Sendable {
 
     /// Counts signing keys that the server has added by itself.
     func rotatedSigningKeys(_ count: Int) {
-        Counter(label: "countersign_signing_keys_rotated_total", dimensions: [], factory: self.registry)
-            .increment(by: count)
+        self.registry.counter(.signingKeysRotated).increment(by: count)
     }
 
     /// Reads the number of values that were sealed anew, whenever somebody reads the numbers.
     func watch(resealing progress: @escaping @Sendable () -> Resealed) {
-        let gauge = Gauge(label: "countersign_resealed_values", dimensions: [], factory: self.registry)
+        let gauge = self.registry.gauge(.resealedValues)
         self.registry.collect { gauge.record(progress().resealed) }
     }
 
@@ -209,14 +153,11 @@ public struct ServerMetrics: Sendable {
         let registry = self.registry
         registry.collect {
             let seen = numbers()
-            Gauge(label: "countersign_mails_waiting", factory: registry).record(seen.mails)
-            Gauge(label: "countersign_mails_oldest_seconds", factory: registry).record(seen.mailAge.components.seconds)
-            Gauge(label: "countersign_sessions", factory: registry).record(seen.sessions)
+            registry.gauge(.mailsWaiting).record(seen.mails)
+            registry.gauge(.oldestMail).record(seen.mailAge.components.seconds)
+            registry.gauge(.sessions).record(seen.sessions)
             for key in signingKeys() {
-                Gauge(
-                    label: "countersign_signing_key_age_seconds", dimensions: [("algorithm", key.algorithm)],
-                    factory: registry
-                ).record(key.age.components.seconds)
+                registry.gauge(.signingKeyAge, key.algorithm).record(key.age.components.seconds)
             }
         }
     }
@@ -224,32 +165,27 @@ public struct ServerMetrics: Sendable {
     /// Reads the numbers of the machine whenever somebody reads the numbers.
     public func watch(host numbers: @escaping @Sendable () -> HostNumbers) {
         let registry = self.registry
-        @Sendable func record(_ name: String, _ number: Int64?, _ dimensions: [(String, String)] = []) {
-            guard let number else { return }
-            Gauge(label: "countersign_\(name)", dimensions: dimensions, factory: registry).record(number)
-        }
         registry.collect {
             let numbers = numbers()
-            record("build_info", 1, [("version", numbers.version)])
-            record("database_bytes", numbers.databaseBytes)
-            record("disk_free_bytes", numbers.disk?.free)
-            record("disk_bytes", numbers.disk?.all)
-            for certificate in numbers.certificates {
-                record(
-                    "certificate_remaining_seconds", certificate.remaining.components.seconds,
-                    [("listener", certificate.listener)])
+            registry.gauge(.buildInfo, numbers.version).record(1)
+            registry.gauge(.databaseSize).record(numbers.databaseBytes)
+            if let disk = numbers.disk {
+                registry.gauge(.diskFree).record(disk.free)
+                registry.gauge(.diskSize).record(disk.all)
             }
-            record("key_file_age_seconds", numbers.keyFileAge?.components.seconds)
-            record("last_backup_age_seconds", numbers.backupAge?.components.seconds)
+            for certificate in numbers.certificates {
+                registry.gauge(.certificateRemaining, certificate.listener)
+                    .record(certificate.remaining.components.seconds)
+            }
+            if let age = numbers.keyFileAge { registry.gauge(.keyFileAge).record(age.components.seconds) }
+            if let age = numbers.backupAge { registry.gauge(.lastBackupAge).record(age.components.seconds) }
         }
     }
 
     /// Reads the number of steps and reads that wait for the store, whenever somebody reads the numbers.
     public func watch(waiting: @escaping @Sendable () -> (steps: Int, reads: Int)) {
-        func gauge(_ work: StoreMeasurement.Work) -> Gauge {
-            Gauge(label: "countersign_store_waiting", dimensions: [("work", work.rawValue)], factory: self.registry)
-        }
-        let (steps, reads) = (gauge(.step), gauge(.read))
+        let steps = self.registry.gauge(.storeWaiting, StoreMeasurement.Work.step.rawValue)
+        let reads = self.registry.gauge(.storeWaiting, StoreMeasurement.Work.read.rawValue)
         self.registry.collect {
             let waiting = waiting()
             steps.record(waiting.steps)

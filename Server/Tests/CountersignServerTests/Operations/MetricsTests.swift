@@ -124,6 +124,26 @@ struct MetricsTests {
         ] { #expect(lines.contains(line), "\(line)") }
     }
 
+    @Test("A metric is written with its kind, its help once, and the values of its labels")
+    func metric() {
+        let registry = PrometheusMetrics()
+        let answers = Metric<Counter>("a_total", labels: ["path", "status"], "Answers.")
+        registry.counter(answers, "/x", "200").increment(by: 2)
+        registry.counter(answers, "/x", "404").increment()
+        registry.gauge(Metric("b", "Waiting.")).record(3)
+        #expect(
+            registry.text == """
+                # HELP a_total Answers.
+                # TYPE a_total counter
+                a_total{path="/x",status="200"} 2
+                a_total{path="/x",status="404"} 1
+                # HELP b Waiting.
+                # TYPE b gauge
+                b 3
+
+                """)
+    }
+
     @Test("Labels are escaped, and a name has so many sets of them and no more")
     func registry() {
         let registry = PrometheusMetrics()
