@@ -25,17 +25,145 @@ struct AccountRoutes: Sendable {
     private static let notices = "/account/v1/notices"
     private static let questions = "/account/v1/questions"
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(RouterPath(Self.notices), [.get: self.notices])
-        router.endpoint(RouterPath(Self.questions), [.get: self.questions])
-        router.endpoint("/account/v1/sessions", [.get: self.sessions, .delete: self.endSessions])
-        router.endpoint("/account/v1/sessions/{id}", [.delete: self.endSession])
-        router.endpoint("/account/v1/consents", [.get: self.consents])
-        router.endpoint("/account/v1/consents/{id}", [.delete: self.endConsent])
-        router.endpoint("/account/v1/grants", [.get: self.lastingGrants, .delete: self.endGrants])
-        router.endpoint("/account/v1/grants/{id}", [.delete: self.endGrant])
-        router.endpoint("/account/v1/links", [.get: self.links])
-        router.endpoint("/account/v1/links/{id}", [.delete: self.endLink])
+    /// The endpoints for a person's own phone.
+    var endpoints: [Endpoint] { self.readings + self.sessionEndpoints + self.grantEndpoints + self.linkEndpoints }
+
+    /// The endpoints that a device may call by itself.
+    private var readings: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: Self.notices, id: "notices", summary: "What happened to the account.",
+                effect: .none,
+                caller: .device,
+                answers: [
+                    .init(
+                        status: 200, meaning: "Notices.", type: "application/json",
+                        members: [
+                            .required("username", "Whose."),
+                            .required("notices", .objects([.required("id", "The notice.")]), "The newest first."),
+                        ])
+                ], refusing: [(403, "The account is locked."), Endpoint.tooMany], handler: self.notices),
+            Endpoint(
+                method: .get, path: Self.questions, id: "questions",
+                summary: "What services want the person asked without a browser (CIBA).", effect: .none,
+                caller: .device,
+                answers: [
+                    .init(
+                        status: 200, meaning: "Questions.", type: "application/json",
+                        members: [
+                            .required("username", "Whose."),
+                            .required(
+                                "questions",
+                                .objects([
+                                    .required("id", "The question."), .required("service", "Who asks."),
+                                    .required("link", "What the app on this phone opens."),
+                                    .required("expiresAt", "When it ends, RFC 3339."),
+                                    .optional("origin", "Where the service is."),
+                                ]), "What waits."),
+                        ])
+                ], refusing: [(403, "The account is locked."), Endpoint.tooMany], handler: self.questions),
+        ]
+    }
+
+    private var sessionEndpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: "/account/v1/sessions", id: "sessions", summary: "Where the person is signed in.",
+                effect: .none,
+                caller: .token,
+                answers: [
+                    .init(
+                        status: 200, meaning: "Sessions.", type: "application/json",
+                        members: [.required("sessions", .objects([.required("id", "The session.")]), "All of them.")])
+                ], refusing: [(403, "The account is locked.")], handler: self.sessions),
+            Endpoint(
+                method: .delete, path: "/account/v1/sessions", id: "endAccountSessions",
+                summary: "Sign every browser out, and end what services have that lasts, device secrets and consents.",
+                effect: .takesAway,
+                caller: .token, answers: [.init(status: 204, meaning: "All of them have ended.")],
+                refusing: [(403, "The account is locked.")], handler: self.endSessions),
+            Endpoint(
+                method: .delete, path: "/account/v1/sessions/{id}", id: "endSession", summary: "Sign a browser out.",
+                effect: .takesAway,
+                caller: .token, answers: [.init(status: 204, meaning: "It is signed out.")],
+                refusing: [(403, "The account is locked."), (404, "There is no such session.")],
+                handler: self.endSession),
+        ]
+    }
+
+    private var grantEndpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: "/account/v1/consents", id: "consents", summary: "What services may have.",
+                effect: .none,
+                caller: .token,
+                answers: [
+                    .init(
+                        status: 200, meaning: "Consents.", type: "application/json",
+                        members: [
+                            .required("username", "Whose."),
+                            .required("consents", .objects([.required("id", "The consent.")]), "The last one first."),
+                        ])
+                ], refusing: [(403, "The account is locked.")], handler: self.consents),
+            Endpoint(
+                method: .delete, path: "/account/v1/consents/{id}", id: "endConsent", summary: "Take a consent back.",
+                effect: .takesAway,
+                caller: .token, answers: [.init(status: 204, meaning: "It is taken back.")],
+                refusing: [(403, "The account is locked."), (404, "There is no such consent.")],
+                handler: self.endConsent),
+            Endpoint(
+                method: .get, path: "/account/v1/grants", id: "grants",
+                summary: "What services have that goes on without a browser.", effect: .none, caller: .token,
+                answers: [
+                    .init(
+                        status: 200, meaning: "Grants.", type: "application/json",
+                        members: [
+                            .required("username", "Whose."),
+                            .required("grants", .objects([.required("id", "The grant.")]), "The newest first."),
+                        ])
+                ], refusing: [(403, "The account is locked.")], handler: self.lastingGrants),
+            Endpoint(
+                method: .delete, path: "/account/v1/grants", id: "endGrants",
+                summary: "Take back what a service has, or what all have.", effect: .takesAway, caller: .token,
+                query: [.optional("client", "The service; without it all of them.")],
+                answers: [.init(status: 204, meaning: "They have nothing any more.")],
+                refusing: [(400, "The query names something else."), (403, "The account is locked.")],
+                handler: self.endGrants),
+            Endpoint(
+                method: .delete, path: "/account/v1/grants/{id}", id: "endGrant",
+                summary: "Take back one of the things that services have.", effect: .takesAway, caller: .token,
+                answers: [.init(status: 204, meaning: "It has ended.")],
+                refusing: [(403, "The account is locked."), (404, "There is no such grant.")], handler: self.endGrant),
+        ]
+    }
+
+    private var linkEndpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: "/account/v1/links", id: "links",
+                summary: "The other providers that sign the person in.", effect: .none, caller: .token,
+                answers: [
+                    .init(
+                        status: 200, meaning: "Connections.", type: "application/json",
+                        members: [
+                            .required("username", "Whose."),
+                            .required(
+                                "links",
+                                .objects([
+                                    .required("id", "The connection."),
+                                    .required("provider", "The provider, by its name."),
+                                    .required("title", "What people call it."), .required("connectedAt", "RFC 3339."),
+                                ]), "The oldest first."),
+                        ])
+                ], refusing: [(403, "The account is locked.")], handler: self.links),
+            Endpoint(
+                method: .delete, path: "/account/v1/links/{id}", id: "endLink",
+                summary: "End such a connection; what the person has signed in to by it ends.", effect: .takesAway,
+                caller: .token,
+                answers: [.init(status: 204, meaning: "It has ended.")],
+                refusing: [(403, "The account is locked."), (404, "There is no such connection.")],
+                handler: self.endLink),
+        ]
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {

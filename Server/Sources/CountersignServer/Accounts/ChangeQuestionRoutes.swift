@@ -23,12 +23,40 @@ struct ChangeQuestionRoutes: Sendable {
     let limits: Limits
     let time: TimeSource
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(RouterPath(IdentityPaths.changes), get: .reads, [.get: self.answers.page(self.list)])
-        router.endpoint(
-            RouterPath(MailedLinkPaths.changeQuestion), get: .reads,
-            [.get: self.answers.page(self.ask), .post: self.answers.page(self.answer)])
-        router.endpoint(RouterPath("\(IdentityPaths.changes)/again"), [.post: self.answers.page(self.mailAgain)])
+    /// The endpoints of the list and of the question.
+    var endpoints: [Endpoint] {
+        let over = (status: 404, meaning: "The link is spent or too old, or nothing can be decided any more.")
+        let nobody = (status: 403, meaning: "Nobody is signed in.")
+        let parts: [DescribedField] = [
+            .optional("link", "The mailed link."), .optional("id", "The change."),
+            .optional("change", "The confirmation by a phone or a password."),
+        ]
+        return [
+            Endpoint(
+                method: .get, path: IdentityPaths.changes, id: "accountChanges",
+                summary: "The latest changes of an account.", effect: .none,
+                answers: [.page], refusals: .pages, refusing: [nobody], get: .reads,
+                handler: self.answers.page(self.list)),
+            Endpoint(
+                method: .get, path: MailedLinkPaths.changeQuestion, id: "askAboutChange",
+                summary: "The question whether a change was the person's own.", effect: .none, query: parts,
+                answers: [.page],
+                refusals: .pages, refusing: [over], get: .reads, handler: self.answers.page(self.ask)),
+            Endpoint(
+                method: .post, path: MailedLinkPaths.changeQuestion, id: "decideAboutChange",
+                summary: "The answer: first it is confirmed, then the change rests, or counts again.",
+                effect: .takesAway,
+                body: (.form, parts + [.optional("confirmation", "What the page carried.")]),
+                answers: [.page, .goOn], refusals: .pages,
+                refusing: [over, Endpoint.tooMany, (403, "Nothing older than the change has confirmed.")],
+                handler: self.answers.page(self.answer)),
+            Endpoint(
+                method: .post, path: "\(IdentityPaths.changes)/again", id: "mailChangeQuestion",
+                summary: "Another link to the question is mailed.", effect: .none,
+                body: (.form, [.required("id", "The change.")]),
+                answers: [.page], refusals: .pages, refusing: [Endpoint.tooMany],
+                handler: self.answers.page(self.mailAgain)),
+        ]
     }
 
     private func visitor(_ request: Request) async throws -> (session: SessionSecret, accountID: String)? {

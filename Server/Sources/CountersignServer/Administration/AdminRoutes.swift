@@ -19,18 +19,12 @@ struct AdminRoutes: Sendable {
     let bodyLimit: Int
 
     func mount(on router: ServerRouter) {
-        var paths: [(path: String, handlers: [HTTPRequest.Method: ServerRouter.Handler])] = []
-        for operation in self.operations {
-            let handler: ServerRouter.Handler = { request, context in
-                try await self.answer(operation, request, context)
-            }
-            if let index = paths.firstIndex(where: { $0.path == operation.path }) {
-                paths[index].handlers[operation.method] = handler
-            } else {
-                paths.append((operation.path, [operation.method: handler]))
-            }
-        }
-        for (path, handlers) in paths { router.endpoint(RouterPath(AdminOperation.prefix + path), handlers) }
+        router.mount(
+            self.operations.map { operation in
+                ServerRouter.Route(method: operation.method, path: AdminOperation.prefix + operation.path) {
+                    try await self.answer(operation, $0, $1)
+                }
+            })
         let document = AdminDocument(server: router.path, operations: self.operations).json
         router.endpoint(
             RouterPath(AdminOperation.prefix + "/openapi.json"), get: .reads, [.get: { _, _ in .json(document) }])

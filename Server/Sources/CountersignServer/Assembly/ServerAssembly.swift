@@ -297,27 +297,8 @@ public struct ServerAssembly: Sendable {
         let router = self.router(
             issuer: self.configuration.issuer, metrics: self.configuration.metrics, answers: answers)
         router.add(middleware: CrossOriginMiddleware(provider: self.provider, path: router.path))
-        let limits = self.configuration.limits
-        let devices = DeviceAuthorization(
-            provider: self.provider, directory: self.directory, proofs: self.ceremonies.deviceProofs)
-        let clients = ClientAuthorization(provider: self.provider)
-        UAFRoutes(
-            ceremonies: self.ceremonies, provider: self.provider, devices: devices, clients: clients, limits: limits,
-            trace: self.trace, metrics: self.configuration.metrics
-        ).mount(on: router)
-        RedeemRoutes(redemptions: self.ceremonies.redemptions, limits: limits, trace: self.trace).mount(on: router)
-        DispatchRoutes(
-            dispatches: self.ceremonies.dispatches, sessions: self.ceremonies.sessions, provider: self.provider,
-            clients: clients, channels: self.channels, limits: limits, trace: self.trace
-        ).mount(on: router)
-        AccountRoutes(
-            directory: self.directory, provider: self.provider, grants: self.grants, upstream: self.upstreamProviders,
-            backchannel: self.ceremonies.backchannel, authorization: devices
-        ).mount(on: router)
-        IdentityRoutes(identities: self.ceremonies.identities, limits: limits, trace: self.trace).mount(on: router)
-        IdentityRootRoutes(identities: self.ceremonies.identities).mount(on: router)
-        self.mountPages(on: router, answers)
-        PublicOperations(metadata: self.provider.discovery, hasMail: self.configuration.mail != nil).mount(on: router)
+        router.mount(self.publicEndpoints(answers).map(\.route))
+        router.mount(PageRoutes(pages: answers.pages).files)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
         return router.complete()
@@ -329,10 +310,7 @@ public struct ServerAssembly: Sendable {
         // The machine in front passes the client's own TLS on, and can add no header. So a header about the request's
         // origin comes from the client, and does not count.
         let router = self.router(metrics: self.configuration.metrics, trustedProxies: [])
-        TokenRoutes(
-            provider: self.provider, devices: self.devices, challenges: self.challenges,
-            limits: self.configuration.limits, trace: self.trace
-        ).mountForClients(on: router)
+        router.mount(self.tokenRoutes.clientEndpoints.map(\.route))
         return router.complete()
     }
 

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import _Primitives
 
 /// The router of a listener. The router knows the methods of every mounted path.
 struct ServerRouter {
@@ -7,7 +8,7 @@ struct ServerRouter {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 
     /// The effect of a GET at a path, beside the answer.
-    enum GetEffect {
+    enum GetEffect: Sendable {
         /// No effect: the answer is the same for everybody. The same function answers HEAD, without the body.
         case reads
         /// A GET may spend, begin or end something, set a cookie, or tell a secret.
@@ -15,6 +16,15 @@ struct ServerRouter {
         /// The router answers HEAD without calling the handler. A browser that only fetches ahead (`Sec-Purpose:
         /// prefetch`) is told to come again (503).
         case acts
+    }
+
+    /// A function that answers one method at one path.
+    struct Route: Sendable {
+        let method: HTTPRequest.Method
+        /// The path below the issuer's path, with parameters in braces.
+        let path: String
+        var get = GetEffect.acts
+        let handler: Handler
     }
 
     private let router = Router(context: ServerContext.self)
@@ -37,7 +47,24 @@ struct ServerRouter {
         self.router.add(middleware: middleware)
     }
 
+    /// Mounts routes: each path once, with the methods of all its routes.
+    func mount(_ routes: [Route]) {
+        var paths: [(path: String, get: GetEffect, handlers: [HTTPRequest.Method: Handler])] = []
+        for route in routes {
+            if let index = paths.firstIndex(where: { $0.path.hasSameBytes(as: route.path) }) {
+                paths[index].handlers[route.method] = route.handler
+                if route.method == .get { paths[index].get = route.get }
+            } else {
+                paths.append((route.path, route.get, [route.method: route.handler]))
+            }
+        }
+        for (path, get, handlers) in paths { self.endpoint(RouterPath(path), get: get, handlers) }
+    }
+
     /// Mounts a path with the methods that the path knows.
+    ///
+    /// Metadata stands at both places where clients look for metadata: below the issuer's path, and in front of the
+    /// path.
     ///
     /// Every other method, known or not, is answered 405 with `Allow` (RFC 9110, sections 9.1 and 15.5.6). A path with
     /// GET also knows HEAD, which changes nothing (section 9.2.1).
@@ -45,14 +72,8 @@ struct ServerRouter {
     /// - Parameter get: The effect of a GET. Without this argument the endpoint counts as acting.
     func endpoint(_ path: RouterPath, get: GetEffect = .acts, _ handlers: [HTTPRequest.Method: Handler]) {
         self.mount(RouterPath(self.path.text + path.description), get, handlers)
-    }
-
-    /// Mounts metadata at both places where clients look for metadata: below the issuer's path, and in front of the
-    /// path.
-    func metadata(_ name: String, _ handlers: [HTTPRequest.Method: Handler]) {
-        self.endpoint(RouterPath(IssuerPath.wellKnown + name), get: .reads, handlers)
-        guard !self.path.text.isEmpty else { return }
-        self.mount(RouterPath(IssuerPath.wellKnown + name + self.path.text), .reads, handlers)
+        guard !self.path.text.isEmpty, path.description.hasBytes(atStart: IssuerPath.wellKnown) else { return }
+        self.mount(RouterPath(path.description + self.path.text), get, handlers)
     }
 
     private func mount(_ path: RouterPath, _ effect: GetEffect, _ handlers: [HTTPRequest.Method: Handler]) {

@@ -25,9 +25,28 @@ struct ActivationRoutes: Sendable {
     let limits: Limits
     let time: TimeSource
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(RouterPath(ActivationCodePage.statePath), [.get: self.answers.page(self.state)])
-        router.endpoint(RouterPath(ActivationCodePage.eventsPath), [.get: self.events])
+    /// The PIN of a requested code, as the document describes the fields of a form.
+    static let pins: [DescribedField] = [
+        .optional("pin", "The PIN of the code."), .optional("pin-again", "The same."),
+    ]
+
+    /// The endpoints at which the browser that requested a code reads the code's state.
+    var endpoints: [Endpoint] {
+        let parts: [DescribedField] = [
+            .required("activation", "The activation."), .required("ticket", "What the page with the code carried."),
+        ]
+        let strange = (status: 404, meaning: "Another browser has asked for the code.")
+        return [
+            Endpoint(
+                method: .get, path: ActivationCodePage.statePath, id: "activationState",
+                summary: "What has become of a code.", effect: .none, query: parts, answers: [.page],
+                refusals: .pages, refusing: [strange], handler: self.answers.page(self.state)),
+            Endpoint(
+                method: .get, path: ActivationCodePage.eventsPath, id: "activationEvents",
+                summary: "The same, as it changes.", effect: .none, query: parts,
+                answers: [.init(status: 200, meaning: "Events of the type state.", type: "text/event-stream")],
+                refusing: [strange], handler: self.events),
+        ]
     }
 
     /// Returns the answer that shows a code.

@@ -11,9 +11,17 @@ import _Primitives
 struct IdentityRootRoutes: Sendable {
     let identities: Identities
 
-    func mount(on router: ServerRouter) {
-        // The first request for the key makes the server make the key.
-        router.endpoint("/identity/root", [.get: self.root])
+    /// The endpoint of the root's public key.
+    var endpoints: [Endpoint] {
+        [
+            // The first request for the key makes the server make the key.
+            Endpoint(
+                method: .get, path: "/identity/root", id: "identityRoot",
+                summary: "The root's public key, for comparing: whom an app believes stands in its configuration.",
+                effect: .none,
+                answers: [.init(status: 200, meaning: "A JSON web key.", type: "application/json")],
+                refusing: [(404, "The server has not started yet.")], handler: self.root)
+        ]
     }
 
     @Sendable private func root(_ request: Request, _ context: ServerContext) async throws -> Response {

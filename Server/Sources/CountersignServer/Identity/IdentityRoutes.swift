@@ -21,61 +21,152 @@ struct IdentityRoutes: Sendable {
     /// A function that answers a call about the object in the address.
     private typealias AnsweringAbout = @Sendable (_ id: String, IdentityCall) async throws -> IdentityReply
 
-    func mount(on router: ServerRouter) {
-        let identities = self.identities
-        // The first request for the keys makes the server make the keys.
-        router.endpoint("/identity/keys", [.get: self.keys])
-        router.endpoint(
-            "/identity/activation",
-            [
-                .get: self.answer(at: "/identity/activation", identities.activations.record),
-                .delete: self.answer(at: "/identity/activation", identities.activations.remove),
-            ])
-        router.endpoint(
-            "/identity/in-app", [.post: self.answer(at: "/identity/in-app", identities.begins.inApp)])
-        router.endpoint(
-            "/identity/api-access", [.post: self.answer(at: "/identity/api-access", identities.begins.access)])
-        self.mount(
-            "/identity/activations",
-            [
-                ("open", identities.openings.open, .activationDescribed),
-                ("prove", identities.openings.prove, .activationProofJudged),
-                ("pin-evaluation", identities.pinEvaluations.ofActivation, .pinEvaluated),
-                ("enroll", identities.enrolments.enroll, .activationEnrolled),
-            ], on: router)
-        self.mount(
-            "/identity/sessions",
-            [
-                ("start", identities.starts.start, .sessionDescribed),
-                ("prepare", identities.starts.prepare, .answersJudged),
-                ("pin-evaluation", identities.pinEvaluations.ofSession, .pinEvaluated),
-                ("finish", identities.finishes.finish, .factorsJudged), ("code", identities.ends.code, nil),
-                ("abort", identities.ends.abort, nil), ("prolong", identities.ends.prolong, nil),
-            ], on: router)
-        self.mount("/identity/api-access", [("complete", identities.completions.complete, nil)], on: router)
+    /// The endpoints for phones of personalised identities.
+    var endpoints: [Endpoint] { self.beginnings + self.activations + self.sessions }
+
+    private static let version = DescribedField.required("version", .integer, "The version of the protocol: 1.")
+    private static let claim = DescribedField.required("claim", "What the secret of the code gives, as base64url.")
+    private static let blinded = DescribedField.required(
+        "blinded", "The PIN, blinded (RFC 9497): 49 bytes as base64url.")
+    private static let security = DescribedField.optional(
+        "security", .object, "What the device says of its own soundness.")
+
+    private var beginnings: [Endpoint] {
+        [
+            // The first request for the keys makes the server make the keys.
+            Endpoint(
+                method: .get, path: "/identity/keys", id: "identityKeys",
+                summary: "The keys that phones trust and seal to, signed by the root that apps are configured with.",
+                effect: .none,
+                answers: [.init(status: 200, meaning: "A JWT.", type: "application/jwt")], handler: self.keys),
+            self.call(
+                .get, "/identity/activation", "activation", "What the server has of the activation.", .none, nil,
+                self.identities.activations.record),
+            self.call(
+                .delete, "/identity/activation", "endActivation", "Take the activation back.", .takesAway, nil,
+                self.identities.activations.remove),
+            self.call(
+                .post, "/identity/in-app", "beginInApp", "An app signs its own person in.", .none,
+                [
+                    Self.version, .required("clientID", "The service."),
+                    .required("redirectURI", "One of its addresses."),
+                    .required("scope", "What is asked for."), .optional("state", "Comes back with the code."),
+                    .optional("nonce", "Comes back in the ID token."),
+                    .required("codeChallenge", "RFC 7636, by S256."),
+                ], self.identities.begins.inApp),
+            self.call(
+                .post, "/identity/api-access", "beginAccess", "An app wants something done with its own account.",
+                .none,
+                [
+                    Self.version, .required("purpose", "What."),
+                    .optional("token", "To merge: what the PIN has earned."),
+                    .optional("invitation", "To merge: the invitation's activation."),
+                ], self.identities.begins.access),
+            self.step(
+                "/identity/api-access", "complete", "completeAccess", "Do what a session has granted, once.", .gives,
+                [.required("completion", .object, "What is to be done, sealed.")],
+                self.identities.completions.complete),
+        ]
     }
 
-    /// Mounts the steps of an object below a path, each with the event of its answer in a recorded run.
-    private func mount(
-        _ path: String, _ steps: [(name: String, answering: AnsweringAbout, event: TraceEvent?)],
-        on router: ServerRouter
-    ) {
-        for step in steps {
-            router.endpoint(
-                RouterPath("\(path)/{id}/\(step.name)"),
+    private var activations: [Endpoint] {
+        let path = "/identity/activations"
+        return [
+            self.step(
+                path, "open", "openActivation", "An app has read an activation's code.", .none,
+                [Self.version, Self.claim, Self.security], recording: .activationDescribed,
+                self.identities.openings.open),
+            self.step(
+                path, "prove", "proveActivation", "Somebody has typed its PIN.", .none,
                 [
-                    .post: { request, context in
-                        let id = try context.pathParameter("id")
-                        return try await self.reply(
-                            request, context, at: "\(path)/\(id)/\(step.name)", recording: step.event
-                        ) { try await step.answering(id, $0) }
-                    }
-                ])
+                    Self.claim,
+                    .required("device", "The thumbprint of the key of the device that will enrol, or merge."),
+                    .required("proof", .object, "A signature by the key of the PIN, sealed."),
+                ], recording: .activationProofJudged, self.identities.openings.prove),
+            self.step(
+                path, "pin-evaluation", "evaluateFirstPin",
+                "Have the PIN service evaluate the new activation's PIN.", .none,
+                [
+                    Self.blinded, Self.claim, .required("token", "What the proof has earned, as base64url."),
+                    .required("signingKey", .object, "The key that the proof has named, which proves the request."),
+                    Self.security,
+                ], recording: .pinEvaluated, self.identities.pinEvaluations.ofActivation),
+            self.step(
+                path, "enroll", "enrollActivation", "The keys of a new activation.", .gives,
+                [.required("enrolment", .object, "The keys, sealed.")], recording: .activationEnrolled,
+                self.identities.enrolments.enroll),
+        ]
+    }
+
+    private var sessions: [Endpoint] {
+        let path = "/identity/sessions"
+        return [
+            self.step(
+                path, "start", "startSession", "An activation claims a session.", .none,
+                [Self.version, Self.claim, Self.security], recording: .sessionDescribed,
+                self.identities.starts.start),
+            self.step(
+                path, "prepare", "prepareSession", "What the person has said.", .none,
+                [
+                    .optional("role", "As what they come."), .required("answers", .objects([]), "To the attributes."),
+                    Self.security,
+                ], recording: .answersJudged, self.identities.starts.prepare),
+            self.step(
+                path, "pin-evaluation", "evaluatePin",
+                "Have the PIN service evaluate a PIN: an attempt, once for each document.", .none,
+                [Self.blinded, Self.security], recording: .pinEvaluated, self.identities.pinEvaluations.ofSession),
+            self.step(
+                path, "finish", "finishSession", "The factors.", .signsIn,
+                [.required("factors", .object, "The factors, sealed."), Self.security], recording: .factorsJudged,
+                self.identities.finishes.finish),
+            self.step(
+                path, "code", "sessionCode", "The authorization code, once.", .lasts, [], self.identities.ends.code),
+            self.step(
+                path, "abort", "abortSession", "Give the session up.", .takesAway, [], self.identities.ends.abort),
+            self.step(
+                path, "prolong", "prolongSession", "Ask for more time.", .none, [], self.identities.ends.prolong),
+        ]
+    }
+
+    /// Returns the endpoint of a call that names no object.
+    private func call(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String, _ effect: Endpoint.Effect,
+        _ body: [DescribedField]?, _ answering: @escaping Answering
+    ) -> Endpoint {
+        Self.endpoint(method, path, id, summary, effect, body) { request, context in
+            try await self.reply(request, context, at: path, answering)
         }
     }
 
-    private func answer(at path: String, _ answering: @escaping Answering) -> ServerRouter.Handler {
-        { request, context in try await self.reply(request, context, at: path, answering) }
+    /// Returns the endpoint of a step of an object, with the event of the step's answer in a recorded run.
+    private func step(
+        _ path: String, _ name: String, _ id: String, _ summary: String, _ effect: Endpoint.Effect,
+        _ body: [DescribedField], recording event: TraceEvent? = nil, _ answering: @escaping AnsweringAbout
+    ) -> Endpoint {
+        Self.endpoint(.post, "\(path)/{id}/\(name)", id, summary, effect, body) { request, context in
+            let object = try context.pathParameter("id")
+            return try await self.reply(request, context, at: "\(path)/\(object)/\(name)", recording: event) {
+                try await answering(object, $0)
+            }
+        }
+    }
+
+    /// Returns an endpoint whose answers the server signs.
+    private static func endpoint(
+        _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String, _ effect: Endpoint.Effect,
+        _ body: [DescribedField]?, handler: @escaping ServerRouter.Handler
+    ) -> Endpoint {
+        Endpoint(
+            method: method, path: path, id: id, summary: summary, effect: effect,
+            headers: [.optional(DeviceProofField.text, "That the device itself asks, as a JWT.")],
+            body: body.map { (.json, $0) },
+            answers: [
+                .init(
+                    status: 200, meaning: "A JWS of the type identity-response+jwt: the message, or a refusal.",
+                    type: "application/jose"),
+                .init(status: 401, meaning: "Nothing was proved; a JWS, too.", type: "application/jose"),
+                .init(status: 429, meaning: "Nothing was proved too often; a JWS, too.", type: "application/jose"),
+            ], handler: handler)
     }
 
     /// - Parameters:

@@ -25,10 +25,24 @@ struct InvitationRoutes: Sendable {
     let limits: Limits
     let digits: ClosedRange<Int>
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(
-            RouterPath(MailedLinkPaths.invitation),
-            [.get: self.answers.page(self.show), .post: self.answers.page(self.accept)])
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] {
+        let link = DescribedField.required("link", "What the link carries.")
+        let over = (status: 404, meaning: "The invitation cannot be accepted (any more).")
+        let nobody = (status: 403, meaning: "Nobody is signed in.")
+        return [
+            Endpoint(
+                method: .get, path: MailedLinkPaths.invitation, id: "showInvitation",
+                summary: "Where the link of an invitation leads.", effect: .none, query: [link], answers: [.page],
+                refusals: .pages, refusing: [over], handler: self.answers.page(self.show)),
+            Endpoint(
+                method: .post, path: MailedLinkPaths.invitation, id: "acceptInvitation",
+                summary: "An invitation is accepted, or a code for an app is made that accepts it.", effect: .gives,
+                body: (.form, [link, .optional("confirmation", "What the page carried.")] + ActivationRoutes.pins),
+                answers: [.page], refusals: .pages,
+                refusing: [over, Endpoint.tooMany, nobody, (422, "The PIN is none.")],
+                handler: self.answers.page(self.accept)),
+        ]
     }
 
     // MARK: What has become of it

@@ -18,10 +18,22 @@ struct NewcomerRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(
-            RouterPath(NewcomerPage.path),
-            [.get: self.answers.page(self.show), .post: self.answers.page(self.invite)])
+    /// The endpoints of the page.
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: NewcomerPage.path, id: "newcomer",
+                summary: "Where somebody has an invitation mailed who has no identity yet.", effect: .none,
+                query: SignInAddress.fields, answers: [.page, .goOn], refusals: .pages,
+                refusing: [SignInAddress.unknown], handler: self.answers.page(self.show)),
+            Endpoint(
+                method: .post, path: NewcomerPage.path, id: "inviteNewcomer",
+                summary: "An invitation to the service is mailed, or none is; the answer is the same.", effect: .gives,
+                body: (.form, SignInAddress.fields + [.required("email", "The address.")]),
+                answers: [.page, .goOn], refusals: .pages,
+                refusing: [SignInAddress.unknown, Endpoint.tooMany, (422, "It is no address.")],
+                handler: self.answers.page(self.invite)),
+        ]
     }
 
     /// Returns the sign-in that waits in this browser; `nil` if its service takes no newcomers by mail. Throws

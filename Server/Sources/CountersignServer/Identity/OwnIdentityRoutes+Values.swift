@@ -15,16 +15,60 @@ import _Primitives
 /// receive the value as the person's, and letters go to the address. Every other change needs a sign-in of a few
 /// minutes ago, by two factors.
 extension OwnIdentityRoutes {
-    func mountValues(on router: ServerRouter) {
-        for (path, show, take) in [
-            (IdentityPaths.email, self.askForEmail, self.addEmail),
-            (IdentityPaths.phone, self.askForPhone, self.addPhone),
-            (IdentityPaths.valueName, self.askForAlias, self.renameValue),
-            (IdentityPaths.valueEnd, self.askForValueEnd, self.removeValue),
-            (IdentityPaths.addressEnd, self.askForAddressEnd, self.removeAddress),
-        ] as [(String, ServerRouter.Handler, ServerRouter.Handler)] {
-            router.endpoint(RouterPath(path), [.get: self.answers.page(show), .post: self.answers.page(take)])
+    /// The endpoints of the pages.
+    var valueEndpoints: [Endpoint] {
+        let value = DescribedField.required("value", "The value, by its identifier.")
+        let further = DescribedField.required("address", "The further address, by its identifier.")
+        let gone = (status: 404, meaning: "The person has none of that identifier.")
+        let full = (status: 409, meaning: "There are as many as can be.")
+        /// Returns the endpoints of a page's form: the page, and the action of the form.
+        func form(
+            _ path: String, _ id: String, ask: (summary: String, handler: ServerRouter.Handler),
+            take: (summary: String, handler: ServerRouter.Handler), _ effect: Endpoint.Effect,
+            query: [DescribedField] = [], body: [DescribedField], refusing: [(status: Int, meaning: String)]
+        ) -> [Endpoint] {
+            // What gives the account something is confirmed.
+            let isConfirmed = effect == .gives
+            return [
+                Endpoint(
+                    method: .get, path: path, id: "askFor\(id)", summary: ask.summary, effect: .none, query: query,
+                    answers: [.page], refusals: .pages, refusing: [Self.notFresh] + (query.isEmpty ? [] : [gone]),
+                    handler: self.answers.page(ask.handler)),
+                Endpoint(
+                    method: .post, path: path, id: "take\(id)", summary: take.summary, effect: effect,
+                    body: (
+                        .form, [Self.confirmationField] + body + (isConfirmed ? [ConfirmedChanges.described] : [])
+                    ), answers: isConfirmed ? [.page, .goOn] : [.page], refusals: .pages,
+                    refusing: [Self.notFresh, Endpoint.tooMany] + refusing, handler: self.answers.page(take.handler)),
+            ]
         }
+        let forms = [
+            form(
+                IdentityPaths.email, "OwnEmail", ask: ("The form of an e-mail address.", self.askForEmail),
+                take: ("An address is a value, or a link is mailed there that makes it one.", self.addEmail), .gives,
+                body: [.required("email", "The address.")], refusing: [full, (422, "It is no address.")]),
+            form(
+                IdentityPaths.phone, "OwnPhone", ask: ("The form of a phone number.", self.askForPhone),
+                take: ("A number is a value, which nobody has verified.", self.addPhone), .gives,
+                body: [.required("phone", "The number.")], refusing: [full, (422, "It is no number.")]),
+            form(
+                IdentityPaths.valueName, "OwnValueName",
+                ask: ("The form that has a value called otherwise.", self.askForAlias),
+                take: ("A value is called otherwise.", self.renameValue), .none, query: [value],
+                body: [value, .required("name", "What it is called from now on.")],
+                refusing: [gone, (422, "The name cannot be shown.")]),
+            form(
+                IdentityPaths.valueEnd, "OwnValueEnd",
+                ask: ("The question whether a value is removed.", self.askForValueEnd),
+                take: ("A value is removed: services that got it ask again.", self.removeValue), .takesAway,
+                query: [value], body: [value], refusing: [gone]),
+            form(
+                IdentityPaths.addressEnd, "OwnAddressEnd",
+                ask: ("The question whether a further address is removed.", self.askForAddressEnd),
+                take: ("A further address is removed.", self.removeAddress), .takesAway, query: [further],
+                body: [further], refusing: [gone]),
+        ]
+        return forms.flatMap(\.self)
     }
 
     /// Runs `body` for a person whose sign-in is fresh: a few minutes old at most, by two factors, and not by another

@@ -32,22 +32,93 @@ struct OwnIdentityRoutes: Sendable {
     let digits: ClosedRange<Int>
     let time: TimeSource
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(RouterPath(IdentityPaths.overview), [.get: self.answers.page(self.overview)])
-        router.endpoint(RouterPath(IdentityPaths.history), [.get: self.answers.page(self.history)])
-        router.endpoint(
-            RouterPath(IdentityPaths.activation),
-            [.get: self.answers.page(self.askForCode), .post: self.answers.page(self.makeCode)])
-        router.endpoint(
-            RouterPath(IdentityPaths.activationEnd),
-            [.get: self.answers.page(self.askForEnd), .post: self.answers.page(self.end)])
-        router.endpoint(
-            RouterPath(IdentityPaths.activationName),
-            [.get: self.answers.page(self.askForName), .post: self.answers.page(self.rename)])
-        router.endpoint(
-            RouterPath(IdentityPaths.choice),
-            [.get: self.answers.page(self.askForForgetting), .post: self.answers.page(self.forget)])
-        self.mountValues(on: router)
+    /// The confirmation that the form of a page carries, as the document describes the confirmation.
+    static let confirmationField = DescribedField.required("confirmation", "What the page carried.")
+    /// The refusal of a person whose sign-in is not fresh, as the document describes the refusal.
+    static let notFresh = (status: 403, meaning: "Nobody is signed in, or not just now by two factors.")
+
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] { self.identityEndpoints + self.activationEndpoints + self.valueEndpoints }
+
+    private var identityEndpoints: [Endpoint] {
+        let chosenFor = DescribedField.required("service", "The service's client.")
+        let refused = [Self.nobodyMeaning, (404, "Nothing is chosen there.")]
+        return [
+            self.page(IdentityPaths.overview, "ownIdentity", "What a person has of personalised identities.") {
+                try await self.overview($0, $1)
+            },
+            self.page(IdentityPaths.history, "ownHistory", "What a person's identity was used for.") {
+                try await self.history($0, $1)
+            },
+            self.page(
+                IdentityPaths.choice, "askForChoice",
+                "The question whether what was chosen for a service is forgotten.",
+                query: [chosenFor], refusing: refused, self.askForForgetting),
+            Endpoint(
+                method: .post, path: IdentityPaths.choice, id: "forgetOwnChoice",
+                summary: "What was chosen for a service is forgotten: the person is asked again.", effect: .takesAway,
+                body: (.form, [Self.confirmationField, chosenFor]), answers: [.page], refusals: .pages,
+                refusing: refused, handler: self.answers.page(self.forget)),
+        ]
+    }
+
+    private var activationEndpoints: [Endpoint] {
+        let activation = DescribedField.required("activation", "The activation.")
+        let gone = (status: 404, meaning: "There is no such device.")
+        return [
+            self.page(
+                IdentityPaths.activation, "askForActivation", "The page that asks what the code is to be.",
+                self.askForCode),
+            Endpoint(
+                method: .post, path: IdentityPaths.activation, id: "makeActivation",
+                summary: "The code for another device, shown by this answer alone.", effect: .gives,
+                body: (
+                    .form,
+                    [
+                        Self.confirmationField, .optional("name", "What the device is to be called."),
+                        ConfirmedChanges.described,
+                    ] + ActivationRoutes.pins
+                ),
+                answers: [.page, .goOn], refusals: .pages,
+                refusing: [
+                    Endpoint.tooMany, Self.nobodyMeaning,
+                    (409, "As many codes wait as can be."), (422, "The PIN is none."),
+                ], handler: self.answers.page(self.makeCode)),
+            self.page(
+                IdentityPaths.activationEnd, "askForEnd", "The question whether a device ends.", query: [activation],
+                refusing: [Self.notFresh, gone], self.askForEnd),
+            Endpoint(
+                method: .post, path: IdentityPaths.activationEnd, id: "endOwnActivation",
+                summary: "A device ends, or a code for one.", effect: .gives,
+                body: (.form, [Self.confirmationField, activation, ConfirmedChanges.described]),
+                answers: [.page, .goOn], refusals: .pages,
+                refusing: [Endpoint.tooMany, Self.notFresh, gone], handler: self.answers.page(self.end)),
+            self.page(
+                IdentityPaths.activationName, "askForActivationName", "The form that gives a device another name.",
+                query: [activation], refusing: [Self.nobodyMeaning, gone], self.askForName),
+            Endpoint(
+                method: .post, path: IdentityPaths.activationName, id: "renameOwnActivation",
+                summary: "A device gets another name.", effect: .none,
+                body: (
+                    .form, [Self.confirmationField, activation, .required("name", "What it is called from now on.")]
+                ),
+                answers: [.page], refusals: .pages,
+                refusing: [
+                    Self.nobodyMeaning, gone, (422, "The name cannot be shown."), Endpoint.tooMany,
+                ], handler: self.answers.page(self.rename)),
+        ]
+    }
+
+    private static let nobodyMeaning = (status: 403, meaning: "Nobody is signed in.")
+
+    /// Returns the endpoint of a page that only shows something.
+    private func page(
+        _ path: String, _ id: String, _ summary: String, query: [DescribedField] = [],
+        refusing: [(status: Int, meaning: String)] = [Self.nobodyMeaning], _ handler: @escaping ServerRouter.Handler
+    ) -> Endpoint {
+        Endpoint(
+            method: .get, path: path, id: id, summary: summary, effect: .none, query: query, answers: [.page],
+            refusals: .pages, refusing: refusing, handler: self.answers.page(handler))
     }
 
     /// A person who is signed in here.

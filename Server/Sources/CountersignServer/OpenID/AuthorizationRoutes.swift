@@ -23,13 +23,39 @@ struct AuthorizationRoutes: Sendable {
     /// The field that proves that a form stood on a page of this server.
     private static let confirmation = "confirmation"
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(
-            "/oauth2/authorize",
-            [.get: self.answers.page(self.authorize), .post: self.answers.page(self.authorizeForm)])
-        router.endpoint(
-            RouterPath(SignOutQuestionPage.path),
-            [.get: self.answers.page(self.logout), .post: self.answers.page(self.logoutForm)])
+    /// The endpoints of authorization and sign-out.
+    var endpoints: [Endpoint] {
+        let parameters =
+            [
+                .required("client_id", "The client."),
+                .optional("request_uri", "The name of a request that the client has pushed."),
+            ] + OAuthFields(metadata: self.provider.discovery).authorization
+        let logout: [DescribedField] = [
+            .optional("id_token_hint", "An ID token of the person who is to be signed out."),
+            .optional("client_id", "The client."),
+            .optional("post_logout_redirect_uri", "Where to go then: an address that the client has registered."),
+            OAuthFields.state,
+        ]
+        return [
+            Endpoint(
+                method: .get, path: "/oauth2/authorize", id: "authorize", summary: "Begin a sign-in.", effect: .signsIn,
+                query: parameters, answers: [.page, .goOn], refusals: .pages, refusing: [Endpoint.tooMany],
+                handler: self.answers.page(self.authorize)),
+            Endpoint(
+                method: .post, path: "/oauth2/authorize", id: "authorizeByForm", summary: "Begin a sign-in.",
+                effect: .signsIn,
+                body: (.form, parameters), answers: [.page, .goOn], refusals: .pages, refusing: [Endpoint.tooMany],
+                handler: self.answers.page(self.authorizeForm)),
+            Endpoint(
+                method: .get, path: SignOutQuestionPage.path, id: "logout", summary: "Sign the browser out.",
+                effect: .takesAway, query: logout,
+                answers: [.page, .goOn], refusals: .pages, handler: self.answers.page(self.logout)),
+            Endpoint(
+                method: .post, path: SignOutQuestionPage.path, id: "logoutByForm", summary: "Sign the browser out.",
+                effect: .takesAway,
+                body: (.form, logout), answers: [.page, .goOn], refusals: .pages,
+                handler: self.answers.page(self.logoutForm)),
+        ]
     }
 
     @Sendable private func authorize(_ request: Request, _ context: ServerContext) async throws -> Response {

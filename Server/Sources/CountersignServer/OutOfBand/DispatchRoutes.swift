@@ -5,6 +5,7 @@ import HTTPTypes
 import Hummingbird
 import OAuthProvider
 import Pages
+import Records
 import Settings
 import UAF
 import _Primitives
@@ -20,21 +21,69 @@ struct DispatchRoutes: Sendable {
     let limits: Limits
     let trace: TraceRecorder?
 
-    func mount(on router: ServerRouter) {
-        for (name, operation) in [
-            ("authentication", UAF.Operation.authentication), ("deregistration", .deregistration),
-        ] {
-            router.endpoint(
-                "/token/dispatch/\(name)",
-                [.post: { request, context in try await self.dispatch(operation, request, context) }])
-        }
-        router.endpoint("/status", [.post: self.status])
+    /// The members of a request for a UAF request (HTTPS transport profile), as documents describe the members.
+    static let requestFields: [DescribedField] = [
+        .optional(
+            "op", .choice([UAF.Operation.registration, .authentication, .deregistration].map(\.rawValue)),
+            "The operation."),
+        .optional("previousRequest", "The request before."), .optional("context", "An object as JSON."),
+    ]
+
+    /// The endpoints for back ends.
+    var endpoints: [Endpoint] {
         // A waiting request keeps the function that writes the events: a reference to the routes, and no copy of the
         // routes' values.
         let document = self.document(of:_:_:_:)
-        router.endpoint(
-            "/status/:session/events", [.get: { request, context in try await self.events(request, context, document) }]
-        )
+        return [
+            self.endpoint("authentication", .authentication, .none),
+            self.endpoint("deregistration", .deregistration, .takesAway),
+            Endpoint(
+                method: .post, path: "/status", id: "status", summary: "How far a dispatched session is.",
+                effect: .none,
+                caller: .clientByHeader, body: (.json, [.required("sessionId", "From the dispatch.")]),
+                answers: [
+                    .init(
+                        status: 200, meaning: "Its state.", type: "application/json",
+                        members: [
+                            .required(
+                                "status", .choice(CeremonyStatus.State.allCases.map(\.rawValue)), "In a word."),
+                            .required("timestamp", "RFC 3339."), .optional("subject", "Who answered."),
+                            .optional("result", "What was confirmed, signed."),
+                        ])
+                ], handler: self.status),
+            Endpoint(
+                method: .get, path: "/status/{session}/events", id: "statusEvents",
+                summary: "The states of a dispatched session, as they come.", effect: .none, caller: .clientByHeader,
+                answers: [.init(status: 200, meaning: "States.", type: "text/event-stream")],
+                refusing: [(404, "There is no such thing.")]
+            ) { try await self.events($0, $1, document) },
+        ]
+    }
+
+    /// Returns the endpoint that dispatches an operation to a phone.
+    private func endpoint(_ name: String, _ operation: UAF.Operation, _ effect: Endpoint.Effect) -> Endpoint {
+        Endpoint(
+            method: .post, path: "/token/dispatch/\(name)", id: "dispatch-\(name)",
+            summary: "Have something asked on a phone.", effect: effect, caller: .clientByHeader,
+            body: (
+                .json,
+                [
+                    .required("dispatcher", .choice(CeremonyRecord.Channel.dispatchers), "In which form."),
+                    .required("getUafRequest", .members(Self.requestFields), "What is asked."),
+                ]
+            ),
+            answers: [
+                .init(
+                    status: 200, meaning: "What became of it.", type: "application/json",
+                    members: [
+                        .required(
+                            "dispatchResult", .choice(DispatchResult.allCases.map(\.rawValue)), "In a word."),
+                        .optional("sessionId", "To ask for its status with."),
+                        .optional("token", "For the phone."), .optional("link", "For the phone."),
+                        .optional("expiresAt", "RFC 3339."),
+                    ])
+            ], refusing: [(403, "Not for this client."), (422, "No phone can show it."), Endpoint.tooMany]
+        ) { try await self.dispatch(operation, $0, $1) }
     }
 
     private func dispatch(

@@ -13,10 +13,20 @@ struct RedeemRoutes: Sendable {
     let limits: Limits
     let trace: TraceRecorder?
 
-    func mount(on router: ServerRouter) {
-        for path in RedeemPath.allCases {
-            router.endpoint(
-                RouterPath(path.rawValue), [.post: { try await self.redeem(path.operation, $0, $1) }])
+    /// The endpoints of one-time tokens.
+    var endpoints: [Endpoint] {
+        RedeemPath.allCases.map { path in
+            Endpoint(
+                method: .post, path: path.rawValue, id: "redeem-\(path.operation.rawValue)",
+                summary: "What a one-time token stands for.",
+                effect: path.operation == .deregistration ? .takesAway : .none,
+                body: (.json, [.required("token", "From a link or a QR code, or typed.")]),
+                answers: [.init(status: 200, meaning: "A UAF request.", type: MediaType.uaf.rawValue)],
+                refusing: [
+                    (403, "Not now."), (404, "There is no such token."), (409, "Redeemed before."),
+                    (410, "Its time is over."), Endpoint.tooMany,
+                ]
+            ) { try await self.redeem(path.operation, $0, $1) }
         }
     }
 

@@ -27,23 +27,77 @@ struct MailedLinkRoutes: Sendable {
     let hashing: PasswordLimits
     let metrics: ServerMetrics
 
-    func mount(on router: ServerRouter) {
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] {
         let pages = self.answers.pages
-        router.endpoint(
-            RouterPath(ForgottenPasswordPage.path), get: .reads,
-            [
-                .get: { _, _ in .page(pages.html(ForgottenPasswordPage())) },
-                .post: self.answers.page(self.askForReset),
-            ])
-        router.endpoint(
-            RouterPath(MailedLinkPaths.passwordReset),
-            [.get: self.answers.page(self.showReset), .post: self.answers.page(self.reset)])
-        router.endpoint(
-            RouterPath(OwnAddressPage.path),
-            [.get: self.answers.page(self.showAddress), .post: self.answers.page(self.askForConfirmation)])
-        router.endpoint(
-            RouterPath(MailedLinkPaths.addressConfirmation),
-            [.get: self.answers.page(self.showConfirmation), .post: self.answers.page(self.confirm)])
+        let link = DescribedField.required("link", "What the link carries.")
+        let over = (status: 404, meaning: "The link does not work any more.")
+        let nobody = (status: 403, meaning: "Nobody is signed in.")
+        return [
+            Endpoint(
+                method: .get, path: ForgottenPasswordPage.path, id: "forgotten",
+                summary: "The page that asks for the name.", effect: .none,
+                answers: [.page], refusals: .pages, get: .reads
+            ) { _, _ in .page(pages.html(ForgottenPasswordPage())) },
+            Endpoint(
+                method: .post, path: ForgottenPasswordPage.path, id: "askForReset",
+                summary: "A link to a new password is mailed, or nobody is; the answer is the same.", effect: .none,
+                body: (.form, [.required("username", "The name.")]), answers: [.page], refusals: .pages,
+                refusing: [Endpoint.tooMany], handler: self.answers.page(self.askForReset)),
+            Endpoint(
+                method: .get, path: MailedLinkPaths.passwordReset, id: "showReset", summary: "Where such a link leads.",
+                effect: .none,
+                query: [link], answers: [.page], refusals: .pages, refusing: [over],
+                handler: self.answers.page(self.showReset)),
+            Endpoint(
+                method: .post, path: MailedLinkPaths.passwordReset, id: "reset",
+                summary:
+                    "A link is spent on a new password, or on a browser in which the present one is judged past the rest.",
+                effect: .gives,
+                body: (
+                    .form,
+                    [
+                        link, .optional("new-password", "The password to keep, unless the present one is kept."),
+                        .optional("keep", "`yes`: the password stays, and the account knows this browser."),
+                        .optional("code", "A code, where one is asked for."),
+                    ]
+                ), answers: [.page], refusals: .pages,
+                refusing: [over, Endpoint.tooMany, (403, "The code is not right."), (422, "It cannot be chosen.")],
+                handler: self.answers.page(self.reset)),
+            Endpoint(
+                method: .get, path: OwnAddressPage.path, id: "ownAddress", summary: "A person's e-mail address.",
+                effect: .none,
+                query: [.optional("address", "A further address, by its identifier.")], answers: [.page],
+                refusals: .pages, refusing: [nobody], handler: self.answers.page(self.showAddress)),
+            Endpoint(
+                method: .post, path: OwnAddressPage.path, id: "askForConfirmation",
+                summary: "A link to confirm it, or a further address, is mailed there.", effect: .gives,
+                body: (
+                    .form,
+                    [
+                        .required("confirmation", "What the page carried."),
+                        .optional("address", "The further address, by its identifier."), ConfirmedChanges.described,
+                    ]
+                ), answers: [.page, .goOn], refusals: .pages,
+                refusing: [
+                    Endpoint.tooMany,
+                    (
+                        403,
+                        "Nobody is signed in, or no link is mailed."
+                    ),
+                ], handler: self.answers.page(self.askForConfirmation)),
+            Endpoint(
+                method: .get, path: MailedLinkPaths.addressConfirmation, id: "showConfirmation",
+                summary: "Where such a link leads.", effect: .none, query: [link], answers: [.page], refusals: .pages,
+                refusing: [over], handler: self.answers.page(self.showConfirmation)),
+            Endpoint(
+                method: .post, path: MailedLinkPaths.addressConfirmation, id: "confirmAddress",
+                summary: "A link is spent: the address is the person's.", effect: .gives,
+                body: (.form, [link, .required("confirmation", "What the page carried.")]), answers: [.page],
+                refusals: .pages,
+                refusing: [over, (403, "Nobody is signed in, or nobody was when the page was opened.")],
+                handler: self.answers.page(self.confirm)),
+        ]
     }
 
     // MARK: A forgotten password

@@ -25,17 +25,39 @@ struct OwnPasswordRoutes: Sendable {
     let hashing: PasswordLimits
     let metrics: ServerMetrics
 
-    func mount(on router: ServerRouter) {
-        for matter in OwnPasswordPage.Matter.allCases {
-            router.endpoint(
-                RouterPath(matter.path),
+    /// The endpoints of the pages. Each page asks for the password anew.
+    var endpoints: [Endpoint] {
+        OwnPasswordPage.Matter.allCases.flatMap { matter in
+            [
+                Endpoint(
+                    method: .get, path: matter.path, id: "own-\(matter.rawValue)",
+                    summary: "The page that asks for it.",
+                    effect: .none, answers: [.page], refusals: .pages, refusing: [(403, "Nobody is signed in.")],
+                    handler: self.answers.page { try await self.show(matter, $0, $1) }),
+                self.change(
+                    matter.path, matter.rawValue, handler: self.answers.page { try await self.take(matter, $0, $1) }),
+            ]
+        } + [
+            self.change(
+                OwnPasswordPage.confirmationPath, "second-factor/code",
+                handler: self.answers.page(self.confirmSecondFactor))
+        ]
+    }
+
+    private func change(_ path: String, _ name: String, handler: @escaping ServerRouter.Handler) -> Endpoint {
+        Endpoint(
+            method: .post, path: path, id: "own-\(name)-change", summary: "A change by the person.", effect: .gives,
+            body: (
+                .form,
                 [
-                    .get: self.answers.page { try await self.show(matter, $0, $1) },
-                    .post: self.answers.page { try await self.take(matter, $0, $1) },
-                ])
-        }
-        router.endpoint(
-            RouterPath(OwnPasswordPage.confirmationPath), [.post: self.answers.page(self.confirmSecondFactor)])
+                    .required("confirmation", "What the page carried."), .optional("password", "The password."),
+                    .optional("code", "A code beside it."), .optional("new-password", "The password to keep."),
+                    .optional("offer", "What the page with the picture carried."), ConfirmedChanges.described,
+                ]
+            ), answers: [.page, .goOn], refusals: .pages,
+            refusing: [
+                Endpoint.tooMany, (403, "Nobody is signed in, or it is not right."), (422, "It cannot be chosen."),
+            ], handler: handler)
     }
 
     /// A person who is signed in here.

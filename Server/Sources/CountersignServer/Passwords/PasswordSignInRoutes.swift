@@ -27,18 +27,35 @@ struct PasswordSignInRoutes: Sendable {
     /// The method's name in the lists of clients and of the provider.
     static let method = AuthenticationRecord.passwordMethod
 
-    func mount(on router: ServerRouter) {
-        for (path, question) in [
-            ("/sign-in/password", PasswordSignIns.Stage.password), ("/sign-in/code", .secondFactor),
-            ("/sign-in/new-password", .newPassword),
-        ] {
-            router.endpoint(
-                RouterPath(path),
-                [
-                    .get: self.answers.page { try await self.show(question, $0, $1) },
-                    .post: self.answers.page { try await self.take(question, $0, $1) },
-                ])
-        }
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] {
+        self.endpoints(
+            of: .password, "password", "password", .signsIn,
+            [.required("username", "The name."), .required("password", "The password.")])
+            + self.endpoints(
+                of: .secondFactor, "code", "code", .signsIn, [.required("code", "A code beside the password.")])
+            + self.endpoints(
+                of: .newPassword, "new-password", "newPassword", .gives,
+                [.required("new-password", "The password to keep.")])
+    }
+
+    /// Returns the endpoints of a page that asks for something: the page, and the endpoint that takes the answer.
+    private func endpoints(
+        of stage: PasswordSignIns.Stage, _ name: String, _ id: String, _ effect: Endpoint.Effect,
+        _ fields: [DescribedField]
+    ) -> [Endpoint] {
+        [
+            SignInAddress.page(
+                "/sign-in/\(name)", id, "The page that asks for it.", .none,
+                handler: self.answers.page { try await self.show(stage, $0, $1) }),
+            Endpoint(
+                method: .post, path: "/sign-in/\(name)", id: "\(id)-answer", summary: "What the person has typed.",
+                effect: effect, body: (.form, SignInAddress.fields + fields), answers: [.goOn], refusals: .pages,
+                refusing: [
+                    SignInAddress.unknown, Endpoint.tooMany, (403, "Not right, or not now."),
+                    (422, "It cannot be chosen."),
+                ], handler: self.answers.page { try await self.take(stage, $0, $1) }),
+        ]
     }
 
     /// A request in progress, in the browser that started the request.

@@ -16,11 +16,41 @@ import _Primitives
 /// change was not the person's own does not wait. For a decision about an earlier change the provider also confirms if
 /// the account's password is newer than the change.
 extension ChangeRoutes {
-    func mountProvider(on router: ServerRouter) {
-        router.endpoint(
-            RouterPath(ChangeProviderPage.path),
-            [.get: self.answers.page(self.showProviders), .post: self.answers.page(self.leave)])
-        router.endpoint(RouterPath(AccountChangesPage.stop), [.post: self.answers.page(self.stop)])
+    /// The endpoints of the confirmation by another provider.
+    var providerEndpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: ChangeProviderPage.path, id: "confirmChangeByProvider",
+                summary: "The providers that can confirm a change of an account that has neither phone nor password.",
+                effect: .none,
+                query: [Self.requestField], answers: [.page, .goOn], refusals: .pages,
+                refusing: [Self.unknownChange, (403, "Nothing can confirm the change here.")],
+                handler: self.answers.page(self.showProviders)),
+            Endpoint(
+                method: .post, path: ChangeProviderPage.path, id: "leaveForProvider",
+                summary: "The browser goes to a provider that authenticates the person afresh.", effect: .none,
+                body: (
+                    .form,
+                    [
+                        Self.requestField, .required("confirmation", "What the page carried."),
+                        .required("provider", "The provider, by its name."),
+                    ]
+                ), answers: [.goOn], refusals: .pages,
+                refusing: [Self.unknownChange, Endpoint.tooMany, (403, "Nothing can confirm the change here.")],
+                handler: self.answers.page(self.leave)),
+            Endpoint(
+                method: .post, path: AccountChangesPage.stop, id: "stopChange",
+                summary: "A change that another provider has confirmed, and that waits, is stopped.",
+                effect: .takesAway,
+                body: (
+                    .form,
+                    [
+                        .required("request", "The change that waits."),
+                        .required("confirmation", "What the page carried."),
+                    ]
+                ), answers: [.page, .goOn], refusals: .pages,
+                refusing: [(404, "The change does not wait any more.")], handler: self.answers.page(self.stop)),
+        ]
     }
 
     /// Returns the providers that can confirm a change here.

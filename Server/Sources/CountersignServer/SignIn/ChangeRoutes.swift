@@ -30,17 +30,60 @@ struct ChangeRoutes: Sendable {
     /// The address that leads from the waiting page to the page that makes the change.
     static let complete = SignInPage.Matter.change.path + "/complete"
 
-    func mount(on router: ServerRouter) {
+    /// The change in an address, as the document describes the change.
+    static let requestField = DescribedField.required("request", "The change.")
+    /// The refusal of a browser that has not asked for the change, as the document describes the refusal.
+    static let unknownChange = (status: 404, meaning: "This browser has not asked for such a change.")
+
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] {
         let path = SignInPage.Matter.change.path
-        router.endpoint(RouterPath(Self.waiting), [.get: self.answers.page(self.wait)])
-        router.endpoint(RouterPath("\(Self.waiting)/events"), [.get: self.events])
-        router.endpoint(RouterPath(Self.complete), [.get: self.answers.page(self.complete)])
-        router.endpoint(RouterPath("\(path)/again"), [.get: self.answers.page(self.again)])
-        router.endpoint(RouterPath("\(path)/cancel"), [.post: self.answers.page(self.cancel)])
-        router.endpoint(
-            RouterPath(ChangePasswordPage.path),
-            [.get: self.answers.page(self.showPassword), .post: self.answers.page(self.takePassword)])
-        self.mountProvider(on: router)
+        func page(
+            _ path: String, _ id: String, _ summary: String, handler: @escaping ServerRouter.Handler
+        ) -> Endpoint {
+            Endpoint(
+                method: .get, path: path, id: id, summary: summary, effect: .none, query: [Self.requestField],
+                answers: [.page, .goOn], refusals: .pages,
+                refusing: [
+                    Self.unknownChange, Endpoint.tooMany, (403, "Nobody is signed in who has a password."),
+                ], handler: self.answers.page(handler))
+        }
+        return [
+            page(
+                Self.waiting, "waitForChange", "The page of a change that waits for the phone.", handler: self.wait),
+            page(
+                Self.complete, "completeChange", "The way to the page that makes the change.",
+                handler: self.complete),
+            page(
+                "\(path)/again", "askForChangeAgain", "The way to the page on which the change is asked for.",
+                handler: self.again),
+            page(
+                ChangePasswordPage.path, "askForChangePassword", "The form that confirms a change without a phone.",
+                handler: self.showPassword),
+            Endpoint(
+                method: .get, path: "\(Self.waiting)/events", id: "changeEvents",
+                summary: "The page's own channel.", effect: .none, query: [Self.requestField],
+                answers: [.init(status: 200, meaning: "States, as they come.", type: "text/event-stream")],
+                refusing: [Self.unknownChange], handler: self.events),
+            Endpoint(
+                method: .post, path: "\(path)/cancel", id: "cancelChange",
+                summary: "The person gives the change up.", effect: .takesAway, body: (.form, [Self.requestField]),
+                answers: [.page],
+                refusals: .pages, refusing: [Self.unknownChange], handler: self.answers.page(self.cancel)),
+            Endpoint(
+                method: .post, path: ChangePasswordPage.path, id: "confirmChangeByPassword",
+                summary: "A change of an account without a phone is confirmed.", effect: .none,
+                body: (
+                    .form,
+                    [
+                        Self.requestField, .required("confirmation", "What the page carried."),
+                        .optional("password", "The password."), .optional("code", "A code beside it."),
+                        .optional("mailed-code", "The code that was mailed once the password was right."),
+                    ]
+                ), answers: [.goOn], refusals: .pages,
+                refusing: [Self.unknownChange, Endpoint.tooMany, (403, "Nobody is signed in, or it is not right.")],
+                handler: self.answers.page(self.takePassword)),
+        ] + self.providerEndpoints
     }
 
     /// Returns the address of a page about a change.

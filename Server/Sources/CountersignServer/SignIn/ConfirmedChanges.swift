@@ -15,6 +15,10 @@ struct ConfirmedChanges: Sendable {
     let questions: AccountChangeQuestions
     let cookies: BrowserCookies
 
+    /// The confirmation in the form of a page that makes a change, as the document describes the confirmation.
+    static let described = DescribedField.optional(
+        ConfirmedChange.field, "The change that was confirmed, as the page has carried it.")
+
     /// Returns the confirmed change in an address, for the page that makes the change; `nil` if the address names no
     /// change, a change that is not confirmed (any more), or a change of another browser or account.
     func confirmed(_ request: Request, accountID: String) async throws -> (reference: String, change: AccountChange)? {

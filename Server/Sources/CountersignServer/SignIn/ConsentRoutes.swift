@@ -26,9 +26,29 @@ struct ConsentRoutes: Sendable {
     /// The field with the wanted connection, as the page has shown the connection.
     private static let connection = "connection"
 
-    func mount(on router: ServerRouter) {
-        router.endpoint(
-            "/sign-in/consent", [.get: self.answers.page(self.question), .post: self.answers.page(self.decide)])
+    /// The endpoints of the page.
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: "/sign-in/consent", id: "askConsent", summary: "What a service may have.",
+                effect: .none,
+                query: SignInAddress.fields, answers: [.page, .goOn], refusals: .pages,
+                refusing: [SignInAddress.unknown], handler: self.answers.page(self.question)),
+            Endpoint(
+                method: .post, path: "/sign-in/consent", id: "decideConsent", summary: "The person decides.",
+                effect: .lasts,
+                body: (
+                    .form,
+                    SignInAddress.fields + [
+                        .optional("decision", .choice(["allow", "deny"]), "The person's word."),
+                        .optional("confirmation", "What the page's form has."),
+                        .optional("terms", "The version of the operator's terms that the page has shown."),
+                        .optional("connection", "The other provider that the page has asked about."),
+                        .optional("change", "The connection that was confirmed, as the page has carried it."),
+                    ]
+                ), answers: [.page, .goOn], refusals: .pages, refusing: [SignInAddress.unknown, Endpoint.tooMany],
+                handler: self.answers.page(self.decide)),
+        ]
     }
 
     @Sendable private func question(_ request: Request, _ context: ServerContext) async throws -> Response {

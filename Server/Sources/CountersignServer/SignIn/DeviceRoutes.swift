@@ -22,11 +22,33 @@ struct DeviceRoutes: Sendable {
     /// The page that asks, after the person has authenticated.
     static let confirmation = "/device/confirm"
 
-    func mount(on router: ServerRouter) {
-        router.endpoint("/device", [.get: self.answers.page(self.ask), .post: self.answers.page(self.enter)])
-        router.endpoint(
-            RouterPath(Self.confirmation),
-            [.get: self.answers.page(self.askForConfirmation), .post: self.answers.page(self.confirm)])
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: "/device", id: "askForDeviceCode", summary: "The page for the code of a device.",
+                effect: .none,
+                query: [.optional("user_code", "What stands in its field.")], answers: [.page],
+                handler: self.answers.page(self.ask)),
+            Endpoint(
+                method: .post, path: "/device", id: "enterDeviceCode", summary: "The person has typed it.",
+                effect: .lasts,
+                body: (.form, [.required("user_code", "The code.")]), answers: [.goOn], refusals: .pages,
+                refusing: [SignInAddress.unknown, Endpoint.tooMany], handler: self.answers.page(self.enter)),
+            Endpoint(
+                method: .get, path: Self.confirmation, id: "askForDevice",
+                summary: "The page that asks about the device.", effect: .none,
+                query: SignInAddress.fields, answers: [.page], refusals: .pages,
+                refusing: [SignInAddress.unknown], handler: self.answers.page(self.askForConfirmation)),
+            Endpoint(
+                method: .post, path: Self.confirmation, id: "confirmDevice", summary: "The person says yes.",
+                effect: .lasts,
+                body: (
+                    .form, SignInAddress.fields + [.required("confirmation", "The page's own sign.")]
+                ), answers: [.page], refusals: .pages,
+                refusing: [SignInAddress.unknown, (403, "The account cannot sign in.")],
+                handler: self.answers.page(self.confirm)),
+        ]
     }
 
     /// Shows the page for a code. A code in the address stands in the page's field already, and has no other effect.

@@ -10,29 +10,37 @@ import Settings
 struct PageRoutes: Sendable {
     let pages: PageRenderer
 
-    func mount(on router: ServerRouter) {
-        // The address of this page holds a one-time token. The route does not read the token, and no log has the token.
-        router.endpoint(
-            RouterPath(OutOfBandPayload.linkPath), get: .reads,
-            [.get: { _, _ in .page(self.pages.html(OpenInAppPage())) }])
-        router.endpoint(
-            "/admin/setup", get: .reads, [.get: { _, _ in .page(self.pages.html(AdministratorSetUpPage())) }])
-        for asset in self.pages.assets.all {
+    /// The endpoints of the pages.
+    var endpoints: [Endpoint] {
+        [
+            // The address of this page holds a one-time token. The route does not read the token, and no log has the
+            // token.
+            Endpoint(
+                method: .get, path: OutOfBandPayload.linkPath, id: "open",
+                summary: "Where links of phones lead without the app.", effect: .none,
+                answers: [.page], get: .reads
+            ) { _, _ in .page(self.pages.html(OpenInAppPage())) },
+            Endpoint(
+                method: .get, path: "/admin/setup", id: "setUp", summary: "Where the first administrator begins.",
+                effect: .none,
+                answers: [.page], get: .reads
+            ) { _, _ in .page(self.pages.html(AdministratorSetUpPage())) },
+        ]
+    }
+
+    /// The files, which no document describes.
+    var files: [ServerRouter.Route] {
+        self.pages.assets.all.map { asset in
             let body = ByteBuffer(bytes: asset.bytes)
-            router.endpoint(
-                RouterPath(asset.path), get: .reads,
-                [
-                    .get: { _, _ in
-                        // The name changes with the content, so the content under a name never changes.
-                        Response(
-                            status: .ok,
-                            headers: [
-                                .contentType: asset.contentType,
-                                .cacheControl:
-                                    "public, max-age=\(Limits.Fixed.assetLifetime.components.seconds), immutable",
-                            ], body: .init(byteBuffer: body))
-                    }
-                ])
+            return ServerRouter.Route(method: .get, path: asset.path, get: .reads) { _, _ in
+                // The name changes with the content, so the content under a name never changes.
+                Response(
+                    status: .ok,
+                    headers: [
+                        .contentType: asset.contentType,
+                        .cacheControl: "public, max-age=\(Limits.Fixed.assetLifetime.components.seconds), immutable",
+                    ], body: .init(byteBuffer: body))
+            }
         }
     }
 }

@@ -41,6 +41,29 @@ struct SignInAddress {
     }
 }
 
+extension SignInAddress {
+    /// The parameters, as the document describes the parameters.
+    static let fields: [DescribedField] = [
+        .required("request", "The sign-in."), .optional("client", "The service that it is for."),
+    ]
+
+    /// The refusal of a browser that has not started the sign-in, as the document describes the refusal.
+    static let unknown = (status: 404, meaning: "This browser has no such sign-in.")
+
+    /// Returns the endpoint of a page of a sign-in.
+    static func page(
+        _ path: String, _ id: String, _ summary: String, _ effect: Endpoint.Effect,
+        handler: @escaping ServerRouter.Handler
+    ) -> Endpoint {
+        Endpoint(
+            method: .get, path: path, id: id, summary: summary, effect: effect, query: Self.fields,
+            answers: [.page, .goOn], refusals: .pages,
+            refusing: [
+                Self.unknown, Endpoint.tooMany, (403, "Another browser's."), (409, "Something else was quicker."),
+            ], handler: handler)
+    }
+}
+
 /// The reason why a page of a sign-in cannot be shown.
 enum SignInProblem {
     /// The sign-in has ended, or is another browser's.

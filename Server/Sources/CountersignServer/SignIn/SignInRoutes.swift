@@ -30,13 +30,36 @@ struct SignInRoutes: Sendable {
     let metrics: ServerMetrics
     let time: TimeSource
 
-    func mount(on router: ServerRouter) {
-        router.endpoint("/sign-in", [.get: self.answers.page(self.begin)])
-        router.endpoint("/sign-in/wait", [.get: self.answers.page(self.wait)])
-        router.endpoint("/sign-in/wait/events", [.get: self.events])
-        router.endpoint("/sign-in/complete", [.get: self.answers.page(self.complete)])
-        router.endpoint("/sign-in/continue", [.get: self.answers.page(self.continueOnDevice)])
-        router.endpoint("/sign-in/cancel", [.post: self.answers.page(self.cancel)])
+    /// The endpoints of a sign-in.
+    var endpoints: [Endpoint] {
+        [
+            SignInAddress.page(
+                "/sign-in", "signIn", "The page of a sign-in.", .signsIn, handler: self.answers.page(self.begin)),
+            SignInAddress.page(
+                "/sign-in/wait", "waitForPhone", "The same page, while a phone is waited for.", .none,
+                handler: self.answers.page(self.wait)),
+            SignInAddress.page(
+                "/sign-in/complete", "completeSignIn", "The way back to the service.", .signsIn,
+                handler: self.answers.page(self.complete)),
+            Endpoint(
+                method: .get, path: "/sign-in/continue", id: "continueSignIn",
+                summary: "Where a phone leads its browser.", effect: .signsIn,
+                query: [.required("code", "What the phone was given.")], answers: [.goOn], refusals: .pages,
+                refusing: [
+                    SignInAddress.unknown, (403, "Another browser's."), (409, "It has ended."), (410, "It is over."),
+                ], handler: self.answers.page(self.continueOnDevice)),
+            Endpoint(
+                method: .post, path: "/sign-in/cancel", id: "cancelSignIn", summary: "The person gives it up.",
+                effect: .takesAway,
+                body: (.form, SignInAddress.fields), answers: [.page, .goOn], refusals: .pages,
+                refusing: [SignInAddress.unknown], handler: self.answers.page(self.cancel)),
+            Endpoint(
+                method: .get, path: "/sign-in/wait/events", id: "signInEvents", summary: "The page's own channel.",
+                effect: .none,
+                query: SignInAddress.fields,
+                answers: [.init(status: 200, meaning: "States, as they come.", type: "text/event-stream")],
+                refusing: [SignInAddress.unknown], handler: self.events),
+        ]
     }
 
     @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {

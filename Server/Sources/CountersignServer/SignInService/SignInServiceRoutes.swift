@@ -28,23 +28,141 @@ struct SignInServiceRoutes: Sendable {
 
     private typealias Answering = @Sendable (SignInService, SignInServiceRequest) async throws -> SignInServiceAnswer
 
-    func mount(on router: ServerRouter) {
-        func mount(_ name: String, _ methods: [HTTPRequest.Method], _ answering: @escaping Answering) {
-            let path = "\(Self.root)/\(name)"
-            let handler: ServerRouter.Handler = { try await self.answer($0, $1, at: path, answering) }
-            router.endpoint(
-                RouterPath(path), Dictionary(uniqueKeysWithValues: methods.map { ($0, handler) }))
-        }
-        router.endpoint(RouterPath("\(Self.root)/authorize"), [.get: self.authorize])
-        mount("token", [.post]) { try await $0.token($1) }
-        mount("refresh", [.post]) { try await $0.refresh($1) }
-        mount("revoke", [.post]) { try await $0.revoke($1) }
-        mount("revoke_all_sessions", [.get, .post]) { try await $0.revokeAll($1) }
-        mount("logout", [.get, .post]) { try await $0.logout($1) }
-        mount("introspect", [.get]) { try await $0.introspect($1) }
-        mount("authorize_sso", [.get]) { try await $0.authorizeSSO($1) }
-        router.endpoint(RouterPath(UpstreamProviders.signedOutPath), [.get: self.takeBack])
-        router.endpoint("/sign_in/openid_connect/certs", get: .reads, [.get: self.keys])
+    private static let missing = (status: 404, meaning: "The app sign-in service has no client.")
+    private static let kept: [DescribedField] = [
+        .optional("refresh_token", "The token that was given last, where it is in no cookie."),
+        .optional("anti_csrf_token", "What came with it, where the client has such tokens and it is in no cookie."),
+        .optional("client_id", "The client, where it says so: then it has to be the session's."),
+    ]
+    private static let keyProof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
+
+    private static let given = Endpoint.Answer(
+        status: 200, meaning: "Tokens; for a web site an empty object, and four cookies.", type: "application/json")
+    private static let tooManySignIns = (status: 429, meaning: "Too many sign-ins were begun.")
+    private static let gone = Endpoint.Answer(status: 302, meaning: "The browser goes on.")
+    private static let done = Endpoint.Answer(status: 200, meaning: "It has ended.")
+
+    /// The endpoints of the service.
+    var endpoints: [Endpoint] {
+        self.starts + self.sessionEndpoints + [
+            Endpoint(
+                method: .get, path: UpstreamProviders.signedOutPath, id: "returnSignedOut",
+                summary: "Come back from another provider, signed out.", effect: .takesAway,
+                query: [.required("state", "What the browser was sent there with.")],
+                answers: [Self.gone, .page], refusals: .signInService, refusing: [Self.missing],
+                handler: self.takeBack),
+            Endpoint(
+                method: .get, path: "/sign_in/openid_connect/certs", id: "appKeys",
+                summary: "What access tokens of the app sign-in service are signed with.", effect: .none,
+                answers: [.init(status: 200, meaning: "A JWK set.", type: "application/jwk-set+json")],
+                refusing: [Self.missing], get: .reads, handler: self.keys),
+        ]
+    }
+
+    /// The endpoints at which a browser or an app begins.
+    private var starts: [Endpoint] {
+        [
+            Self.endpoint(
+                .get, "authorize", id: "beginAppSignIn", "Begin a sign-in.", .signsIn,
+                query: [
+                    .required("client_id", "The client."), .required("type", "By whom the person signs in."),
+                    .required("acr", "How surely the person has to be authenticated."),
+                    .optional("operation", "What the person has come for."),
+                    .optional(
+                        "code_challenge", "What the code is bound to (RFC 7636): of all that are not let do without."),
+                    .optional("code_challenge_method", "S256."), .optional("state", "Comes back as it is."),
+                    .optional("scope", "device_sso, for an app that opens sessions of the web."),
+                ],
+                answers: [.init(status: 303, meaning: "The browser signs in."), Self.gone],
+                refusing: [Self.tooManySignIns], handler: self.authorize),
+            self.call(
+                .get, "authorize_sso", id: "openAppFromWeb", "Open an app from a web site's session.", .lasts,
+                query: [
+                    .required("client_id", "The app."), .required("code_challenge", "What the code is bound to."),
+                    .required("code_challenge_method", "S256."), .optional("state", "Comes back as it is."),
+                    .optional("app_name", "What people call the app."),
+                ], answers: [Self.gone], refusing: [Self.tooManySignIns]
+            ) { try await $0.authorizeSSO($1) },
+            self.call(
+                .post, "token", id: "appTokens",
+                "Tokens for a code, a session of the web for an app's, or a service account's token.", .lasts,
+                body: [
+                    .required(
+                        "grant_type", "authorization_code, or that of token exchange or of jwt-bearer (RFC 7523)."),
+                    .optional("code", "The code."), .optional("code_verifier", "What its challenge was made of."),
+                    .optional("client_assertion", "What a client has signed that authenticates by a key of its own."),
+                    .optional("client_assertion_type", "Its kind."),
+                    .optional("assertion", "What a service account has signed."),
+                    .optional("client_id", "The client; at an exchange the one that gets the session."),
+                    .optional("subject_token", "The app's access token."), .optional("subject_token_type", "Its kind."),
+                    .optional("actor_token", "The device's secret."), .optional("actor_token_type", "Its kind."),
+                ], answers: [Self.given], refusing: [Self.tooManySignIns]
+            ) { try await $0.token($1) },
+        ]
+    }
+
+    /// The endpoints of a session: its tokens, its end and its person.
+    private var sessionEndpoints: [Endpoint] {
+        [
+            self.call(
+                .post, "refresh", id: "renewAppSession", "Renew a session.", .lasts, body: Self.kept,
+                answers: [Self.given]
+            ) { try await $0.refresh($1) },
+            self.call(
+                .post, "revoke", id: "endAppSession", "End a session, or all of a device.", .takesAway,
+                body: Self.kept + [.optional("device_secret", "The device's secret: all its sessions end.")],
+                answers: [Self.done]
+            ) { try await $0.revoke($1) },
+            self.call(
+                .get, "revoke_all_sessions", id: "endAllSessionsByLink", "End all sessions of a person.", .takesAway,
+                answers: [Self.done], refusing: [(403, "The access token has expired.")]
+            ) { try await $0.revokeAll($1) },
+            self.call(
+                .post, "revoke_all_sessions", id: "endAllSessions", "End all sessions of a person.", .takesAway,
+                body: [.optional("anti_csrf_token", "What came with the session.")], answers: [Self.done],
+                refusing: [(403, "The access token has expired.")]
+            ) { try await $0.revokeAll($1) },
+            self.call(
+                .get, "logout", id: "signAppOutByLink", "Sign out.", .takesAway,
+                query: [
+                    .required("client_id", "The client."), .optional("anti_csrf_token", "What came with the session."),
+                ], answers: [Self.done, Self.gone]
+            ) { try await $0.logout($1) },
+            self.call(
+                .post, "logout", id: "signAppOut", "Sign out.", .takesAway,
+                body: [
+                    .required("client_id", "The client."), .optional("anti_csrf_token", "What came with the session."),
+                ], answers: [Self.done, Self.gone]
+            ) { try await $0.logout($1) },
+            self.call(
+                .get, "introspect", id: "appPerson", "Whose session it is.", .none,
+                answers: [.init(status: 200, meaning: "A document of JSON:API.", type: "application/json")],
+                refusing: [(403, "The access token has expired.")]
+            ) { try await $0.introspect($1) },
+        ]
+    }
+
+    /// Returns the endpoint of a call that the service answers by itself.
+    private func call(
+        _ method: HTTPRequest.Method, _ name: String, id: String, _ summary: String, _ effect: Endpoint.Effect,
+        query: [DescribedField] = [], body: [DescribedField]? = nil, answers: [Endpoint.Answer],
+        refusing: [(status: Int, meaning: String)] = [], _ answering: @escaping Answering
+    ) -> Endpoint {
+        let path = "\(Self.root)/\(name)"
+        return Self.endpoint(
+            method, name, id: id, summary, effect, query: query, body: body, answers: answers, refusing: refusing
+        ) { try await self.answer($0, $1, at: path, answering) }
+    }
+
+    private static func endpoint(
+        _ method: HTTPRequest.Method, _ name: String, id: String, _ summary: String, _ effect: Endpoint.Effect,
+        query: [DescribedField] = [], body: [DescribedField]? = nil, answers: [Endpoint.Answer],
+        refusing: [(status: Int, meaning: String)] = [], handler: @escaping ServerRouter.Handler
+    ) -> Endpoint {
+        Endpoint(
+            method: method, path: "\(Self.root)/\(name)", id: id, summary: summary, effect: effect, query: query,
+            headers: body == nil ? [] : [Self.keyProof], body: body.map { (.form, $0) }, answers: answers,
+            refusals: .signInService, refusing: refusing + [Self.missing, (401, "No session.")], handler: handler)
     }
 
     @Sendable private func keys(_ request: Request, _ context: ServerContext) async throws -> Response {

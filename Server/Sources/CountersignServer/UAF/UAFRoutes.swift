@@ -24,13 +24,54 @@ struct UAFRoutes: Sendable {
 
     private static let deregistration = "/uaf/1.1/request/deregistration"
 
-    func mount(on router: ServerRouter) {
-        router.endpoint("/uaf/1.1/request/registration", [.post: self.requestRegistration])
-        router.endpoint("/uaf/1.1/request/authentication", [.post: self.requestAuthentication])
-        router.endpoint(RouterPath(Self.deregistration), [.post: self.requestDeregistration])
-        router.endpoint("/uaf/1.1/registration", [.post: self.answerRegistration])
-        router.endpoint("/uaf/1.1/authentication", [.post: self.answerAuthentication])
-        router.endpoint("/uaf/1.1/facets", get: .reads, [.get: self.facets])
+    /// The endpoints for phones.
+    var endpoints: [Endpoint] {
+        let response: [DescribedField] = [
+            .required("uafResponse", "A UAF response as JSON."), .optional("context", "An object as JSON."),
+        ]
+        return [
+            Self.endpoint(
+                "/uaf/1.1/request/registration", "requestRegistration", "A further authenticator of a device.", .none,
+                DispatchRoutes.requestFields, caller: .token, handler: self.requestRegistration),
+            Self.endpoint(
+                "/uaf/1.1/request/authentication", "requestAuthentication", "An authentication in an app.", .none,
+                DispatchRoutes.requestFields, caller: .anybodyOrClient, handler: self.requestAuthentication),
+            Self.endpoint(
+                Self.deregistration, "requestDeregistration", "Have keys deleted.", .takesAway,
+                DispatchRoutes.requestFields,
+                caller: .clientOrDevice, handler: self.requestDeregistration),
+            Self.endpoint(
+                "/uaf/1.1/registration", "answerRegistration", "A phone's registration.", .gives, response,
+                caller: .anybody, handler: self.answerRegistration),
+            Self.endpoint(
+                "/uaf/1.1/authentication", "answerAuthentication", "A phone's assertion.", .signsIn, response,
+                caller: .anybody, handler: self.answerAuthentication),
+            Endpoint(
+                method: .get, path: "/uaf/1.1/facets", id: "facets", summary: "The apps that may answer.",
+                effect: .none,
+                headers: [.optional("If-None-Match", "The tag of a list that is there.")],
+                answers: [
+                    .init(
+                        status: 200, meaning: "The list.", type: "application/fido.trusted-apps+json",
+                        members: [
+                            .required(
+                                "trustedFacets", .objects([.required("ids", .strings, "Apps.")]), "A version each.")
+                        ]), .init(status: 304, meaning: "It is the same."),
+                ], get: .reads, handler: self.facets),
+        ]
+    }
+
+    /// Returns the endpoint of a UAF message. A refused UAF message gets status 200 and a code of its own.
+    private static func endpoint(
+        _ path: String, _ id: String, _ summary: String, _ effect: Endpoint.Effect, _ body: [DescribedField],
+        caller: Endpoint.Caller, handler: @escaping ServerRouter.Handler
+    ) -> Endpoint {
+        Endpoint(
+            method: .post, path: path, id: id, summary: summary, effect: effect, caller: caller, body: (.uaf, body),
+            answers: [
+                .init(
+                    status: 200, meaning: "A UAF message with its own status.", type: MediaType.uaf.rawValue)
+            ], refusing: [(403, "Not for this caller."), Endpoint.tooMany], handler: handler)
     }
 
     /// Starts the in-app registration of a further authenticator. The phone proves itself by the token of an

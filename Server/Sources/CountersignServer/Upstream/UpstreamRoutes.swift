@@ -25,10 +25,35 @@ struct UpstreamRoutes: Sendable {
     /// The field that proves that a form stood on a page of this server.
     private static let confirmation = "confirmation"
 
-    func mount(on router: ServerRouter) {
-        router.endpoint("/sign-in/provider/{name}", [.get: self.answers.page(self.begin)])
-        router.endpoint("/sign-in/provider/{name}/callback", [.get: self.answers.page(self.arrive)])
-        router.endpoint("/sign-in/provider/{name}/connect", [.post: self.answers.page(self.connect)])
+    /// The endpoints at which a browser goes to another provider and comes back.
+    var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                method: .get, path: "/sign-in/provider/{name}", id: "beginAtProvider",
+                summary: "The way to another provider, for people who sign in by it.", effect: .signsIn,
+                query: SignInAddress.fields, answers: [.goOn], refusals: .pages,
+                refusing: [SignInAddress.unknown, Endpoint.tooMany, (403, "The other provider cannot be reached.")],
+                handler: self.answers.page(self.begin)),
+            Endpoint(
+                method: .get, path: "/sign-in/provider/{name}/callback", id: "arriveFromProvider",
+                summary: "Where another provider sends browsers back to (RFC 6749, section 4.1.2; RFC 9207).",
+                effect: .signsIn,
+                query: [
+                    .optional("state", "What the way began with; good once."), .optional("code", "What it gives."),
+                    .optional("iss", "Whose answer it is."), .optional("error", "Why it gives nothing."),
+                ], answers: [.goOn], refusals: .pages,
+                refusing: [
+                    SignInAddress.unknown, (403, "The person is not known here, or is not signed in."),
+                    (503, "More have come back at once than can wait. Nothing is spent, and the page leads back."),
+                ], handler: self.answers.page(self.arrive)),
+            Endpoint(
+                method: .post, path: "/sign-in/provider/{name}/connect", id: "connectIdentity",
+                summary: "The person wants what they are there connected with the account that they sign in to next.",
+                effect: .none,
+                body: (.form, SignInAddress.fields + [.optional("confirmation", "What the page's form has.")]),
+                answers: [.goOn], refusals: .pages, refusing: [SignInAddress.unknown],
+                handler: self.answers.page(self.connect)),
+        ]
     }
 
     @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {

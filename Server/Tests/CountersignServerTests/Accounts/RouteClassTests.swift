@@ -35,4 +35,16 @@ struct RouteClassTests {
         }
         #expect(Set(table.keys).subtracting(mounted).isEmpty, "\(Set(table.keys).subtracting(mounted))")
     }
+
+    @Test("each public endpoint has the class of its row")
+    func everyEndpoint() async throws {
+        let server = try await ServerFixture(hasRegistration: true)
+        let table = try Self.table()
+        let endpoints = server.assembly.publicEndpoints
+        #expect(endpoints.count > 100)
+        for endpoint in endpoints {
+            let route = "\(endpoint.method.rawValue) \(endpoint.path)"
+            #expect(table[route] == endpoint.effect.rawValue, "another class: \(route)")
+        }
+    }
 }

@@ -1,14 +1,29 @@
-import HTTPTypes
+package import HTTPTypes
 import _Primitives
 
-/// One operation at a public address, as the document of the public addresses describes it.
-struct PublicOperation: Sendable {
+/// One method at one public path: what the document of the public addresses says of the method, and the function that
+/// answers. Both stand in one place, so that they always agree.
+package struct Endpoint: Sendable {
+    /// The strongest effect that a request can have on somebody's account (docs/account-changes.md).
+    package enum Effect: String, Sendable {
+        /// The account gets a way in, or loses a part of its protection.
+        case gives
+        /// Something goes on without the browser.
+        case lasts
+        /// Something ends or rests.
+        case takesAway = "takes away"
+        /// A session begins, or a sign-in goes on.
+        case signsIn = "signs in"
+        /// Only names and displayed data of an account change, or nothing changes.
+        case none
+    }
+
     /// The credentials that a request shows.
     enum Caller: Sendable {
         case anybody
         /// Anybody. A client that proves its identity may do more.
         case anybodyOrClient
-        /// A client, by its secret in the header. The operation's form describes the credentials in the form.
+        /// A client, by its secret in the header. The endpoint's form describes the credentials in the form.
         case client
         /// A client at an address that takes the header alone.
         case clientByHeader
@@ -20,7 +35,7 @@ struct PublicOperation: Sendable {
         case clientOrDevice
     }
 
-    /// The form of the operation's refusals.
+    /// The form of the endpoint's refusals.
     enum Refusals: Sendable {
         /// RFC 9457.
         case problems
@@ -42,7 +57,7 @@ struct PublicOperation: Sendable {
         }
     }
 
-    /// A possible answer of the operation.
+    /// A possible answer of the endpoint.
     struct Answer: Sendable {
         let status: Int
         let meaning: String
@@ -50,14 +65,25 @@ struct PublicOperation: Sendable {
         var type: String?
         /// The members of a JSON body.
         var members: [DescribedField] = []
+
+        /// A page for people.
+        static let page = Self(status: 200, meaning: "A page.", type: "text/html")
+        /// A redirect that the browser follows with GET.
+        static let goOn = Self(status: 303, meaning: "The browser goes on with GET.")
     }
 
-    let method: HTTPRequest.Method
+    /// The refusal of a caller that has used up a budget.
+    static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
+
+    /// The method of the requests.
+    package let method: HTTPRequest.Method
     /// The path, with parameters in braces.
-    let path: String
+    package let path: String
     /// The document's operationId.
     let id: String
     let summary: String
+    /// The class of the endpoint.
+    package let effect: Effect
     var caller = Caller.anybody
     var query: [DescribedField] = []
     var headers: [DescribedField] = []
@@ -65,10 +91,13 @@ struct PublicOperation: Sendable {
     /// The answers of a success.
     var answers: [Answer]
     var refusals = Refusals.problems
-    /// The statuses of this operation's own refusals, beside the refusals of every operation of its kind.
+    /// The statuses of this endpoint's own refusals, beside the refusals of every endpoint of its kind.
     var refusing: [(status: Int, meaning: String)] = []
+    /// The effect of a GET, beside the answer.
+    var get = ServerRouter.GetEffect.acts
+    let handler: ServerRouter.Handler
 
-    /// The operation's part of the document.
+    /// The endpoint's part of the document.
     var document: JSONObject {
         var document: JSONObject = ["operationId": .string(self.id), "summary": .string(self.summary)]
         switch self.caller {
@@ -152,47 +181,9 @@ struct PublicOperation: Sendable {
     }
 }
 
-/// The OpenAPI 3.1 document of the public addresses.
-struct PublicDocument {
-    /// The path of the document.
-    static let path = "/openapi.json"
-
-    /// The path of the server on its host.
-    let server: IssuerPath
-    let operations: [PublicOperation]
-
-    var json: JSONObject {
-        var paths: JSONObject = [:]
-        for operation in self.operations {
-            var item: JSONObject = [:]
-            if case .object(let present)? = paths[operation.path] { item = present }
-            // Methods are our own words.
-            item[operation.method.rawValue.lowercased()] = .object(operation.document)  // check: unicode-words
-            paths[operation.path] = .object(item)
-        }
-        let error = DescribedField.schema([
-            .required("error", "A code that is registered for OAuth 2.0."),
-            .optional("error_description", "A sentence for developers."),
-        ])
-        return [
-            "openapi": .string("3.1.0"),
-            "info": .object([
-                "title": .string("Countersign"), "version": .string("1"),
-                "description": .string(
-                    "What services, phones and browsers reach. Administration has a document of its own."),
-            ]),
-            "servers": .array([.object(["url": .string(self.server.text.isEmpty ? "/" : self.server.text)])]),
-            "paths": .object(paths),
-            "components": .object([
-                "securitySchemes": .object([
-                    "client": .object(["type": .string("http"), "scheme": .string("basic")]),
-                    "token": .object(["type": .string("http"), "scheme": .string("bearer")]),
-                    "device": .object([
-                        "type": .string("apiKey"), "in": .string("header"), "name": .string(DeviceProofField.text),
-                    ]),
-                ]),
-                "schemas": .object(["Problem": .object(Problem.schema), "OAuthError": .object(error)]),
-            ]),
-        ]
+extension Endpoint {
+    /// The route by which a router mounts the endpoint.
+    var route: ServerRouter.Route {
+        ServerRouter.Route(method: self.method, path: self.path, get: self.get, handler: self.handler)
     }
 }
