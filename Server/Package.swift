@@ -88,13 +88,15 @@ let package = Package(
         .target(name: "Passwords", dependencies: sdk("_Primitives") + [crypto, cryptoExtras, "CArgon2", "CCrypt"]),
         // Floor 6
         .target(name: "Sealing", dependencies: sdk("_Primitives") + ["Settings", "Records", crypto]),
+        .target(name: "Texts", dependencies: sdk("_Primitives")),
         // Floor 7
         .target(
             name: "SQLiteStore",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "OAuth") + [
                 "Settings", "Records", "Sealing", grdb, sqlite, crypto, "CSQLiteSettings",
             ]),
-        .target(name: "Pages", dependencies: sdk("_Primitives") + [mustache, crypto, "CQREncode", "CZlib"]),
+        .target(
+            name: "Pages", dependencies: sdk("_Primitives") + ["Texts", mustache, crypto, "CQREncode", "CZlib"]),
         .target(
             name: "CeremonyEngine",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony") + [
@@ -106,14 +108,14 @@ let package = Package(
         .target(
             name: "Accounts",
             dependencies: sdk("_Primitives", "PersonalInformation", "Ceremony") + [
-                "Settings", "Records", "Sealing", "Passwords",
+                "Settings", "Records", "Sealing", "Passwords", "Texts",
             ]),
         // Floor 8
         .target(
             name: "CountersignServer",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
-                "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records", "Sealing",
-                "UAFRelyingParty", hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
+                "Texts", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records",
+                "Sealing", "UAFRelyingParty", hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
         // Floor 9
         .executableTarget(
@@ -180,7 +182,10 @@ let package = Package(
             dependencies: sdk("_Primitives", "JOSE", "OAuth") + [
                 "OAuthProvider", "FreshStores", "SQLiteStore", "Settings", "Records", "Sealing", crypto,
             ]),
-        .testTarget(name: "PagesTests", dependencies: sdk("_Primitives", "Ceremony") + ["Pages", "CPNG", "CZBar"]),
+        .testTarget(name: "TextsTests", dependencies: ["Texts"]),
+        .testTarget(
+            name: "PagesTests",
+            dependencies: sdk("_Primitives", "Ceremony") + ["Pages", "Texts", "CPNG", "CZBar"]),
         // The listings of the identities' documentation. The SDK's package tries the same listings without a server.
         .target(
             name: "SeedListing",

@@ -1,5 +1,6 @@
 import Foundation
 import Mustache
+public import Texts
 
 /// Makes HTML of typed pages. The renderer escapes everything on a page, except for the drawings of this target.
 public struct PageRenderer: Sendable {
@@ -9,6 +10,8 @@ public struct PageRenderer: Sendable {
     public let host: String
     /// The path of the server on its host, such as `/sign-in`; empty if the server has the host to itself.
     public let path: String
+    /// The language of the pages.
+    public let language: any Language
     /// The files that the pages refer to.
     public let assets: PageAssets
     /// The longest silence of a page's channel, in whole seconds. The script gives up a channel after two silences of
@@ -27,16 +30,21 @@ public struct PageRenderer: Sendable {
     ///   - host: The issuer's host, with the port unless the port is the scheme's own.
     ///   - path: The issuer's path, with a slash at the beginning and none at the end; empty without a path.
     ///   - heartbeat: The longest silence of a page's channel. The pages know whole seconds, at least one second.
-    public init(serviceName: String = "Countersign", host: String, path: String = "", heartbeat: Duration) {
+    ///   - language: The language of the pages.
+    public init(
+        serviceName: String = "Countersign", host: String, path: String = "", heartbeat: Duration,
+        language: any Language = English()
+    ) {
         self.heartbeatSeconds = max(1, heartbeat.components.seconds)
         self.serviceName = serviceName
         self.host = host
         self.path = path
-        self.assets = PageAssets()
+        self.language = language
+        self.assets = PageAssets(language: language)
         MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
         // No template is left out: a test renders every page.
         self.library = MustacheLibrary(
-            templates: PageTemplates.all.compactMapValues { template in
+            templates: PageTemplates(language: language).all.compactMapValues { template in
                 try? MustacheTemplate(string: ScalarwiseHTML.pragma + template)
             })
     }
@@ -45,7 +53,7 @@ public struct PageRenderer: Sendable {
     private struct Frame {
         let serviceName: String
         let host: String
-        let title: String
+        let title: Sentence
         let template: String
         let stylesheet: String
         let script: String
@@ -55,7 +63,7 @@ public struct PageRenderer: Sendable {
         let content: Any
     }
 
-    func render(_ content: Any, template: String, title: String, formTargets: [String] = []) -> RenderedPage {
+    func render(_ content: Any, template: String, title: Sentence, formTargets: [String] = []) -> RenderedPage {
         let frame = Frame(
             serviceName: self.serviceName, host: self.host, title: title, template: template,
             stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,
@@ -99,8 +107,10 @@ private struct ViewValues: MustacheParent {
 
     func child(named name: String) -> Any? { self.values[name] }
 
-    /// Reads the properties of an inner view, and of each view in a list, too; `nil` for an absent value.
+    /// Reads the properties of an inner view, and of each view in a list, too; `nil` for an absent value. A sentence is
+    /// its plain text.
     private static func value(_ value: Any) -> Any? {
+        if let sentence = value as? Sentence { return sentence.plain }
         let mirror = Mirror(reflecting: value)
         switch mirror.displayStyle {
         case .optional: return mirror.children.first.flatMap { Self.value($0.value) }

@@ -20,15 +20,17 @@ struct IdentityPageTests {
     private static func identity(_ name: String = "alice") -> IdentityPage {
         var page = IdentityPage(name: name)
         page.devices = [
-            .init(id: "a/1", name: name, factors: "PIN", times: "Since", lockedUntil: "noon", isDisabled: false),
-            .init(id: "a/2", name: name, factors: "PIN", times: "Since", lockedUntil: nil, isDisabled: true),
+            .init(
+                id: "a/1", name: name, factors: [.pin], since: "dawn", used: nil, lockedUntil: "noon", isDisabled: false
+            ),
+            .init(id: "a/2", name: name, factors: [.pin], since: "dawn", used: nil, lockedUntil: nil, isDisabled: true),
         ]
         page.offers = [.init(id: "o/1", name: nil, until: "noon"), .init(id: "o/2", name: name, until: "noon")]
         page.values = [
-            .init(id: "v/1", attribute: "Email", alias: name, value: name, isPrimary: true, isVerified: false)
+            .init(id: "v/1", attribute: "email", alias: name, value: name, isPrimary: true, isVerified: false)
         ]
         page.services = [
-            .init(id: "s/1", name: name, roles: [name], choices: ["Email: \(name)"]),
+            .init(id: "s/1", name: name, roles: [name], choices: [NamedValue(attribute: "email", alias: name)]),
             .init(id: "s/2", name: name, roles: [], choices: []),
         ]
         page.organisations = [name]
@@ -42,10 +44,10 @@ struct IdentityPageTests {
     private static func history(_ name: String = "Bank") -> IdentityHistoryPage {
         IdentityHistoryPage(entries: [
             .init(
-                what: "Sign-in", service: name, role: name, outcome: .finished, moment: "2026-01-31T12:34:00.000Z",
+                what: .signIn, service: name, role: name, outcome: .finished, moment: "2026-01-31T12:34:00.000Z",
                 shownMoment: "2026-01-31 12:34 UTC"),
             .init(
-                what: "Another PIN", service: nil, role: nil, outcome: .failed, moment: "2026-01-31T12:34:00.000Z",
+                what: .anotherPIN, service: nil, role: nil, outcome: .failed, moment: "2026-01-31T12:34:00.000Z",
                 shownMoment: "2026-01-31 12:34 UTC"),
         ])
     }
@@ -60,13 +62,15 @@ struct IdentityPageTests {
             renderer.html(
                 RenameActivationPage(id: "a/1", name: name, confirmation: "token", refusedBeyond: 128)),
             renderer.html(
-                ForgetChoicePage(id: "s/1", service: name, choices: ["Email: \(name)"], confirmation: "token")),
+                ForgetChoicePage(
+                    id: "s/1", service: name, choices: [NamedValue(attribute: "email", alias: name)],
+                    confirmation: "token")),
             renderer.html(OwnValuePage(.email, confirmation: "token")),
             renderer.html(OwnValuePage(.email, confirmation: "token", sendsMail: false)),
             renderer.html(OwnValuePage(.phone, confirmation: "token", value: name, problem: .invalid)),
-            renderer.html(RenameValuePage(id: "v/1", attribute: "Email", alias: name, confirmation: "token")),
+            renderer.html(RenameValuePage(id: "v/1", attribute: "email", alias: name, confirmation: "token")),
             renderer.html(
-                RemoveValuePage(id: "v/1", attribute: "Email", alias: name, services: [name], confirmation: "token")),
+                RemoveValuePage(id: "v/1", attribute: "email", alias: name, services: [name], confirmation: "token")),
             renderer.html(RemoveAddressPage(id: "m/1", address: name, isVerified: true, confirmation: "token")),
             renderer.html(
                 ActivationRequestPage(proof: .confirmation("token", change: "ch"), digits: 5...32, problem: .notTheSame)

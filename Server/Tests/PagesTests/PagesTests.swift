@@ -1,5 +1,6 @@
 import Pages
 import Testing
+import Texts
 
 @Suite("Pages for people")
 struct PagesTests {
@@ -43,8 +44,8 @@ struct PagesTests {
     func every() throws -> [RenderedPage] {
         try SignInPage.State.allCases.map { try self.renderer.html(Self.signIn($0)) } + [
             self.renderer.html(
-                ResultPage(outcome: .done, headline: "Done", explanation: "Well.", link: ("Go on", "/next"))),
-            self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.", requestID: "r-17")),
+                ResultPage(.done, .accepted, target: "/next")),
+            self.renderer.html(ErrorPage(.noPage, requestID: "r-17")),
             self.renderer.html(SignedOutPage(returnLink: "https://bank.example.com/bye")),
             self.renderer.html(SignOutQuestionPage(clientName: "Demo Bank")),
             self.renderer.html(
@@ -226,6 +227,13 @@ struct PagesTests {
         }
     }
 
+    /// A result with a name in its headline, its explanation and its link.
+    private static func notice(naming name: String) -> Notice {
+        .invitationElsewhere(
+            Invitation(headline: name, place: nil, operatorName: "Example ID", until: "noon"),
+            operatorName: "Example ID", other: nil, home: name)
+    }
+
     @Test func whatThePageShowsIsEscaped() throws {
         let hostile = #"<script>alert("1")</script>&'"#
         var page = Self.signIn(.waiting, clientName: hostile)
@@ -236,14 +244,14 @@ struct PagesTests {
             try self.renderer.html(page).html,
             self.renderer.html(
                 ErrorPage(
-                    headline: hostile, explanation: hostile, way: .service(name: hostile, address: hostile),
+                    .anotherBrowser(words: hostile), way: .service(name: hostile, address: hostile),
                     detail: hostile, requestID: hostile)
             ).html,
             try self.renderer.html(
                 SignInPage(requestID: "r", clientName: hostile, client: hostile, state: .completed, home: hostile)
             ).html,
             self.renderer.html(
-                ResultPage(outcome: .refused, headline: hostile, explanation: hostile, link: (hostile, hostile))
+                ResultPage(.refused, Self.notice(naming: hostile), target: hostile)
             ).html,
             self.renderer.html(SignedOutPage(returnLink: hostile)).html,
             PageRenderer(serviceName: hostile, host: hostile, heartbeat: .seconds(15)).html(OpenInAppPage()).html,
@@ -273,10 +281,10 @@ struct PagesTests {
         let pages: [(page: RenderedPage, shown: Int)] = [
             // Title, heading, step and button; the link, the typed code, and the request in the card and two forms.
             (try renderer.html(waiting), 9), (try renderer.html(denied), 5),
-            (renderer.html(ErrorPage(headline: hostile, explanation: hostile, requestID: hostile)), 4),
+            (renderer.html(ErrorPage(.anotherBrowser(words: hostile), requestID: hostile)), 4),
             (
                 renderer.html(
-                    ResultPage(outcome: .done, headline: hostile, explanation: hostile, link: (hostile, hostile))), 5
+                    ResultPage(.done, Self.notice(naming: hostile), target: hostile)), 5
             ),
             (renderer.html(SignedOutPage(returnLink: hostile)), 1),
             // The service's name once more.
@@ -334,7 +342,7 @@ struct PagesTests {
         let pages = [
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
             self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
-            self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.")),
+            self.renderer.html(ErrorPage(.noPage)),
             try self.renderer.html(Self.signIn(.claimed)),
         ]
         for page in pages {
@@ -377,11 +385,11 @@ struct PagesTests {
     }
 
     @Test func errorPageNamesTheRequestAndNothingElse() {
-        let html = self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.", requestID: "r-17")).html
+        let html = self.renderer.html(ErrorPage(.noPage, requestID: "r-17")).html
         #expect(html.contains("data-testid=\"error\""))
         #expect(html.contains("<code>r-17</code>"))
         #expect(
-            !self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.")).html.contains("give this number"))
+            !self.renderer.html(ErrorPage(.noPage)).html.contains("give this number"))
     }
 
     @Test func setUpPageExplainsItselfWithoutScript() {

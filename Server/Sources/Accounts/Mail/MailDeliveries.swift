@@ -4,6 +4,7 @@ public import Records
 public import Sealing
 public import Settings
 import Synchronization
+public import Texts
 public import _Primitives
 
 /// The result of a delivery that the operator should know of.
@@ -44,9 +45,14 @@ public final class MailDeliveries: Sendable {
         public let serviceName: String
         /// The sender.
         public let sender: MailSender
+        /// The language of the letters.
+        public let language: any Language
 
         /// Creates a letterhead.
-        public init(issuer: String, serviceName: String, sender: MailSender) {
+        public init(
+            issuer: String, serviceName: String, sender: MailSender, language: any Language = English()
+        ) {
+            self.language = language
             self.issuer = issuer
             self.serviceName = serviceName
             self.sender = sender
@@ -136,7 +142,8 @@ public final class MailDeliveries: Sendable {
                 of: delivery, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
             guard isWanted else { return try await self.giveUp(delivery, "its link is not wanted any more") }
         }
-        let words = MailWords(delivery, content, letterhead: self.letterhead, links: self.links)
+        let words = self.letterhead.language.letter(
+            Letter(delivery, content, letterhead: self.letterhead, links: self.links))
         let message = MailMessage(
             sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: content.recipient,
             subject: words.subject, text: words.text, at: now, identifier: self.random.identifier())
@@ -262,153 +269,56 @@ private struct MailContent {
     var waitsUntil: Timestamp?
 }
 
-/// The subject and the text of a letter.
-private struct MailWords {
-    let subject: String
-    let text: String
-
-    init(
+extension Letter {
+    /// Creates the letter of a delivery, with its links.
+    fileprivate init(
         _ delivery: MailDelivery, _ content: MailContent, letterhead: MailDeliveries.Letterhead, links: MailedLinks
     ) {
         let (service, name) = (letterhead.serviceName, content.name)
-        let until = content.until.map { " It works until \($0.shownMinute)." } ?? ""
+        let until = content.until?.shownMinute
         func link(_ path: String, about: String = "") -> String {
             "\(letterhead.issuer)\(path)?\(about)link=\(delivery.linkName.map(links.secret) ?? "")"
         }
-        let tell = "tell the people who run \(service) at once"
-        let question = content.change.map { change in
-            """
-            open this address and say so. It works once, and for a quarter of an hour; for \
-            seven days it offers to mail another one:
-
-            \(link(MailedLinkPaths.changeQuestion, about: "id=\(change.id)&"))
-            """
-        }
-        switch delivery.subject {
-        case .passwordReset:
-            self.subject = "A new password at \(service)"
-            self.text = """
-                Somebody has asked for a new password for the name \(name) at \(service).
-
-                If it was you, open this address and choose one. It works once, and for a quarter of an hour at most:
-
-                \(link(MailedLinkPaths.passwordReset))
-
-                If it was not you, there is nothing to do: your password stays as it is.
-
-                """
-        case .addressConfirmation:
-            self.subject = "Is this your address?"
-            let whose = name.isEmpty ? "An account" : "The name \(name)"
-            self.text = """
-                \(whose) at \(service) has this e-mail address.
-
-                If that is you, open this address and say so. It works once, and for a quarter of an hour at most:
-
-                \(link(MailedLinkPaths.addressConfirmation))
-
-                If you do not know \(service), there is nothing to do.
-
-                """
-        case .passwordChanged:
-            self.subject = "Your password at \(service) was changed"
-            self.text = """
-                The password of the name \(name) at \(service) is another one now, and everybody who was signed in with \
-                that name was signed out.
-
-                If it was not you, \(question ?? "\(tell).")
-
-                """
-        case .accountChanged:
-            let (change, made) = (content.change?.shown ?? "", content.change?.madeAt.shownMinute ?? "")
-            switch content.change?.state {
-            case .disowned?:
-                self.subject = "A change at \(service) rests"
-                self.text = """
-                    Somebody has said of a change of the name \(name) at \(service) that it was not you: \(change), \
-                    \(made). It rests now, and everybody who was signed in with that name was signed out.
-
-                    If the change was yours, \(question ?? "\(tell).")
-
-                    """
-            case .reclaimed?:
-                self.subject = "A change at \(service) counts again"
-                self.text = """
-                    Somebody has said of a change of the name \(name) at \(service) that it was you after all: \
-                    \(change), \(made). It counts again.
-
-                    If that is not so, \(tell).
-
-                    """
-            case .made?, nil:
-                self.subject = "Your account at \(service) was changed"
-                self.text = """
-                    The account of the name \(name) at \(service) was changed, \(made): \(change).
-
-                    If it was you, there is nothing to do. If it was not you, \(question ?? "\(tell).")
-
-                    """
+        let question = content.change.map { link(MailedLinkPaths.changeQuestion, about: "id=\($0.id)&") }
+        self =
+            switch delivery.subject {
+            case .passwordReset:
+                .passwordReset(service: service, name: name, link: link(MailedLinkPaths.passwordReset))
+            case .addressConfirmation:
+                .addressConfirmation(service: service, name: name, link: link(MailedLinkPaths.addressConfirmation))
+            case .passwordChanged: .passwordChanged(service: service, name: name, question: question)
+            case .secondFactorChanged: .secondFactorChanged(service: service, name: name, question: question)
+            case .accountChanged: Self(content.change, service: service, name: name, question: question)
+            case .changeWaits:
+                .changeWaits(
+                    service: service, name: name, text: content.text, from: content.waitsUntil?.shownMinute ?? "",
+                    changes: "\(letterhead.issuer)/account/changes")
+            case .changeCode:
+                .changeCode(
+                    service: service, name: name, text: content.text,
+                    code: delivery.linkName.map { links.code(ofName: $0).shown } ?? "")
+            case .invitation:
+                .invitation(
+                    service: service,
+                    link: "\(letterhead.issuer)\(MailedLinkPaths.invitation)?link=\(content.secret)", until: until)
+            case .newActivation:
+                .newActivation(
+                    service: service, name: name, link: ProcessCode.link(with: content.secret, at: letterhead.issuer),
+                    until: until)
             }
-        case .changeWaits:
-            self.subject = "A change at \(service) waits"
-            self.text = """
-                Somebody has signed in again with the name \(name) at \(service), to confirm this change:
+    }
 
-                \(content.text)
-
-                The change can be made from \(content.waitsUntil?.shownMinute ?? "") on. If it was you, there is nothing to \
-                do until then. If it was not you, sign in, open this address, and stop the change:
-
-                \(letterhead.issuer)/account/changes
-
-                """
-        case .changeCode:
-            self.subject = "Your code for \(service)"
-            self.text = """
-                \(delivery.linkName.map { links.code(ofName: $0).shown } ?? "")
-
-                Type this code on the page in your own browser where you have asked for this:
-
-                \(content.text)
-
-                The code works for a quarter of an hour at most. If it was not you, tell nobody the code: somebody knows \
-                the password of the name \(name). Set another one, and \(tell).
-
-                """
-        case .invitation:
-            self.subject = "You are invited to \(service)"
-            self.text = """
-                Somebody who runs \(service) has invited this address. Open this one to see to what, and to accept:
-
-                \(letterhead.issuer)\(MailedLinkPaths.invitation)?link=\(content.secret)
-
-                It is for you alone: whoever opens it can accept in your place.\(until)
-
-                If you do not know \(service), there is nothing to do.
-
-                """
-        case .newActivation:
-            self.subject = "Another device for \(service)"
-            self.text = """
-                An app of the name \(name) has asked for a code for another device. Open this address on that device, \
-                with the app there:
-
-                \(ProcessCode.link(with: content.secret, at: letterhead.issuer))
-
-                The app asks for the PIN that was chosen with it, which nobody else has to know.\(until)
-
-                If it was not you, tell the people who run \(service) at once.
-
-                """
-        case .secondFactorChanged:
-            self.subject = "Your codes at \(service) were changed"
-            self.text = """
-                The authenticator app or the recovery codes of the name \(name) at \(service) are others now.
-
-                If it was not you, \(question ?? "\(tell).")
-
-                """
-        }
+    /// Creates the letter about a change in its present state. A letter from before changes were kept has no change.
+    private init(_ change: AccountChangeRecord?, service: String, name: String, question: String?) {
+        let (shown, made) = (change?.shown ?? "", change?.madeAt.shownMinute ?? "")
+        self =
+            switch change?.state {
+            case .disowned?:
+                .changeDisowned(service: service, name: name, change: shown, made: made, question: question)
+            case .reclaimed?: .changeReclaimed(service: service, name: name, change: shown, made: made)
+            case .made?, nil:
+                .accountChanged(service: service, name: name, change: shown, made: made, question: question)
+            }
     }
 }
 

@@ -1,5 +1,6 @@
 import PersonalInformation
 import Records
+import Texts
 public import _Primitives
 
 /// A letter with which an operator tests the delivery of mail. The letter carries nothing, belongs to no account, and
@@ -29,13 +30,10 @@ public struct MailTest: Sendable {
             throw AccountError(.invalidRequest, "a letter goes to an e-mail address, such as alice@example.com")
         }
         let service = self.letterhead.serviceName
+        let words = self.letterhead.language.letter(.test(service: service))
         let message = MailMessage(
-            sender: self.letterhead.sender, senderName: service, recipient: address,
-            subject: "A test of mail at \(service)",
-            text: """
-                Somebody who runs \(service) has sent this letter to see whether mail arrives. There is nothing to do.
-
-                """, at: self.time.now(), identifier: self.random.identifier())
+            sender: self.letterhead.sender, senderName: service, recipient: address, subject: words.subject,
+            text: words.text, at: self.time.now(), identifier: self.random.identifier())
         return try await self.transport.send(message.bytes)
     }
 }

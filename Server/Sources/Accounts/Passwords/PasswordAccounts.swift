@@ -2,6 +2,7 @@ public import Passwords
 public import Records
 public import Sealing
 public import Settings
+public import Texts
 public import _Primitives
 
 /// The common tools for passwords of accounts: the store, the threads that hash, and the list of breached passwords.
@@ -175,15 +176,14 @@ extension SealingPurpose {
 }
 
 extension PasswordRefusal {
-    /// Returns the fault of a chosen password, as a sentence for the person.
-    public func words(_ limits: PasswordLimits) -> String {
+    /// Returns the fault of a chosen password, as a form tells the person.
+    public func problem(_ limits: PasswordLimits) -> FormProblem {
         switch self.code {
-        case .empty, .tooShort: "A password has \(limits.fewestCharacters) characters or more."
-        case .tooLong: "A password has \(limits.mostCharacters) characters at most."
-        case .forbiddenCharacter: "A password cannot have characters that do not show."
-        case .breached:
-            "This password is in a list that attackers have, from a break-in somewhere. Choose another one."
-        default: "This password cannot be taken. Choose another one."
+        case .empty, .tooShort: .passwordTooShort(fewest: limits.fewestCharacters)
+        case .tooLong: .passwordTooLong(most: limits.mostCharacters)
+        case .forbiddenCharacter: .passwordNotShown
+        case .breached: .passwordBreached
+        default: .passwordRefused
         }
     }
 }

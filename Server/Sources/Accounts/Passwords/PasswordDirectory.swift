@@ -1,5 +1,6 @@
 import Passwords
 import Records
+import Texts
 public import _Primitives
 
 /// Passwords as operators manage them. Every change is in the audit trail under the operator's name. No call shows a
@@ -58,7 +59,9 @@ public struct PasswordDirectory: Sendable {
         do { hash = try await self.accounts.newHash(typed: password, for: HashingTurn()) } catch let refusal
             as PasswordRefusal
         {
-            throw AccountError(.invalidRequest, refusal.words(self.accounts.hashing))
+            // Operators read English.
+            throw AccountError(
+                .invalidRequest, English().words(refusal.problem(self.accounts.hashing)).plain)
         }
         let now = self.accounts.time.now()
         let record = PasswordRecord(accountID: known.account.id, hash: hash, setAt: now, isOneTime: true)

@@ -7,6 +7,7 @@ import OAuthProvider
 import Pages
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// The routes of “This was not me”: the list of an account's latest changes, and the question about each change.
@@ -66,13 +67,11 @@ struct ChangeQuestionRoutes: Sendable {
     }
 
     private func result(
-        _ outcome: ResultPage.Outcome, _ headline: String, _ explanation: String,
-        link: (label: String, target: String)? = nil, status: HTTPResponse.Status = .ok, reference: String? = nil
+        _ outcome: ResultPage.Outcome, _ notice: Notice, status: HTTPResponse.Status = .ok, reference: String? = nil
     ) -> Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: outcome, headline: headline, explanation: explanation, link: link, reference: reference)),
+                ResultPage(outcome, notice, reference: reference)),
             status: status)
     }
 
@@ -81,8 +80,7 @@ struct ChangeQuestionRoutes: Sendable {
     @Sendable private func list(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let visitor = try await self.visitor(request) else {
             return self.result(
-                .refused, "Nobody is signed in here",
-                "Sign in to a service first, and come back in the same browser.", status: .forbidden)
+                .refused, .nobodyIsSignedIn(mayBeInvited: false), status: .forbidden)
         }
         let recent = try await self.questions.recent(accountID: visitor.accountID)
         let delayed = try await self.changes.confirmations.delayed(accountID: visitor.accountID)
@@ -94,8 +92,8 @@ struct ChangeQuestionRoutes: Sendable {
                         AccountChangesPage.Change(
                             id: question.change.id, what: question.change.shown,
                             moment: question.change.madeAt.description,
-                            shownMoment: question.change.madeAt.shownMinute, state: question.change.state.words,
-                            question: question.decision?.question)
+                            shownMoment: question.change.madeAt.shownMinute, state: question.change.state.text,
+                            question: question.decision?.asked)
                     },
                     delayed: delayed.map { change in
                         AccountChangesPage.Delayed(
@@ -115,7 +113,7 @@ struct ChangeQuestionRoutes: Sendable {
                 return self.tooLate
             }
             return self.page(
-                question, decision, [(ConfirmedChange.field, confirmed.reference)], label: decision.deed)
+                question, decision, [(ConfirmedChange.field, confirmed.reference)], isConfirmed: true)
         }
         if let link = try? SignInAddress.parameter("link", of: query) {
             guard let question = try await self.questions.question(ofLink: link) else {
@@ -135,15 +133,13 @@ struct ChangeQuestionRoutes: Sendable {
 
     private func page(
         _ question: AccountChangeQuestions.Question, _ decision: AccountChangeRecord.State,
-        _ fields: [(name: String, value: String)], label: String? = nil
+        _ fields: [(name: String, value: String)], isConfirmed: Bool = false
     ) -> Response {
         .page(
             self.answers.pages.html(
                 ChangeDecisionPage(
-                    headline: decision.question,
-                    explanation: "\(question.change.shown), \(question.change.madeAt.shownMinute). \(decision.meaning)",
-                    action: MailedLinkPaths.changeQuestion, label: label ?? decision.question,
-                    fields: fields)))
+                    decision.question(about: question.change, isConfirmed: isConfirmed),
+                    action: MailedLinkPaths.changeQuestion, fields: fields)))
     }
 
     // MARK: The answer
@@ -182,10 +178,9 @@ struct ChangeQuestionRoutes: Sendable {
                         "The decision about a change was not confirmed by a phone or a password older than the change.")
             )
             return self.result(
-                .refused, "This was not confirmed",
-                "The phone or the password that confirms has to be older than the change, and the confirmation works once, "
-                    + "for \(self.limits.freshSignIn.components.seconds / 60) minutes. Begin again, or ask the people who run "
-                    + "this service.", status: .forbidden, reference: context.reference)
+                .refused,
+                .decisionUnconfirmed(minutes: Int(self.limits.freshSignIn.components.seconds / 60)), status: .forbidden,
+                reference: context.reference)
         }
         guard
             try await self.questions.decide(
@@ -196,17 +191,8 @@ struct ChangeQuestionRoutes: Sendable {
         let page =
             decision == .disowned
             ? ResultPage(
-                outcome: .done, headline: "The change rests",
-                explanation:
-                    "\(requested.change.words) counts for nothing now, and everybody is signed out. Nothing that the "
-                    + "change took away has come back. Sign in by what is left to you, or ask for a new password by mail; if "
-                    + "nothing is left, ask the people who run this service.",
-                link: ("Ask for a new password", ForgottenPasswordPage.path))
-            : ResultPage(
-                outcome: .done, headline: "The change counts again",
-                explanation:
-                    "\(requested.change.words) counts again, unless something newer stands in its place. Everybody is "
-                    + "signed out. If anybody disagrees, the people who run this service decide.")
+                .done, .changeRests(change: requested.change.words), target: ForgottenPasswordPage.path)
+            : ResultPage(.done, .changeCounts(change: requested.change.words))
         return .page(self.answers.pages.html(page), headers: ended)
     }
 
@@ -214,9 +200,7 @@ struct ChangeQuestionRoutes: Sendable {
 
     private var tooLate: Response {
         self.result(
-            .tooLate, "Nothing can be said of this change any more",
-            "A change can be disowned once within seven days, and that can be taken back once. After that the people who run "
-                + "this service decide.", status: .notFound)
+            .tooLate, .changeTooOld, status: .notFound)
     }
 
     /// Returns the page of a link that does not work (any more). With the identifier of a change the page offers
@@ -226,16 +210,13 @@ struct ChangeQuestionRoutes: Sendable {
             RequestRefusal(code: "link-over", reason: "The mailed link is spent, too old, or none of this server's."))
         guard let id else {
             return self.result(
-                .tooLate, "This link does not work any more", "A link works once, and for a quarter of an hour.",
+                .tooLate, .changeLinkOver,
                 status: .notFound, reference: context.reference)
         }
         return .page(
             self.answers.pages.html(
                 ChangeDecisionPage(
-                    headline: "This link does not work any more",
-                    explanation:
-                        "A link works once, and for a quarter of an hour. Another one goes to the account's confirmed "
-                        + "e-mail address.", action: "\(IdentityPaths.changes)/again", label: "Mail another link",
+                    .anotherChangeLink, action: "\(IdentityPaths.changes)/again",
                     fields: [("id", id)])), status: .notFound)
     }
 
@@ -243,10 +224,7 @@ struct ChangeQuestionRoutes: Sendable {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
         guard let id = form["id"] else { throw Problem(.badRequest, "invalid-request", "The form lacks id.") }
         try await self.questions.askAgain(id: id, source: context.source)
-        return self.result(
-            .done, "Look into your mailbox",
-            "If the change is younger than seven days and the account has a confirmed e-mail address, a link is on its way "
-                + "there. It works for a quarter of an hour.")
+        return self.result(.done, .changeLinkMailed)
     }
 }
 
@@ -271,28 +249,23 @@ extension AccountChange {
 }
 
 extension AccountChangeRecord.State {
-    /// The state in words.
-    fileprivate var words: String {
+    /// The state, as the list names it.
+    fileprivate var text: ChangeText {
         switch self {
-        case .made: "Stands"
-        case .disowned: "Rests: you said that this was not you"
-        case .reclaimed: "Stands: you said that this was you after all"
+        case .made: .stands
+        case .disowned: .disowned
+        case .reclaimed: .reclaimed
         }
     }
 
-    /// The question whose answer is this decision.
-    fileprivate var question: String { self == .reclaimed ? "This was me" : "This was not me" }
+    /// The question whose answer is this decision, as the list asks it.
+    fileprivate var asked: ChangeText { self == .reclaimed ? .me : .notMe }
 
-    /// The words of the button that makes the decision.
-    fileprivate var deed: String {
-        self == .reclaimed ? "Let it count again" : "Let it rest, and sign out everywhere"
-    }
-
-    /// The consequences of the decision.
-    fileprivate var meaning: String {
-        self == .reclaimed
-            ? "It counts again, and everybody is signed out. You can say so once."
-            : "It rests, and everybody is signed out, also the services that go on by themselves. Nothing that it took away "
-                + "comes back. A phone or a password that is older than the change confirms this first."
+    /// Returns the question whose answer is this decision, with the decision's consequences.
+    fileprivate func question(about change: AccountChangeRecord, isConfirmed: Bool) -> Question {
+        let (shown, made) = (change.shown, change.madeAt.shownMinute)
+        return self == .reclaimed
+            ? .reclaim(change: shown, made: made, isConfirmed: isConfirmed)
+            : .disown(change: shown, made: made, isConfirmed: isConfirmed)
     }
 }

@@ -95,6 +95,7 @@ struct DeviceAuthorization: Sendable {
         return account
     }
 
+    /// Returns the problem document of a refusal, for the program that asks.
     private static func refused(_ refusal: DeviceProofRefusal) -> Problem {
         func unproven(_ name: String, _ detail: String, _ now: Timestamp? = nil) -> Problem {
             Problem(

@@ -7,6 +7,7 @@ import OAuthProvider
 import Pages
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// Shows codes that personalise a device, and tells the browser that requested a code the state of the code.
@@ -86,10 +87,7 @@ struct ActivationRoutes: Sendable {
         guard let id = try self.activation(of: request) else {
             return .page(
                 self.answers.pages.html(
-                    ResultPage(
-                        outcome: .refused, headline: "This browser has not asked for this code",
-                        explanation: "Only the browser that has asked is told what has become of it.",
-                        link: ("See your identity", IdentityPaths.overview))), status: .notFound)
+                    ResultPage(.refused, .codeOfAnotherBrowser, target: IdentityPaths.overview)), status: .notFound)
         }
         let page: ActivationStatePage =
             switch try await self.identities.listings.state(ofOffer: id) {

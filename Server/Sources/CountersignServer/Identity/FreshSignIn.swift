@@ -1,6 +1,7 @@
 import OAuthProvider
 import Pages
 import Settings
+import Texts
 import UAFRelyingParty
 import _Primitives
 
@@ -16,14 +17,11 @@ extension ActiveSession {
 }
 
 extension ResultPage {
-    /// Returns the page for a person who has signed in too long ago, or by one factor. `what` is the beginning of a
-    /// sentence up to its verb: the action that needs a fresh sign-in.
-    static func stale(_ what: String, _ limits: Limits) -> Self {
+    /// Returns the page for a person who has signed in too long ago, or by one factor. `matter`
+    /// is the action that needs a fresh sign-in.
+    static func stale(_ matter: Notice.StaleMatter, _ limits: Limits) -> Self {
         let minutes = limits.freshSignIn.components.seconds / 60
         return ResultPage(
-            outcome: .refused, headline: "Sign in once more",
-            explanation:
-                "\(what) within \(minutes) minutes of a sign-in by two factors here, as with your app. Sign out here, sign in again, and come back.",
-            link: ("Sign out", SignOutQuestionPage.path))
+            .refused, .staleSignIn(matter, minutes: Int(minutes)), target: SignOutQuestionPage.path)
     }
 }

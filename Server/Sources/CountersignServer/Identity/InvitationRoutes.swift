@@ -7,6 +7,7 @@ import OAuthProvider
 import Pages
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// The pages behind the link of an invitation.
@@ -67,38 +68,18 @@ struct InvitationRoutes: Sendable {
 
     private func page(_ obstacle: Obstacle, _ context: ServerContext) -> Response {
         let service = self.answers.pages.serviceName
-        let (outcome, headline, explanation): (ResultPage.Outcome, String, String) =
+        let (outcome, notice): (ResultPage.Outcome, Notice) =
             switch obstacle {
-            case .unknown:
-                (
-                    .refused, "This link opens no invitation",
-                    "It is not whole, or its invitation is long over. Follow the whole link, or ask the people who run "
-                        + "\(service) for another."
-                )
-            case .accepted:
-                (
-                    .done, "This invitation is accepted",
-                    "There is nothing more to do here: sign in with your app. If it was not you who accepted, tell the "
-                        + "people who run \(service) at once."
-                )
-            case .revoked:
-                (
-                    .refused, "This invitation was taken back",
-                    "Ask the people who run \(service) if you did not expect that."
-                )
-            case .expired:
-                (
-                    .tooLate, "This invitation is over",
-                    "Nobody has accepted it in time. Ask the people who run \(service) for another."
-                )
+            case .unknown: (.refused, .invitationUnknown(operatorName: service))
+            case .accepted: (.done, .invitationAccepted(operatorName: service))
+            case .revoked: (.refused, .invitationRevoked(operatorName: service))
+            case .expired: (.tooLate, .invitationOver(operatorName: service))
             }
         context.notes.note(
             RequestRefusal(code: "invitation-over", reason: "The invitation is accepted, taken back, over, or none."))
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: outcome, headline: headline, explanation: explanation,
-                    link: ("See your identity", IdentityPaths.overview), reference: context.reference)),
+                ResultPage(outcome, notice, target: IdentityPaths.overview, reference: context.reference)),
             status: .notFound)
     }
 
@@ -199,9 +180,6 @@ struct InvitationRoutes: Sendable {
         }
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "You have accepted",
-                    explanation: "What you were invited to is yours from now on.",
-                    link: ("See your identity", IdentityPaths.overview))))
+                ResultPage(.done, .accepted, target: IdentityPaths.overview)))
     }
 }

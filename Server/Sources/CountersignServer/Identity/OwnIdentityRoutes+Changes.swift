@@ -5,6 +5,7 @@ import Hummingbird
 import OAuth
 import Pages
 import Settings
+import Texts
 import _Primitives
 
 /// The pages on which a person renames a device, or makes the server ask again for the choices at a service.
@@ -49,10 +50,7 @@ extension OwnIdentityRoutes {
         }
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "It has its name",
-                    explanation: "On your pages the device is called \(name) from now on.",
-                    link: ("Back to your identity", IdentityPaths.overview))))
+                ResultPage(.done, .deviceNamed(name), target: IdentityPaths.overview)))
     }
 
     // MARK: What was chosen for a service
@@ -60,10 +58,7 @@ extension OwnIdentityRoutes {
     private var nothingChosen: Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "Nothing is chosen there",
-                    explanation: "The app asks you what that service is to get when you sign in there.",
-                    link: ("Back to your identity", IdentityPaths.overview))), status: .notFound)
+                ResultPage(.done, .nothingChosen, target: IdentityPaths.overview)), status: .notFound)
     }
 
     @Sendable func askForForgetting(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -89,9 +84,6 @@ extension OwnIdentityRoutes {
         else { return self.nothingChosen }
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "You are asked again",
-                    explanation: "The app asks you what that service is to get when you sign in there the next time.",
-                    link: ("Back to your identity", IdentityPaths.overview))))
+                ResultPage(.done, .choiceForgotten, target: IdentityPaths.overview)))
     }
 }

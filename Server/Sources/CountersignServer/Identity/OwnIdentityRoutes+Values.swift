@@ -7,6 +7,7 @@ import Pages
 import PersonalInformation
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// The pages on which a person adds, renames and removes values that services can request.
@@ -78,7 +79,7 @@ extension OwnIdentityRoutes {
     ) async throws -> Response {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard visitor.active.isFresh(at: self.time.now(), self.limits) else {
-            return self.stale("What services can ask for is changed", context)
+            return self.stale(.values, context)
         }
         return try await body(visitor)
     }
@@ -120,19 +121,17 @@ extension OwnIdentityRoutes {
     }
 
     private func result(
-        _ headline: String, _ explanation: String, outcome: ResultPage.Outcome = .done,
+        _ notice: Notice, outcome: ResultPage.Outcome = .done,
         status: HTTPResponse.Status = .ok, reference: String? = nil
     ) -> Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: outcome, headline: headline, explanation: explanation,
-                    link: ("Back to your identity", IdentityPaths.overview), reference: reference)), status: status)
+                ResultPage(outcome, notice, target: IdentityPaths.overview, reference: reference)), status: status)
     }
 
     private var noValue: Response {
         self.result(
-            "There is no such value", "It may have been removed before.", outcome: .refused, status: .notFound)
+            .noValue, outcome: .refused, status: .notFound)
     }
 
     // MARK: An address
@@ -170,15 +169,13 @@ extension OwnIdentityRoutes {
         ) { visitor, address in
             switch try await self.directory.giveEmail(address, accountID: visitor.accountID) {
             case .added:
-                return self.result("Services can ask for it", "The address was known to be yours, and is a value now.")
-            case .known: return self.result("You have this address", "Services can ask for it already.")
+                return self.result(.emailAdded)
+            case .known: return self.result(.emailKnown)
             case .unconfirmed(let further):
                 return try await self.mailLink(further, visitor, context)
             case .unconfirmable:
                 return self.result(
-                    "No link can be mailed",
-                    "Somebody has to see to it that the address is yours: ask the people who run this service to enter it.",
-                    outcome: .refused, status: .forbidden)
+                    .emailUnconfirmable, outcome: .refused, status: .forbidden)
             case .invalid:
                 return self.valueForm(.email, visitor, value: address, problem: .invalid, status: .unprocessableContent)
             case .tooManyValues:
@@ -196,21 +193,11 @@ extension OwnIdentityRoutes {
             context.notes.note(
                 RequestRefusal(
                     code: "no-mail-\(refusal.rawValue)", reason: "No link was mailed to the address that was given."))
-            let explanation =
-                switch refusal {
-                case .resting: "Several were mailed just now. Wait a while, then add the address here once more."
-                case .noAddress, .confirmed:
-                    "There is nothing to confirm any more: look at your identity, and add the address again if it is not there."
-                }
             return self.result(
-                "No link was mailed", explanation, outcome: .refused, status: .forbidden, reference: context.reference)
+                refusal == .resting ? .emailLinkResting : .emailNothingToConfirm, outcome: .refused, status: .forbidden,
+                reference: context.reference)
         }
-        let after =
-            further == nil
-            ? "Then add it here once more: it is your account's own address." : "Then services can ask for it."
-        return self.result(
-            "Look into your mailbox",
-            "A link is on its way. It works for a quarter of an hour: open it in this browser. \(after)")
+        return self.result(.emailLinkMailed(isFirst: further == nil))
     }
 
     // MARK: A phone number
@@ -226,9 +213,8 @@ extension OwnIdentityRoutes {
         ) { visitor, number in
             switch try await self.directory.givePhone(number, accountID: visitor.accountID) {
             case .added:
-                return self.result(
-                    "Services can ask for it", "Nobody has checked the number, and services that get it are told so.")
-            case .known: return self.result("You have this number", "Services can ask for it already.")
+                return self.result(.phoneAdded)
+            case .known: return self.result(.phoneKnown)
             case .invalid:
                 return self.valueForm(.phone, visitor, value: number, problem: .invalid, status: .unprocessableContent)
             case .tooManyValues:
@@ -245,7 +231,7 @@ extension OwnIdentityRoutes {
         .page(
             self.answers.pages.html(
                 RenameValuePage(
-                    id: id, attribute: Self.words(attribute.rawValue), alias: alias,
+                    id: id, attribute: attribute.rawValue, alias: alias,
                     confirmation: self.cookies.formToken(visitor.session),
                     refusedBeyond: isRefused ? Limits.Fixed.shownNameCharacters : nil)),
             status: isRefused ? .unprocessableContent : .ok)
@@ -274,7 +260,7 @@ extension OwnIdentityRoutes {
             } catch let error as AccountError where error.code == .invalidRequest {
                 return self.aliasForm(id, alias, value.alias.attribute, visitor, isRefused: true)
             }
-            return self.result("It has its name", "The app calls the value \(alias) from now on.")
+            return self.result(.valueNamed(alias))
         }
     }
 
@@ -289,7 +275,7 @@ extension OwnIdentityRoutes {
             return .page(
                 self.answers.pages.html(
                     RemoveValuePage(
-                        id: value.alias.id, attribute: Self.words(value.alias.attribute.rawValue),
+                        id: value.alias.id, attribute: value.alias.attribute.rawValue,
                         alias: value.alias.text, services: value.services,
                         confirmation: self.cookies.formToken(visitor.session))))
         }
@@ -300,8 +286,7 @@ extension OwnIdentityRoutes {
             guard try await self.directory.removeOwnValue(form["value"] ?? "", accountID: visitor.accountID) else {
                 return self.noValue
             }
-            return self.result(
-                "It is removed", "No service gets it any more; where one got it, you are asked again the next time.")
+            return self.result(.valueRemoved)
         }
     }
 
@@ -324,7 +309,7 @@ extension OwnIdentityRoutes {
             guard try await self.directory.removeOwnEmail(form["address"] ?? "", accountID: visitor.accountID) else {
                 return self.noValue
             }
-            return self.result("It is removed", "Your account has this further address no more.")
+            return self.result(.addressRemoved)
         }
     }
 }

@@ -9,6 +9,7 @@ import Pages
 import PersonalInformation
 import Records
 import Settings
+import Texts
 import UAF
 import _Primitives
 
@@ -138,11 +139,7 @@ struct OwnIdentityRoutes: Sendable {
     var nobody: Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .refused, headline: "Nobody is signed in here",
-                    explanation:
-                        "Sign in to a service first, and come back in the same browser. If you came by an invitation, open its link again."
-                )), status: .forbidden)
+                ResultPage(.refused, .nobodyIsSignedIn(mayBeInvited: true))), status: .forbidden)
     }
 
     // MARK: Seeing
@@ -154,11 +151,9 @@ struct OwnIdentityRoutes: Sendable {
         let listings = self.identities.listings
         var page = IdentityPage(name: overview.name)
         page.devices = try await listings.activations(accountID: visitor.accountID).map { activation in
-            let used = activation.lastUsedAt.map { "used \($0.shownMinute)" } ?? "not used yet"
-            return IdentityPage.Device(
-                id: activation.id, name: activation.name,
-                factors: activation.factors.map(Self.factor).joined(separator: ", "),
-                times: "Since \(activation.createdAt.shownMinute), \(used)",
+            IdentityPage.Device(
+                id: activation.id, name: activation.name, factors: activation.factors.map(Self.factor),
+                since: activation.createdAt.shownMinute, used: activation.lastUsedAt?.shownMinute,
                 lockedUntil: activation.lockedUntil?.shownMinute, isDisabled: activation.isDisabled)
         }
         page.offers = try await listings.offers(accountID: visitor.accountID).map {
@@ -166,7 +161,7 @@ struct OwnIdentityRoutes: Sendable {
         }
         page.values = overview.values.map { value in
             var shown = IdentityPage.Value(
-                id: value.id, attribute: Self.words(value.attribute.rawValue), alias: value.alias, value: value.value,
+                id: value.id, attribute: value.attribute.rawValue, alias: value.alias, value: value.value,
                 isPrimary: value.isPrimary, isVerified: value.isVerified)
             shown.needsVerification = value.attribute.needsVerification
             return shown
@@ -211,11 +206,10 @@ struct OwnIdentityRoutes: Sendable {
                 service: document.service.name,
                 role: document.role.name,
                 values: consent.attributes.map { attribute in
-                    let name = Self.words(attribute.rawValue)
                     guard case .alias(_, let text) = document.attributes[attribute] else {
-                        return "\(name), as you have typed it"
+                        return NamedValue(attribute: attribute.rawValue, alias: nil)
                     }
-                    return "\(name): \(text)"
+                    return NamedValue(attribute: attribute.rawValue, alias: text)
                 }, text: document.text?.text, moment: consent.record.at.description,
                 shownMoment: consent.record.at.shownMinute)
         }
@@ -225,40 +219,32 @@ struct OwnIdentityRoutes: Sendable {
                     entries: entries, agreements: agreements, older: history.older, isContinued: before != nil)))
     }
 
-    private static func factor(_ type: AuthenticatorType) -> String {
+    private static func factor(_ type: AuthenticatorType) -> IdentityPage.Device.Factor {
         switch type {
-        case .device: "the device itself"
-        case .pin: "PIN"
-        case .biometric: "fingerprint or face"
-        case .otp, .yubikey: type.rawValue
+        case .device: .device
+        case .pin: .pin
+        case .biometric: .biometric
+        case .otp, .yubikey: .named(type.rawValue)
         }
     }
 
-    /// Returns the purpose of a session, in words.
-    private static func purpose(_ text: String, at service: String?) -> String {
+    /// Returns the purpose of a session.
+    private static func purpose(_ text: String, at service: String?) -> IdentityHistoryPage.Purpose {
         switch SessionDocument.Purpose(exactly: text) {
-        case .userLogin: service == nil ? "A change of your account" : "Sign-in"
-        case .serviceLogin: "Sign-in of an app"
-        case .addFactor: "A further factor"
-        case .changePin: "Another PIN"
-        case .newActivation: "A code for another device"
-        case .delete: "The end of the identity"
-        case .merge: "An invitation into this identity"
-        case nil: text
+        case .userLogin: service == nil ? .changeOfAccount : .signIn
+        case .serviceLogin: .signInOfApp
+        case .addFactor: .addedFactor
+        case .changePin: .anotherPIN
+        case .newActivation: .codeForDevice
+        case .delete: .endOfIdentity
+        case .merge: .merge
+        case nil: .named(text)
         }
     }
 
     /// Returns the values that a service gets, by attribute and alias.
-    static func shown(_ choices: [(attribute: String, alias: String)]) -> [String] {
-        choices.map { "\(Self.words($0.attribute)): \($0.alias)" }
-    }
-
-    /// Returns the name of an attribute in words: `givenName` is "Given name".
-    static func words(_ attribute: String) -> String {
-        let words = attribute.unicodeScalars.reduce(into: "") { words, letter in
-            words += letter.properties.isUppercase ? " \(letter.properties.lowercaseMapping)" : String(letter)
-        }
-        return String(words.prefix(1)).asciiUppercased + words.dropFirst()
+    static func shown(_ choices: [(attribute: String, alias: String)]) -> [NamedValue] {
+        choices.map { NamedValue(attribute: $0.attribute, alias: $0.alias) }
     }
 
     // MARK: A code for another device
@@ -280,10 +266,7 @@ struct OwnIdentityRoutes: Sendable {
         return .page(
             self.answers.pages.html(
                 ChangeQuestionPage(
-                    headline: "Personalise another device",
-                    explanation:
-                        "You get a code for the app on that device. Whoever has the code and the PIN is you from then on.",
-                    action: IdentityPaths.activation,
+                    .beforeDevice, action: IdentityPaths.activation,
                     fields: [("confirmation", self.cookies.formToken(visitor.session))])))
     }
 
@@ -318,10 +301,7 @@ struct OwnIdentityRoutes: Sendable {
         } catch let error as CeremonyError where error.code == .conflict {
             return .page(
                 self.answers.pages.html(
-                    ResultPage(
-                        outcome: .refused, headline: "No code was made",
-                        explanation: "As many codes wait for a device as can be. Take one of them back first.",
-                        link: ("Back to your identity", IdentityPaths.overview))), status: .conflict)
+                    ResultPage(.refused, .tooManyCodes, target: IdentityPaths.overview)), status: .conflict)
         }
     }
 
@@ -340,13 +320,14 @@ struct OwnIdentityRoutes: Sendable {
         }
         return try await listings.offers(accountID: visitor.accountID)
             .first { $0.id.hasSameBytes(as: id) }
-            .map { Held(id: $0.id, name: $0.name ?? "a device", isOffer: true, isLast: false, weakens: false) }
+            .map { Held(id: $0.id, name: $0.name, isOffer: true, isLast: false, weakens: false) }
     }
 
     /// A device or a code that its person may end.
     private struct Held {
         let id: String
-        let name: String
+        /// The name that the device has or will have; `nil` for a code without a name.
+        let name: String?
         let isOffer: Bool
         let isLast: Bool
         /// `true` if at most one device is left afterwards, so that the phone confirms the end.
@@ -356,10 +337,7 @@ struct OwnIdentityRoutes: Sendable {
     var gone: Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "There is no such device",
-                    explanation: "It has ended already, or the code was used or is over.",
-                    link: ("Back to your identity", IdentityPaths.overview))), status: .notFound)
+                ResultPage(.done, .noDevice, target: IdentityPaths.overview)), status: .notFound)
     }
 
     @Sendable private func askForEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -367,9 +345,9 @@ struct OwnIdentityRoutes: Sendable {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         guard let held = try await self.held(id, by: visitor) else { return self.gone }
         let confirmed = try await self.changes.confirmed(request, accountID: visitor.accountID)
-        let isConfirmed = confirmed?.change == .endOfDevice(id: held.id, name: held.name)
+        let isConfirmed = confirmed?.change == .endOfDevice(id: held.id, name: held.name ?? "")
         guard held.weakens || visitor.active.isFresh(at: self.time.now(), self.limits) else {
-            return self.stale("A device is ended", context)
+            return self.stale(.endOfDevice, context)
         }
         return .page(
             self.answers.pages.html(
@@ -380,11 +358,16 @@ struct OwnIdentityRoutes: Sendable {
     }
 
     /// Refuses a person who has signed in too long ago, or by one factor.
-    func stale(_ what: String, _ context: ServerContext) -> Response {
+    func stale(_ matter: Notice.StaleMatter, _ context: ServerContext) -> Response {
+        let what =
+            switch matter {
+            case .endOfDevice: "A device is ended"
+            case .values: "What services can ask for is changed"
+            }
         context.notes.note(
             RequestRefusal(
                 code: "stale-sign-in", reason: "\(what) soon after a sign-in by two factors, and this one is not."))
-        var page = ResultPage.stale(what, self.limits)
+        var page = ResultPage.stale(matter, self.limits)
         page.reference = context.reference
         return .page(self.answers.pages.html(page), status: .forbidden)
     }
@@ -397,22 +380,18 @@ struct OwnIdentityRoutes: Sendable {
         if held.weakens {
             let parameters: OAuth.Parameters = ["activation": held.id]
             if let asked = try await self.changes.answer(
-                unlessConfirmed: .endOfDevice(id: held.id, name: held.name),
+                unlessConfirmed: .endOfDevice(id: held.id, name: held.name ?? ""),
                 on: "\(IdentityPaths.activationEnd)?\(parameters.encoded)", accountID: visitor.accountID,
                 reference: form[ConfirmedChange.field], request, context)
             {
                 return asked
             }
         } else if !visitor.active.isFresh(at: self.time.now(), self.limits) {
-            return self.stale("A device is ended", context)
+            return self.stale(.endOfDevice, context)
         }
         guard try await self.identities.listings.end(id, accountID: visitor.accountID) else { return self.gone }
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "It has ended",
-                    explanation:
-                        "It signs you in nowhere any more. If you were signed in here by it, that has ended, too.",
-                    link: ("Back to your identity", IdentityPaths.overview))))
+                ResultPage(.done, .deviceEnded, target: IdentityPaths.overview)))
     }
 }

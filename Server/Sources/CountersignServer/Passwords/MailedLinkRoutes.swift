@@ -8,6 +8,7 @@ import Pages
 import Passwords
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// The pages behind mailed links, and the pages on which people request a link by mail.
@@ -110,11 +111,7 @@ struct MailedLinkRoutes: Sendable {
         try await self.resets.ask(username: username, source: context.source)
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "Look into your mailbox",
-                    explanation:
-                        "If this name has a password and an e-mail address that is confirmed, a link is on its way there. It works for a quarter of an hour."
-                )))
+                ResultPage(.done, .resetLinkMailed)))
     }
 
     @Sendable private func showReset(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -124,7 +121,7 @@ struct MailedLinkRoutes: Sendable {
     }
 
     private func page(
-        _ visit: PasswordResets.Visit, _ link: String, _ context: ServerContext, problem: String? = nil,
+        _ visit: PasswordResets.Visit, _ link: String, _ context: ServerContext, problem: FormProblem? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
         var page = PasswordResetPage(
@@ -148,11 +145,7 @@ struct MailedLinkRoutes: Sendable {
             case .done:
                 return .page(
                     self.answers.pages.html(
-                        ResultPage(
-                            outcome: .done, headline: "You have a new password",
-                            explanation:
-                                "You are signed out everywhere. Go back to the service, and sign in with the new password."
-                        )),
+                        ResultPage(.done, .passwordReset)),
                     headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: visitor)))
             case .refused(let refusal, let account):
                 let code = "code-\(refusal.rawValue)"
@@ -161,15 +154,13 @@ struct MailedLinkRoutes: Sendable {
                     RequestRefusal(code: code, reason: refusal.words, setting: refusal.setting, account: account))
                 guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
                 return self.page(
-                    visit, link, context,
-                    problem: "This code does not count. Wait for the next one, or use a recovery code.",
-                    status: .forbidden)
+                    visit, link, context, problem: .codeRefused, status: .forbidden)
             }
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
             guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
             return self.page(
-                visit, link, context, problem: refusal.words(self.hashing), status: .unprocessableContent)
+                visit, link, context, problem: refusal.problem(self.hashing), status: .unprocessableContent)
         }
     }
 
@@ -180,11 +171,7 @@ struct MailedLinkRoutes: Sendable {
         }
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "You can sign in here",
-                    explanation:
-                        "Go back to the service, and sign in with your password in this browser. Wrong passwords of other people do not keep you waiting here."
-                )), headers: self.cookies.set(knownBy: visitor))
+                ResultPage(.done, .browserKnown)), headers: self.cookies.set(knownBy: visitor))
     }
 
     /// Returns the page of a link that is spent, too old, or not this server's.
@@ -196,14 +183,8 @@ struct MailedLinkRoutes: Sendable {
         return .page(
             self.answers.pages.html(
                 ResultPage(
-                    outcome: .tooLate, headline: "This link does not work any more",
-                    explanation: "A link works once, and for a quarter of an hour. "
-                        + (isAddress
-                            ? "Your identity says whether the address is confirmed, and has a new one mailed."
-                            : "Ask for a new one."),
-                    link: isAddress
-                        ? (label: "Look at your identity", target: IdentityPaths.overview)
-                        : (label: "Ask for a new link", target: ForgottenPasswordPage.path),
+                    .tooLate, isAddress ? .addressLinkOver : .resetLinkOver,
+                    target: isAddress ? IdentityPaths.overview : ForgottenPasswordPage.path,
                     reference: context.reference)), status: .notFound)
     }
 
@@ -219,9 +200,7 @@ struct MailedLinkRoutes: Sendable {
     private var nobody: Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .refused, headline: "Nobody is signed in here",
-                    explanation: "Sign in to a service first, and come back in the same browser.")), status: .forbidden)
+                ResultPage(.refused, .nobodyIsSignedIn(mayBeInvited: false))), status: .forbidden)
     }
 
     @Sendable private func showAddress(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -268,17 +247,12 @@ struct MailedLinkRoutes: Sendable {
             return .page(
                 self.answers.pages.html(
                     ResultPage(
-                        outcome: .refused, headline: "No link was mailed",
-                        explanation: refusal == .resting
-                            ? "Several were mailed just now. Wait a while, then try again."
-                            : "There is no address that would have to be confirmed.",
+                        .refused, refusal == .resting ? .addressLinkResting : .nothingToConfirm,
                         reference: context.reference)), status: .forbidden)
         }
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "Look into your mailbox",
-                    explanation: "A link is on its way. It works for a quarter of an hour.")))
+                ResultPage(.done, .addressLinkMailed)))
     }
 
     @Sendable private func showConfirmation(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -309,19 +283,15 @@ struct MailedLinkRoutes: Sendable {
             return try await self.confirmationPage(link, visitor.session, context, status: .forbidden)
         }
         try self.cookies.requireToken(of: form, visitor.session)
-        let explanation: String
+        let isComplete: Bool
         switch try await self.confirmations.confirm(link: link, accountID: visitor.accountID) {
         case nil: return self.over(context, isAddress: true)
-        case .complete?: explanation = "It is known to be yours from now on."
-        case .withoutValue?:
-            explanation =
-                "It is known to be yours from now on. Services cannot ask for it yet: you have as many e-mail addresses for "
-                + "them as one can have. Remove one, then add this one."
+        case .complete?: isComplete = true
+        case .withoutValue?: isComplete = false
         }
         return .page(
             self.answers.pages.html(
                 ResultPage(
-                    outcome: .done, headline: "This address is confirmed", explanation: explanation,
-                    link: ("Look at your identity", IdentityPaths.overview))))
+                    .done, .addressConfirmed(isComplete: isComplete), target: IdentityPaths.overview)))
     }
 }

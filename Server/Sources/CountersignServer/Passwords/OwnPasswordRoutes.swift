@@ -7,6 +7,7 @@ import OAuthProvider
 import Pages
 import Passwords
 import Settings
+import Texts
 import _Primitives
 
 /// The pages on which a person who is signed in changes the password and the factors beside the password.
@@ -80,11 +81,7 @@ struct OwnPasswordRoutes: Sendable {
     private var nobody: Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .refused, headline: "There is nothing to change here",
-                    explanation:
-                        "Nobody is signed in in this browser, or the account has no password. Sign in to a service first, and come back in the same browser."
-                )), status: .forbidden)
+                ResultPage(.refused, .noPasswordHere)), status: .forbidden)
     }
 
     private func show(_ matter: OwnPasswordPage.Matter, _ request: Request, _ context: ServerContext) async throws
@@ -101,13 +98,13 @@ struct OwnPasswordRoutes: Sendable {
         return .page(
             self.answers.pages.html(
                 ChangeQuestionPage(
-                    headline: matter.headline, explanation: matter.explanation, action: matter.path,
+                    matter.question, action: matter.path,
                     fields: [("confirmation", self.cookies.formToken(visitor.session))])))
     }
 
     private func page(
         _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, _ context: ServerContext, change: String? = nil,
-        problem: String? = nil, status: HTTPResponse.Status = .ok
+        problem: FormProblem? = nil, status: HTTPResponse.Status = .ok
     ) -> Response {
         var page = OwnPasswordPage(
             matter: matter, username: visitor.summary.username, asksForCode: visitor.summary.hasSecondFactor,
@@ -159,8 +156,7 @@ struct OwnPasswordRoutes: Sendable {
                         code: code, reason: refusal.words, setting: refusal.setting, account: visitor.accountID))
                 return self.page(
                     matter, visitor, context, change: change,
-                    problem:
-                        "This did not work: the password or the code is not right, or rests after several wrong ones.",
+                    problem: .proofRefused,
                     status: .forbidden)
             case .right(let proved):
                 self.metrics.judgedPassword("right")
@@ -172,7 +168,7 @@ struct OwnPasswordRoutes: Sendable {
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
             return self.page(
-                matter, visitor, context, change: change, problem: refusal.words(self.hashing),
+                matter, visitor, context, change: change, problem: refusal.problem(self.hashing),
                 status: .unprocessableContent)
         }
     }
@@ -199,23 +195,21 @@ struct OwnPasswordRoutes: Sendable {
             guard isChanged else { return self.nobody }
             return .page(
                 self.answers.pages.html(
-                    ResultPage(
-                        outcome: .done, headline: "You have a new password",
-                        explanation: "You are signed out everywhere. Sign in with the new password from now on.")),
+                    ResultPage(.done, .passwordChanged)),
                 headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: origin)))
         case .secondFactor:
             return try self.page(offering: self.factors.offer(to: person), visitor, context)
         case .recoveryCodes:
             guard let codes = try await self.factors.renewRecoveryCodes(of: person) else {
                 return self.page(
-                    matter, visitor, context, problem: "There is no authenticator app to go with them yet.")
+                    matter, visitor, context, problem: .noAuthenticatorApp)
             }
             return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
         }
     }
 
     private func page(
-        offering offer: SecondFactors.Offer, _ visitor: Visitor, _ context: ServerContext, problem: String? = nil,
+        offering offer: SecondFactors.Offer, _ visitor: Visitor, _ context: ServerContext, problem: FormProblem? = nil,
         status: HTTPResponse.Status = .ok
     ) throws -> Response {
         var page = SecondFactorOfferPage(
@@ -236,8 +230,7 @@ struct OwnPasswordRoutes: Sendable {
         guard let offer = try await self.factors.offer(sealed: form["offer"] ?? "", accountID: visitor.accountID) else {
             return self.page(
                 .secondFactor, visitor, context,
-                problem: "This took too long, or something else was changed meanwhile. Begin again.", status: .forbidden
-            )
+                problem: .offerOver, status: .forbidden)
         }
         guard
             let codes = try await self.factors.enrol(offer, code: form["code"] ?? "", session: visitor.sessionID)
@@ -248,7 +241,7 @@ struct OwnPasswordRoutes: Sendable {
                     account: visitor.accountID))
             return try self.page(
                 offering: offer, visitor, context,
-                problem: "This code is not the one that the app should show. Is its clock right?",
+                problem: .firstCodeWrong,
                 status: .forbidden)
         }
         return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
@@ -265,21 +258,12 @@ extension OwnPasswordPage.Matter {
         }
     }
 
-    /// The change, as the page before the change names the change.
-    fileprivate var headline: String {
+    /// The question before the change.
+    fileprivate var question: Question {
         switch self {
-        case .password: "Change your password"
-        case .secondFactor: "Use an authenticator app"
-        case .recoveryCodes: "Make new recovery codes"
-        }
-    }
-
-    /// The consequences of the change.
-    fileprivate var explanation: String {
-        switch self {
-        case .password: "You are signed out everywhere then, and sign in with the new one."
-        case .secondFactor: "Beside your password you are asked for a code of the app from then on."
-        case .recoveryCodes: "A recovery code stands in once for a code of your app. The former ones end."
+        case .password: .beforePassword
+        case .secondFactor: .beforeSecondFactor
+        case .recoveryCodes: .beforeRecoveryCodes
         }
     }
 }

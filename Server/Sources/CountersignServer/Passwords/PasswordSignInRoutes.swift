@@ -7,6 +7,7 @@ import Pages
 import Passwords
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// The pages on which a person signs in by a password, and by a code beside the password.
@@ -95,7 +96,7 @@ struct PasswordSignInRoutes: Sendable {
         } catch let refusal as PasswordRefusal {
             context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
             return try await self.page(
-                question, pending, context, problem: refusal.words(self.hashing), status: .unprocessableContent)
+                question, pending, context, problem: refusal.problem(self.hashing), status: .unprocessableContent)
         }
         switch verdict {
         case .right(let stage)?:
@@ -120,7 +121,7 @@ struct PasswordSignInRoutes: Sendable {
     }
 
     private func page(
-        _ question: PasswordSignIns.Stage, _ pending: Pending, _ context: ServerContext, problem: String? = nil,
+        _ question: PasswordSignIns.Stage, _ pending: Pending, _ context: ServerContext, problem: FormProblem? = nil,
         username: String? = nil,
         status: HTTPResponse.Status = .ok
     ) async throws -> Response {
@@ -204,14 +205,7 @@ extension PasswordSignIns.Stage {
     fileprivate var name: String { self == .password ? "username" : "" }
 
     /// The message for the person, the same for every reason.
-    fileprivate var refusal: String {
-        switch self {
-        case .secondFactor: "This code does not count. Wait for the next one, or use a recovery code."
-        default:
-            "This did not work. Name or password are not right, or the password cannot be used just now. "
-                + "After several wrong ones it rests for a while."
-        }
-    }
+    fileprivate var refusal: FormProblem { self == .secondFactor ? .codeRefused : .signInRefused }
 }
 
 extension PasswordSignIns.Refusal {

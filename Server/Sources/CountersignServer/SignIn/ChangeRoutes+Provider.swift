@@ -7,6 +7,7 @@ import OAuthProvider
 import Pages
 import Records
 import Settings
+import Texts
 import _Primitives
 
 /// The confirmation of a change by another provider, for an account with neither phone nor password.
@@ -73,7 +74,7 @@ extension ChangeRoutes {
 
     private func page(
         _ reference: String, _ browser: BrowserSecret, _ change: RequestedChange,
-        _ providers: [(name: String, title: String)], _ context: ServerContext, problem: String? = nil,
+        _ providers: [(name: String, title: String)], _ context: ServerContext, problem: FormProblem? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
         let hours = Int(self.limits.providerConfirmationWait.components.seconds / 3_600)
@@ -122,7 +123,7 @@ extension ChangeRoutes {
                         setting: shortage.setting))
                 return self.page(
                     reference, browser, change, providers, context,
-                    problem: "Too many sign-ins were begun here. Wait a minute.",
+                    problem: .providerCrowded,
                     status: .tooManyRequests)
             }
         } catch let refusal as UpstreamRefusal {
@@ -159,7 +160,7 @@ extension ChangeRoutes {
                         reason: "The person of \(name) is not the one whose account is to be changed."))
                 return self.page(
                     reference, browser, change, providers, context,
-                    problem: "You signed in there as somebody else. Sign in as the person of this account.",
+                    problem: .providerOfAnother,
                     status: .forbidden)
             }
         } catch let refusal as UpstreamRefusal {
@@ -185,13 +186,11 @@ extension ChangeRoutes {
         self.metrics.went(to: refusal.code.rawValue)
         context.notes.note(
             RequestRefusal(code: refusal.code.rawValue, reason: "The provider \(name): \(refusal.reason)."))
-        let problem =
+        let problem: FormProblem =
             switch refusal.code {
-            case .declined: "You did not sign in there. Nothing was changed."
-            case .stale:
-                "The provider does not say that you signed in just now. Sign out there and try again; if that does not help, "
-                    + "ask the people who run this service."
-            case .failed, .keptOut: "The provider did not answer as it should. Try again in a moment."
+            case .declined: .providerDeclined
+            case .stale: .providerStale
+            case .failed, .keptOut: .providerFailed
             }
         return self.page(
             asked.reference, asked.browser, asked.change, asked.providers, context, problem: problem,
@@ -202,12 +201,7 @@ extension ChangeRoutes {
     func delayed(until moment: Timestamp) -> Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "This change waits",
-                    explanation:
-                        "You have confirmed this change. It can be made from \(moment.shownMinute) on, in this browser: open "
-                        + "the list of changes then. Until then you can stop it there.",
-                    link: ("Changes of your account", IdentityPaths.changes))))
+                ResultPage(.done, .changeWaits(until: moment.shownMinute), target: IdentityPaths.changes)))
     }
 
     @Sendable private func stop(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -220,13 +214,8 @@ extension ChangeRoutes {
         return .page(
             self.answers.pages.html(
                 ResultPage(
-                    outcome: isStopped ? .done : .tooLate,
-                    headline: isStopped ? "The change is stopped" : "This change does not wait any more",
-                    explanation: isStopped
-                        ? "Nothing was changed. If you did not ask for the change, end your sessions and change your password "
-                            + "at the provider that signs you in."
-                        : "It was made, was stopped, or is too old.",
-                    link: ("Changes of your account", IdentityPaths.changes))), status: isStopped ? .ok : .notFound)
+                    isStopped ? .done : .tooLate, isStopped ? .changeStopped : .changeNotWaiting,
+                    target: IdentityPaths.changes)), status: isStopped ? .ok : .notFound)
     }
 }
 

@@ -6,6 +6,7 @@ import OAuth
 import OAuthProvider
 import Pages
 import Settings
+import Texts
 import _Primitives
 
 /// The pages on which a person confirms a change of their account: on the phone, without a phone by the password, or
@@ -158,9 +159,7 @@ struct ChangeRoutes: Sendable {
         try await self.signIns.cancel(reference: reference, browser: browser.cookieValue)
         return .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .done, headline: "Nothing was changed", explanation: "You have cancelled the change.",
-                    link: ("Back to your identity", IdentityPaths.overview))))
+                ResultPage(.done, .changeCancelled, target: IdentityPaths.overview)))
     }
 
     // MARK: The password
@@ -188,19 +187,13 @@ struct ChangeRoutes: Sendable {
     var unconfirmable: Response {
         .page(
             self.answers.pages.html(
-                ResultPage(
-                    outcome: .refused, headline: "This change cannot be confirmed here",
-                    explanation:
-                        "Your phone confirms a change, or your password, or the provider that signs you in, in the browser "
-                        + "that is signed in. Your account has none of them, or nobody is signed in here, or all are younger "
-                        + "than the change in question. Ask the people who run this service.",
-                    link: ("Back to your identity", IdentityPaths.overview))),
+                ResultPage(.refused, .changeUnconfirmable, target: IdentityPaths.overview)),
             status: .forbidden)
     }
 
     private func page(
         _ reference: String, _ browser: BrowserSecret, _ change: RequestedChange, _ summary: OwnPassword.Summary,
-        _ context: ServerContext, problem: String? = nil, status: HTTPResponse.Status = .ok
+        _ context: ServerContext, problem: FormProblem? = nil, status: HTTPResponse.Status = .ok
     ) -> Response {
         var page = ChangePasswordPage(
             request: reference, text: change.change.text, username: summary.username,
@@ -259,8 +252,7 @@ struct ChangeRoutes: Sendable {
                     code: code, reason: refusal.words, setting: refusal.setting, account: change.accountID))
             return self.page(
                 reference, browser, change, summary, context,
-                problem:
-                    "This did not work: the password or the code is not right, or rests after several wrong ones.",
+                problem: .proofRefused,
                 status: .forbidden)
         case .right(let person):
             self.metrics.judgedPassword("right")
@@ -273,7 +265,7 @@ struct ChangeRoutes: Sendable {
             else {
                 return self.page(
                     reference, browser, change, summary, context,
-                    problem: "No code was mailed: several letters were mailed just now. Wait a while, then try again.",
+                    problem: .noCodeMailed,
                     status: .forbidden)
             }
             guard
@@ -297,7 +289,7 @@ struct ChangeRoutes: Sendable {
                     account: ways.change.accountID))
             return self.page(
                 reference, ways.browser, ways.change, ways.summary, context,
-                problem: "This code does not count: it is not right, too old, or rests after several wrong ones.",
+                problem: .mailedCodeRefused,
                 status: .forbidden)
         }
         return try await self.confirm(reference, ways, by: ["pwd", "otp"])

@@ -5,6 +5,7 @@ import OAuth
 import OAuthProvider
 import Pages
 import Settings
+import Texts
 import _Primitives
 
 /// The pages on which a person signs in a device without a browser (RFC 8628, section 3.3). The person types the
@@ -110,9 +111,7 @@ struct DeviceRoutes: Sendable {
             if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
             return .page(
                 self.answers.pages.html(
-                    ResultPage(
-                        outcome: .done, headline: "Go on at your device",
-                        explanation: "It is being signed in to \(name). You can close this page.")))
+                    ResultPage(.done, .deviceSignedIn(client: name))))
         case .denied:
             return .page(self.answers.pages.html(Self.refusedPage), status: .forbidden)
         case .ended: throw SignInProblem.unknown
@@ -120,9 +119,7 @@ struct DeviceRoutes: Sendable {
     }
 
     /// The page for a person whose device was not signed in.
-    static let refusedPage = ResultPage(
-        outcome: .refused, headline: "The device was not signed in",
-        explanation: "It is told so. If you did not start this yourself, there is nothing else to do.")
+    static let refusedPage = ResultPage(.refused, .deviceRefused)
 
     /// The field with a device's code, in the page's form and in its address (RFC 8628, section 3.3.1).
     private static let userCode = "user_code"

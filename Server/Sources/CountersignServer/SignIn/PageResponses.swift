@@ -6,6 +6,7 @@ import OAuth
 import OAuthProvider
 import Pages
 import Records
+import Texts
 import _Primitives
 
 extension Response {
@@ -84,50 +85,29 @@ struct PageAnswers: Sendable {
     /// Returns a page about a problem.
     func error(_ problem: Problem, _ request: Request, _ context: ServerContext) async -> Response {
         let service = await self.service(context)
-        let name = service?.name ?? "the service"
-        let (back, sentence) = ("go back to \(name) and start again", "Go back to \(name) and start again.")
+        let named = Failure.Service(name: service?.name)
         var way = service.flatMap { service in
             service.home.map { ErrorPage.Way.service(name: service.name, address: $0) }
         }
         let isReadAgain = request.method == .get
         var detail: String?
-        let (headline, explanation): (String, String)
+        let failure: Failure
         switch problem.name {
-        case CeremonyError.Code.wrongBrowser.name:
-            headline = "This is not the browser that started"
-            explanation =
-                "A sign-in can only be finished in the browser in which it began. If somebody sent you this link, do not "
-                + "follow it. If you began it yourself, \(back) in this browser."
-        case Problem.Name.notFound:
-            headline = "This sign-in has run out"
-            explanation = "Its time is over, or it was started in another browser. \(sentence)"
-        case Problem.Name.browserUnknown:
-            headline = "This browser does not know the sign-in"
-            explanation =
-                "A sign-in goes on in the browser that began it, and needs a cookie there. \(sentence) If "
-                + "this page comes again, allow cookies for \(self.pages.host)."
+        case CeremonyError.Code.wrongBrowser.name: failure = .wrongBrowser(named)
+        case Problem.Name.notFound: failure = .signInOver(named)
+        case Problem.Name.browserUnknown: failure = .browserUnknown(named, host: self.pages.host)
         case CeremonyError.Code.tooManyRequests.name:
-            headline = "Too many sign-ins at once"
-            explanation =
-                "Very many sign-ins were started from the network that you are in. Wait \(Self.wait(problem)), then "
-                + (isReadAgain ? "try again." : "\(back).")
+            failure = .tooManySignIns(named, pause: Self.pause(problem), isReadAgain: isReadAgain)
             if isReadAgain { way = .again }
         case Problem.Name.storeUnavailable, Problem.Name.passwordsBusy:
-            headline = "The server is busy"
-            explanation = "Nothing is lost. Wait a moment, then \(isReadAgain ? "try again" : back)."
+            failure = .busy(named, isReadAgain: isReadAgain)
             if isReadAgain { way = .again }
-        case Problem.Name.internal:
-            headline = "Something went wrong"
-            explanation = "It is not your doing. \(sentence)"
+        case Problem.Name.internal: failure = .faulty(named)
         default:
-            headline = "This address is not complete"
-            explanation = "A part of it is missing or damaged. \(sentence)"
+            failure = .damagedAddress(named)
             detail = problem.detail
         }
-        return self.page(
-            ErrorPage(
-                headline: headline, explanation: explanation, way: way, detail: detail, requestID: context.reference),
-            problem)
+        return self.page(ErrorPage(failure, way: way, detail: detail, requestID: context.reference), problem)
     }
 
     /// Returns a page for a browser that has opened the continuation of another browser's sign-in or change. `words`
@@ -137,11 +117,7 @@ struct PageAnswers: Sendable {
         let service = await self.service(context)
         return self.page(
             ErrorPage(
-                headline: "Go on in \(words)",
-                explanation:
-                    "It began there, and ends there alone: open the address of this page in \(words) now. The address "
-                    + "works once and for a short time. Nothing has happened in this browser. If you did not begin it, or somebody sent you the link, close this page, "
-                    + "and give its address to nobody.",
+                .anotherBrowser(words: words),
                 way: service.flatMap { service in
                     service.home.map { ErrorPage.Way.service(name: service.name, address: $0) }
                 },
@@ -153,10 +129,7 @@ struct PageAnswers: Sendable {
     func error(_ error: OAuthError, _ context: ServerContext) async -> Response {
         let service = await self.service(context)
         let page = ErrorPage(
-            headline: "The service’s request cannot be followed",
-            explanation:
-                "The page that sent you here made a mistake. Go back to \(service?.name ?? "the service") and start again. "
-                + "If that does not help, tell the people who run the service what is below.",
+            .wrongRequest(Failure.Service(name: service?.name)),
             way: service.flatMap { service in service.home.map { .service(name: service.name, address: $0) } },
             detail: error.message, requestID: context.reference)
         return .page(self.pages.html(page), status: .badRequest)
@@ -165,17 +138,16 @@ struct PageAnswers: Sendable {
     /// Returns a page about a problem at an address without a page: the address is mistyped, or belongs to a form or a
     /// program.
     @Sendable func outside(_ problem: Problem, _ context: ServerContext) -> Response {
-        let (headline, explanation): (String, String) =
+        let failure: Failure =
             switch problem.status.code {
-            case 404: ("There is no page here", "The address may be incomplete.")
-            case 405: ("This address is no page", "It belongs to a form or to a program.")
-            case 500...: ("Something went wrong", "It is not your doing.")
-            default: ("This request cannot be answered", "Something is wrong with its address, or with the browser.")
+            case 404: .noPage
+            case 405: .notAPage
+            case 500...: .faultyOutside
+            default: .unanswerable
             }
         return self.page(
             ErrorPage(
-                headline: headline, explanation: explanation + " Go back to where you came from and try again.",
-                detail: [404, 405].contains(problem.status.code) ? nil : problem.detail,
+                failure, detail: [404, 405].contains(problem.status.code) ? nil : problem.detail,
                 requestID: context.reference), problem)
     }
 
@@ -192,7 +164,7 @@ struct PageAnswers: Sendable {
         return (try? await self.provider.service(id)) ?? nil
     }
 
-    private static func wait(_ problem: Problem) -> String {
-        problem.headers[.retryAfter].map { $0 == "1" ? "a second" : "\($0) seconds" } ?? "a moment"
+    private static func pause(_ problem: Problem) -> Failure.Pause {
+        problem.headers[.retryAfter].map { .seconds($0) } ?? .moment
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+public import Texts
 import _Primitives
 
 /// The files that pages refer to. A file's name changes with the content, so that a browser may keep the file for ever.
@@ -22,15 +23,18 @@ public struct PageAssets: Sendable {
 
     let stylesheet = Asset(
         name: "pages", suffix: "css", contentType: "text/css; charset=utf-8", text: Self.stylesheetText)
-    let script = Asset(
-        name: "pages", suffix: "js", contentType: "text/javascript; charset=utf-8", text: Self.scriptText)
+    let script: Asset
     let icon = Asset(name: "icon", suffix: "svg", contentType: "image/svg+xml", text: Self.iconText)
 
     /// All files, for the route that serves the files.
     public var all: [Asset] { [self.stylesheet, self.script, self.icon] }
 
-    /// Creates the files of this version.
-    public init() {}
+    /// Creates the files of this version, with a script in a language.
+    public init(language: any Language = English()) {
+        self.script = Asset(
+            name: "pages", suffix: "js", contentType: "text/javascript; charset=utf-8",
+            text: Self.scriptText(ScriptWords(language)))
+    }
 }
 
 // MARK: - Drawings

@@ -1,3 +1,5 @@
+import Texts
+
 extension PageAssets {
     /// The script of all pages. Every page works without the script, except the administrator's page, which has to read
     /// a fragment.
@@ -5,7 +7,8 @@ extension PageAssets {
     /// The server renders every state of the sign-in page. The script only listens for the word that names the state,
     /// fetches the page again and puts the new middle in place of the old middle. So each state has a single rendering,
     /// with or without script, and the script makes no markup from data.
-    static let scriptText = """
+    static func scriptText(_ words: ScriptWords) -> String {
+        """
         (function () {
           "use strict";
 
@@ -147,7 +150,7 @@ extension PageAssets {
               var left = Math.max(0, Math.ceil((deadline - Date.now()) / 1000));
               var label = document.getElementById("expires");
               if (label) {
-                label.textContent = "New code in " + Math.floor(left / 60) + ":" + ("0" + left % 60).slice(-2);
+                label.textContent = \(words.newCodeIn);
               }
               if (left === 0 && document.visibilityState === "visible") { refresh(); }
             }
@@ -247,7 +250,7 @@ extension PageAssets {
               if (left === 0) { leave(); return; }
               if (left >= 3600) { return; }
               document.getElementById("expires").textContent =
-                "This code works for " + Math.floor(left / 60) + ":" + ("0" + left % 60).slice(-2) + ".";
+                \(words.codeWorksFor);
             }
 
             function ask() {
@@ -271,7 +274,7 @@ extension PageAssets {
                 var target = document.getElementById(button.dataset.copy);
                 var text = target ? target.textContent : window.location.href;
                 navigator.clipboard.writeText(text).then(function () {
-                  document.getElementById("copied").textContent = "Copied.";
+                  document.getElementById("copied").textContent = \(words.copied);
                 });
               });
             });
@@ -289,4 +292,32 @@ extension PageAssets {
           copyButtons();
         }());
         """
+    }
+}
+
+/// The words of the script, each as an expression of the script.
+struct ScriptWords {
+    let newCodeIn: String
+    let codeWorksFor: String
+    let copied: String
+
+    /// Takes the words from a language.
+    init(_ language: any Language) {
+        // Minutes and seconds of the remaining time.
+        let clock = #"Math.floor(left / 60) + ":" + ("0" + left % 60).slice(-2)"#
+        self.newCodeIn = Self.expression(language.words(.newCodeIn(clock: clock)))
+        self.codeWorksFor = Self.expression(language.words(.codeWorksFor(clock: clock)))
+        self.copied = Self.expression(language.words(.copied))
+    }
+
+    /// Returns a sentence as an expression. The values of the sentence are expressions.
+    private static func expression(_ sentence: Sentence) -> String {
+        sentence.parts.map { part in
+            switch part {
+            case .words(let words):
+                "\"\(words.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+            case .value(let value): value
+            }
+        }.joined(separator: " + ")
+    }
 }

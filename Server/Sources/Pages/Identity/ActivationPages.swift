@@ -1,3 +1,5 @@
+import Texts
+
 /// The page on which a person requests a code for a device: for a further device, or for the first device after an
 /// invitation.
 public struct ActivationRequestPage: Sendable {
@@ -96,56 +98,50 @@ extension PageRenderer {
         let link: String
         let qr: String
         let secondsLeft: Int
-        let until: String
+        let until: Sentence
         let renew: String
         let merges: Bool
     }
 
     /// Renders the page on which a person requests a code.
     public func html(_ page: ActivationRequestPage) -> RenderedPage {
-        let digits = "\(page.digits.lowerBound) to \(page.digits.upperBound) digits"
-        let problem: String? =
+        let (fewest, most) = (page.digits.lowerBound, page.digits.upperBound)
+        let problem: FormProblem? =
             switch page.problem {
-            case .notTheSame: "These are not the same PIN."
-            case .noPIN: "A PIN has \(digits), and nothing else."
-            case .tooSimple:
-                "Others try that PIN first. Choose one that is no date, no row like 123456, and nothing that repeats."
+            case .notTheSame: .notTheSamePIN
+            case .noPIN: .noPIN(fewest: fewest, most: most)
+            case .tooSimple: .pinTooSimple
             case nil: nil
             }
         var view: FormView
         switch page.proof {
         case .confirmation(let confirmation, let change):
             view = FormView(
-                testID: "activation-request", headline: "Personalise another device",
-                lead:
-                    "You get a code for the app on that device. Whoever has the code and the PIN is you from then on.",
-                problem: problem, action: IdentityPaths.activation, submit: "Make the code")
+                testID: "activation-request", self.language.message(.anotherDevice), action: IdentityPaths.activation)
             view.hidden =
                 [.init(hiddenName: "confirmation", hiddenValue: confirmation)] + FormView.Hidden.change(change)
             view.fields = [
                 .init(
-                    id: "name", label: "What the device is to be called", type: "text", autocomplete: "off",
-                    hint: "By this you know it again on your list.")
+                    id: "name", label: self.language.words(.deviceName), type: "text", autocomplete: "off",
+                    hint: self.language.words(.deviceNameHint))
             ]
             view.links = [
-                .init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")
+                .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
             ]
         case .invitation(let link, let matter, let action):
             view = FormView(
-                testID: "invitation", headline: self.headline(of: matter),
-                lead: "\(self.sentence(of: matter)) Choose a PIN for the way. Then you get a code for the app on your "
-                    + "phone, and with the code you accept.",
-                problem: problem, action: action, submit: "Accept, and make the code")
+                testID: "invitation", self.language.message(.invitation(self.invitation(matter))), action: action)
             view.hidden = [.init(hiddenName: "link", hiddenValue: link)]
         }
-        view.fields += ["pin", "pin-again"].map { id in
+        view.problem = problem.map { self.language.words($0) }
+        view.fields += [
             .init(
-                id: id, label: id == "pin" ? "A PIN for the way" : "The same PIN again", type: "password",
-                autocomplete: "off", isNumber: true,
-                hint: id == "pin"
-                    ? "\(digits), no date, no row, nothing that repeats. The app asks for it once, after the code."
-                    : nil)
-        }
+                id: "pin", label: self.language.words(.pin), type: "password", autocomplete: "off", isNumber: true,
+                hint: self.language.words(.pinHint(fewest: fewest, most: most))),
+            .init(
+                id: "pin-again", label: self.language.words(.pinAgain), type: "password", autocomplete: "off",
+                isNumber: true),
+        ]
         return self.render(view, template: "form", title: view.headline)
     }
 
@@ -153,10 +149,11 @@ extension PageRenderer {
     public func html(_ page: ActivationCodePage) throws(QRCodeError) -> RenderedPage {
         let view = ActivationView(
             activation: page.activation, ticket: page.ticket, code: page.code, link: page.link,
-            qr: try QRCode(text: page.code).svg(label: "QR code to scan with the app on your device"),
-            secondsLeft: max(0, page.secondsLeft), until: "This code works until \(page.until).", renew: page.renewal,
+            qr: try QRCode(text: page.code).svg(label: self.language.words(ActivationText.qrCode).plain),
+            secondsLeft: max(0, page.secondsLeft), until: self.language.words(.codeWorksUntil(page.until)),
+            renew: page.renewal,
             merges: page.merges)
-        return self.render(view, template: "activation", title: "Personalise your device")
+        return self.render(view, template: "activation", title: self.language.words(.personaliseDevice))
     }
 
     /// Renders the state of a code. `again` is the path on which a person requests another code.
@@ -164,25 +161,12 @@ extension PageRenderer {
         let result: ResultPage =
             switch page {
             case .waiting:
-                ResultPage(
-                    outcome: .tooLate, headline: "This code still waits for a device",
-                    explanation:
-                        "It is shown once and never again. If you have lost it, make another one.",
-                    link: ("Make another code", again))
+                ResultPage(.tooLate, .codeWaits, target: again)
             case .done(let home):
                 ResultPage(
-                    outcome: .done, headline: "This device is personalised",
-                    explanation:
-                        "From now on you sign in with the app on it. The code is of no use any more. If a sign-in waits in "
-                        + "another page, go on there.",
-                    link: home.map { ("Go to \($0.name)", $0.address) } ?? ("See your identity", IdentityPaths.overview)
-                )
+                    .done, .devicePersonalised(home: home?.name), target: home?.address ?? IdentityPaths.overview)
             case .over:
-                ResultPage(
-                    outcome: .tooLate, headline: "This code does not work any more",
-                    explanation:
-                        "Its time is over, it was taken back, or the PIN was wrong too often. Make another one.",
-                    link: ("Make another code", again))
+                ResultPage(.tooLate, .codeOver, target: again)
             }
         return self.html(result)
     }

@@ -1,18 +1,17 @@
+public import Texts
+
 /// The question that a person answers before a change of the account. The person's phone confirms the change.
 public struct ChangeQuestionPage: Sendable {
-    /// The change, in a short sentence.
-    public var headline: String
-    /// The meaning of the change, in a sentence.
-    public var explanation: String
+    /// The change and its meaning.
+    public var question: Question
     /// The path to which the form is sent.
     public var action: String
     /// The hidden fields of the form, names and values.
     public var fields: [(name: String, value: String)]
 
     /// Creates a question.
-    public init(headline: String, explanation: String, action: String, fields: [(name: String, value: String)]) {
-        self.headline = headline
-        self.explanation = explanation
+    public init(_ question: Question, action: String, fields: [(name: String, value: String)]) {
+        self.question = question
         self.action = action
         self.fields = fields
     }
@@ -20,25 +19,17 @@ public struct ChangeQuestionPage: Sendable {
 
 /// The question about a change that was made, and the form that answers the question.
 public struct ChangeDecisionPage: Sendable {
-    /// The question, in a short sentence.
-    public var headline: String
-    /// The change, and the consequences of the answer.
-    public var explanation: String
+    /// The question, the change, and the consequences of the answer.
+    public var question: Question
     /// The path to which the form is sent.
     public var action: String
-    /// The words of the button.
-    public var label: String
     /// The hidden fields of the form, names and values.
     public var fields: [(name: String, value: String)]
 
     /// Creates a question.
-    public init(
-        headline: String, explanation: String, action: String, label: String, fields: [(name: String, value: String)]
-    ) {
-        self.headline = headline
-        self.explanation = explanation
+    public init(_ question: Question, action: String, fields: [(name: String, value: String)]) {
+        self.question = question
         self.action = action
-        self.label = label
         self.fields = fields
     }
 }
@@ -55,14 +46,14 @@ public struct AccountChangesPage: Sendable {
         public var moment: String
         /// The moment of the change, as people read it.
         public var shownMoment: String
-        /// The latest decision about the change, in words.
-        public var state: String
-        /// The words of the question that the person can answer; `nil` for none.
-        public var question: String?
+        /// The latest decision about the change.
+        public var state: ChangeText
+        /// The question that the person can answer; `nil` for none.
+        public var question: ChangeText?
 
         /// Describes a change.
         public init(
-            id: String, what: String, moment: String, shownMoment: String, state: String, question: String?
+            id: String, what: String, moment: String, shownMoment: String, state: ChangeText, question: ChangeText?
         ) {
             self.id = id
             self.what = what
@@ -131,14 +122,14 @@ public struct ChangeProviderPage: Sendable {
     /// The hours that the change waits; `nil` for a change that waits for nothing.
     public var hours: Int?
     /// The reason why the form is shown once more; `nil` the first time.
-    public var problem: String?
+    public var problem: FormProblem?
     /// The number of the request in the server's log, if there is a problem.
     public var reference: String?
 
     /// Creates a form.
     public init(
         request: String, text: String, providers: [(name: String, title: String)], confirmation: String, hours: Int?,
-        problem: String? = nil
+        problem: FormProblem? = nil
     ) {
         self.request = request
         self.text = text
@@ -167,14 +158,14 @@ public struct ChangePasswordPage: Sendable {
     /// The sign that the form stood on a page of this server.
     public var confirmation: String
     /// The reason why the form is shown once more; `nil` the first time.
-    public var problem: String?
+    public var problem: FormProblem?
     /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
     /// Creates a form.
     public init(
         request: String, text: String, username: String, asksForCode: Bool, asksForMailedCode: Bool,
-        confirmation: String, problem: String? = nil
+        confirmation: String, problem: FormProblem? = nil
     ) {
         self.asksForMailedCode = asksForMailedCode
         self.asksForCode = asksForCode
@@ -202,33 +193,33 @@ public enum ConfirmedChange {
 extension PageRenderer {
     /// Renders the question before a change.
     public func html(_ page: ChangeQuestionPage) -> RenderedPage {
-        let view = MessageView(
-            emblem: PageAssets.phoneEmblem, headline: page.headline,
-            explanation: "\(page.explanation) Your phone asks you to confirm this first.",
-            link: MessageView.Link(label: "No", target: IdentityPaths.overview),
-            form: MessageView.Form(
-                action: page.action, label: "Confirm on your phone",
-                fields: page.fields.map { .init(name: $0.name, value: $0.value) }), testID: "change-question")
-        return self.render(view, template: "message", title: page.headline)
+        let message = self.language.message(page.question)
+        var view = MessageView(
+            message, emblem: PageAssets.phoneEmblem, target: IdentityPaths.overview, testID: "change-question")
+        view.form = MessageView.Form(
+            action: page.action, label: message.submit,
+            fields: page.fields.map { .init(name: $0.name, value: $0.value) })
+        return self.render(view, template: "message", title: message.title)
     }
 
     /// Renders the question about a change that was made.
     public func html(_ page: ChangeDecisionPage) -> RenderedPage {
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: page.headline, explanation: page.explanation,
-            form: MessageView.Form(
-                action: page.action, label: page.label,
-                fields: page.fields.map { .init(name: $0.name, value: $0.value) }), testID: "change-decision")
-        return self.render(view, template: "message", title: page.headline)
+        let message = self.language.message(page.question)
+        var view = MessageView(message, emblem: PageAssets.keyEmblem, testID: "change-decision")
+        view.form = MessageView.Form(
+            action: page.action, label: message.submit,
+            fields: page.fields.map { .init(name: $0.name, value: $0.value) })
+        return self.render(view, template: "message", title: message.title)
     }
 
     /// Renders the form that leads to another provider.
     public func html(_ page: ChangeProviderPage) -> RenderedPage {
         let view = ChangeProviderView(
-            text: page.text, problem: page.problem, reference: page.reference, hours: page.hours, request: page.request,
+            text: page.text, problem: page.problem.map { self.language.words($0) }, reference: page.reference,
+            wait: page.hours.map { self.language.words(.waits(hours: $0)) }, request: page.request,
             confirmation: page.confirmation,
             providers: page.providers.map { ChangeProviderView.Provider(name: $0.name, title: $0.title) })
-        return self.render(view, template: "change-provider", title: "Confirm this change")
+        return self.render(view, template: "change-provider", title: self.language.words(.confirmThisChange))
     }
 
     /// The form as the template reads the form.
@@ -239,9 +230,9 @@ extension PageRenderer {
         }
 
         let text: String
-        let problem: String?
+        let problem: Sentence?
         let reference: String?
-        let hours: Int?
+        let wait: Sentence?
         let request: String
         let confirmation: String
         let providers: [Provider]
@@ -261,10 +252,11 @@ extension PageRenderer {
             changes: page.changes.map { change in
                 ChangesView.Change(
                     changeID: change.id, what: change.what, moment: change.moment, shownMoment: change.shownMoment,
-                    state: change.state, question: change.question,
+                    state: self.language.words(change.state),
+                    question: change.question.map { self.language.words($0) },
                     target: Self.address("\(IdentityPaths.changes)/question", "id", change.id))
             })
-        return self.render(view, template: "changes", title: "Changes of your account")
+        return self.render(view, template: "changes", title: self.language.words(.changes))
     }
 
     /// The list as the template reads the list.
@@ -274,8 +266,8 @@ extension PageRenderer {
             let what: String
             let moment: String
             let shownMoment: String
-            let state: String
-            let question: String?
+            let state: Sentence
+            let question: Sentence?
             let target: String
         }
 
@@ -299,8 +291,10 @@ extension PageRenderer {
     /// Renders the form that confirms a change by a password.
     public func html(_ page: ChangePasswordPage) -> RenderedPage {
         var view = FormView(
-            testID: "change-password", headline: "Confirm this change", lead: page.text, problem: page.problem,
-            reference: page.reference, action: ChangePasswordPage.path, submit: "Confirm")
+            testID: "change-password", self.language.message(.confirmChange(text: page.text)),
+            action: ChangePasswordPage.path)
+        view.problem = page.problem.map { self.language.words($0) }
+        view.reference = page.reference
         view.hidden = [
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "request", hiddenValue: page.request),
@@ -308,25 +302,32 @@ extension PageRenderer {
         guard !page.asksForMailedCode else {
             view.fields = [
                 .init(
-                    id: "mailed-code", label: "Code", type: "text", autocomplete: "one-time-code",
-                    hint: "A code is on its way to your e-mail address. Type the code here.")
+                    id: "mailed-code", label: self.language.words(FieldText.code), type: "text",
+                    autocomplete: "one-time-code", hint: self.language.words(.mailedCodeHint))
             ]
-            view.links = [.init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")]
+            view.links = [
+                .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
+            ]
             return self.render(view, template: "form", title: view.headline)
         }
         view.fields = [
             .init(
-                id: "username", label: "Name", type: "text", autocomplete: "username", value: page.username,
+                id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
+                value: page.username,
                 isReadOnly: true),
-            .init(id: "password", label: "Your password", type: "password", autocomplete: "current-password"),
+            .init(
+                id: "password", label: self.language.words(.yourPassword), type: "password",
+                autocomplete: "current-password"),
         ]
         if page.asksForCode {
             view.fields.append(
                 .init(
-                    id: "code", label: "Code", type: "text", autocomplete: "one-time-code",
-                    hint: "Of your authenticator app, or a recovery code."))
+                    id: "code", label: self.language.words(FieldText.code), type: "text",
+                    autocomplete: "one-time-code", hint: self.language.words(.codeHint)))
         }
-        view.links = [.init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")]
+        view.links = [
+            .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
+        ]
         return self.render(view, template: "form", title: view.headline)
     }
 }

@@ -1,3 +1,27 @@
+import Texts
+
+/// A value of an attribute, without the value itself.
+public struct NamedValue: Sendable {
+    /// The name of the attribute, as in messages.
+    public var attribute: String
+    /// The person's name for the value; `nil` for a value that the person has typed.
+    public var alias: String?
+
+    /// Names a value.
+    public init(attribute: String, alias: String?) {
+        self.attribute = attribute
+        self.alias = alias
+    }
+
+    /// Returns the name in words of a language.
+    func words(in language: any Language) -> String {
+        language.words(
+            self.alias.map { .namedValue(attribute: self.attribute, alias: $0) }
+                ?? IdentityText.typedValue(attribute: self.attribute)
+        ).plain
+    }
+}
+
 /// A person's devices, values, services and addresses, shown to the person alone.
 public struct IdentityPage: Sendable {
     /// A device of the person.
@@ -6,10 +30,12 @@ public struct IdentityPage: Sendable {
         public var id: String
         /// The person's name for the device.
         public var name: String
-        /// The factors that the device can sign with, in words.
-        public var factors: String
-        /// The times of the device's personalisation and use, in words.
-        public var times: String
+        /// The factors that the device can sign with.
+        public var factors: [Factor]
+        /// The time of the device's personalisation, as people read the time.
+        public var since: String
+        /// The time of the device's last use; `nil` if nobody has used the device yet.
+        public var used: String?
         /// The end of the pause after wrong attempts, as people read the time; `nil` if the device is not locked.
         public var lockedUntil: String?
         /// `true` if the device can no longer sign anybody in.
@@ -17,14 +43,24 @@ public struct IdentityPage: Sendable {
 
         /// Describes a device.
         public init(
-            id: String, name: String, factors: String, times: String, lockedUntil: String?, isDisabled: Bool
+            id: String, name: String, factors: [Factor], since: String, used: String?, lockedUntil: String?,
+            isDisabled: Bool
         ) {
             self.id = id
             self.name = name
             self.factors = factors
-            self.times = times
+            self.since = since
+            self.used = used
             self.lockedUntil = lockedUntil
             self.isDisabled = isDisabled
+        }
+
+        /// A factor that a device can sign with.
+        public enum Factor: Sendable {
+            /// The device itself, its PIN, or a feature of the person.
+            case device, pin, biometric
+            /// Another factor, by its own name.
+            case named(String)
         }
     }
 
@@ -49,7 +85,7 @@ public struct IdentityPage: Sendable {
     public struct Value: Sendable {
         /// The identifier of the value.
         public var id: String
-        /// The attribute, in words.
+        /// The name of the attribute, as in messages.
         public var attribute: String
         /// The person's name for the value.
         public var alias: String
@@ -83,11 +119,11 @@ public struct IdentityPage: Sendable {
         public var name: String
         /// The roles that the person can choose at the service.
         public var roles: [String]
-        /// The values that the service gets, by attribute and alias.
-        public var choices: [String]
+        /// The values that the service gets.
+        public var choices: [NamedValue]
 
         /// Describes a service.
-        public init(id: String, name: String, roles: [String], choices: [String]) {
+        public init(id: String, name: String, roles: [String], choices: [NamedValue]) {
             self.id = id
             self.name = name
             self.roles = roles
@@ -135,13 +171,20 @@ public struct IdentityPage: Sendable {
 
 /// The uses of an identity.
 public struct IdentityHistoryPage: Sendable {
+    /// The purpose of a session.
+    public enum Purpose: Sendable {
+        case changeOfAccount, signIn, signInOfApp, addedFactor, anotherPIN, codeForDevice, endOfIdentity, merge
+        /// A purpose without words, by its own name.
+        case named(String)
+    }
+
     /// An ended session. The entry does not name the factors.
     public struct Entry: Sendable {
         /// The result of a session: `failed` also if its time was over, and `aborted` if it was given up.
         public enum Outcome: String, Sendable { case finished, failed, aborted }
 
-        /// The purpose of the session, in words.
-        public var what: String
+        /// The purpose of the session.
+        public var what: Purpose
         /// The service.
         public var service: String?
         /// The role at the service.
@@ -155,7 +198,7 @@ public struct IdentityHistoryPage: Sendable {
 
         /// Describes a session.
         public init(
-            what: String, service: String?, role: String?, outcome: Outcome, moment: String, shownMoment: String
+            what: Purpose, service: String?, role: String?, outcome: Outcome, moment: String, shownMoment: String
         ) {
             self.what = what
             self.service = service
@@ -168,14 +211,14 @@ public struct IdentityHistoryPage: Sendable {
 
     /// An agreement of the person in a session.
     public struct Agreement: Sendable {
-        /// The purpose of the session, in words.
-        public var what: String
+        /// The purpose of the session.
+        public var what: Purpose
         /// The service that asked, as the person saw the name.
         public var service: String
         /// The role at the service, as the person saw the role.
         public var role: String
-        /// The values that went to the service. Each value is a part of a sentence.
-        public var values: [String]
+        /// The values that went to the service.
+        public var values: [NamedValue]
         /// A further text that the person agreed to.
         public var text: String?
         /// The moment of the agreement, as RFC 3339.
@@ -185,7 +228,7 @@ public struct IdentityHistoryPage: Sendable {
 
         /// Describes an agreement.
         public init(
-            what: String, service: String, role: String, values: [String], text: String?, moment: String,
+            what: Purpose, service: String, role: String, values: [NamedValue], text: String?, moment: String,
             shownMoment: String
         ) {
             self.what = what
@@ -221,8 +264,8 @@ public struct IdentityHistoryPage: Sendable {
 public struct EndActivationPage: Sendable {
     /// The identifier of the activation.
     public var id: String
-    /// The name that the device has or will have.
-    public var name: String
+    /// The name that the device has or will have; `nil` for a code without a name.
+    public var name: String?
     /// `true` for a code that no device has used.
     public var isOffer: Bool
     /// `true` for a device if no other device can sign the person in.
@@ -234,7 +277,7 @@ public struct EndActivationPage: Sendable {
 
     /// Creates a question.
     public init(
-        id: String, name: String, isOffer: Bool, isLast: Bool, confirmation: String, change: String? = nil
+        id: String, name: String?, isOffer: Bool, isLast: Bool, confirmation: String, change: String? = nil
     ) {
         self.change = change
         self.id = id
@@ -251,21 +294,21 @@ extension PageRenderer {
         struct Device {
             let deviceName: String
             let factors: String
-            let times: String
-            let trouble: String?
+            let times: Sentence
+            let trouble: Sentence?
             let rename: String
             let end: String
-            let endWords: String
+            let endWords: Sentence
         }
 
         struct Offer {
             let offerName: String
-            let until: String
+            let until: Sentence
             let withdraw: String
         }
 
         struct Value {
-            let attribute: String
+            let attribute: Sentence
             let alias: String
             let value: String
             let remark: String?
@@ -276,7 +319,7 @@ extension PageRenderer {
         struct Address {
             let addressID: String
             let address: String
-            let addressState: String
+            let addressState: Sentence
             let proof: String?
             let removeAddress: String
         }
@@ -284,7 +327,7 @@ extension PageRenderer {
         struct Service {
             let serviceName: String
             let roles: String
-            let choices: String?
+            let choices: Sentence?
             let forget: String?
         }
 
@@ -314,7 +357,7 @@ extension PageRenderer {
             let service: String?
             let role: String?
             let outcome: String
-            let came: String
+            let came: Sentence
             let moment: String
             let shownMoment: String
         }
@@ -333,7 +376,7 @@ extension PageRenderer {
         let entries: [Entry]
         let hasAgreements: Bool
         let agreements: [Agreement]
-        let nothing: String
+        let nothing: Sentence
         let older: String?
         let newest: String?
         let back = IdentityPaths.overview
@@ -350,45 +393,51 @@ extension PageRenderer {
         let view = IdentityView(
             name: page.name, hasDevices: !page.devices.isEmpty,
             devices: page.devices.map { device in
-                let rest = device.lockedUntil.map { "Rests until \($0), after wrong attempts." }
+                let rest = device.lockedUntil.map { self.language.words(.deviceRests(until: $0)) }
                 return IdentityView.Device(
-                    deviceName: device.name, factors: device.factors, times: device.times,
-                    trouble: device.isDisabled
-                        ? "Disabled: it signs nobody in any more. Personalise the app anew, with a new code." : rest,
+                    deviceName: device.name,
+                    factors: device.factors.map { $0.words(in: self.language) }.joined(separator: ", "),
+                    times: self.language.words(.deviceTimes(since: device.since, used: device.used)),
+                    trouble: device.isDisabled ? self.language.words(.deviceDisabled) : rest,
                     rename: Self.address(IdentityPaths.activationName, "activation", device.id),
-                    end: Self.end(device.id), endWords: "End this device")
+                    end: Self.end(device.id), endWords: self.language.words(.endThisDevice))
             }, hasOffers: !page.offers.isEmpty,
             offers: page.offers.map {
                 IdentityView.Offer(
-                    offerName: $0.name ?? "A device", until: "until \($0.until)", withdraw: Self.end($0.id))
+                    offerName: $0.name ?? self.language.words(.aDevice).plain,
+                    until: self.language.words(.until($0.until)), withdraw: Self.end($0.id))
             }, hasValues: !page.values.isEmpty,
             values: page.values.map { value in
-                let remarks = [
-                    value.isPrimary ? "offered first" : nil,
-                    value.isVerified ? "known to be true" : value.needsVerification ? "not confirmed" : nil,
-                ].compactMap(\.self)
+                let remarks: [IdentityText] =
+                    (value.isPrimary ? [.offeredFirst] : [])
+                    + (value.isVerified ? [.knownToBeTrue] : value.needsVerification ? [.notConfirmed] : [])
                 return IdentityView.Value(
-                    attribute: value.attribute, alias: value.alias, value: value.value,
-                    remark: remarks.isEmpty ? nil : remarks.joined(separator: ", "),
+                    attribute: self.language.words(.attribute(value.attribute)), alias: value.alias,
+                    value: value.value,
+                    remark: remarks.isEmpty
+                        ? nil : remarks.map { self.language.words($0).plain }.joined(separator: ", "),
                     renameValue: Self.address(IdentityPaths.valueName, "value", value.id),
                     removeValue: Self.address(IdentityPaths.valueEnd, "value", value.id))
             }, hasAddresses: !page.addresses.isEmpty,
             addresses: page.addresses.map { address in
                 IdentityView.Address(
                     addressID: address.id, address: address.address,
-                    addressState: address.isVerified ? "confirmed" : "not confirmed: it counts for nothing yet",
+                    addressState: self.language.words(address.isVerified ? .addressConfirmed : .addressUnconfirmed),
                     proof: address.isVerified ? nil : page.confirmation,
                     removeAddress: Self.address(IdentityPaths.addressEnd, "address", address.id))
             }, hasServices: !page.services.isEmpty,
             services: page.services.map { service in
                 IdentityView.Service(
                     serviceName: service.name,
-                    roles: service.roles.isEmpty ? "no role" : service.roles.joined(separator: ", "),
-                    choices: service.choices.isEmpty ? nil : "Gets \(service.choices.joined(separator: ", "))",
+                    roles: service.roles.isEmpty
+                        ? self.language.words(.noRole).plain : service.roles.joined(separator: ", "),
+                    choices: service.choices.isEmpty
+                        ? nil
+                        : self.language.words(.gets(service.choices.map { $0.words(in: self.language) })),
                     forget: service.choices.isEmpty
                         ? nil : Self.address(IdentityPaths.choice, "service", service.id))
             }, organisations: page.organisations.isEmpty ? nil : page.organisations.joined(separator: ", "))
-        return self.render(view, template: "identity", title: "Your identity")
+        return self.render(view, template: "identity", title: self.language.words(.yourIdentity))
     }
 
     /// Renders a history.
@@ -396,45 +445,73 @@ extension PageRenderer {
         let view = HistoryView(
             hasEntries: !page.entries.isEmpty,
             entries: page.entries.map { entry in
-                let came =
+                let came: IdentityText =
                     switch entry.outcome {
-                    case .finished: "Done"
-                    case .failed: "Failed, or its time was over"
-                    case .aborted: "Given up"
+                    case .finished: .finished
+                    case .failed: .failed
+                    case .aborted: .aborted
                     }
                 return HistoryView.Entry(
-                    what: entry.what, service: entry.service, role: entry.role, outcome: entry.outcome.rawValue,
-                    came: came, moment: entry.moment, shownMoment: entry.shownMoment)
+                    what: entry.what.words(in: self.language), service: entry.service, role: entry.role,
+                    outcome: entry.outcome.rawValue, came: self.language.words(came), moment: entry.moment,
+                    shownMoment: entry.shownMoment)
             }, hasAgreements: !page.agreements.isEmpty,
             agreements: page.agreements.map { agreement in
                 HistoryView.Agreement(
-                    agreedWhat: agreement.what, asker: agreement.service, agreedRole: agreement.role,
-                    given: agreement.values.isEmpty ? nil : agreement.values.joined(separator: ", "),
+                    agreedWhat: agreement.what.words(in: self.language), asker: agreement.service,
+                    agreedRole: agreement.role,
+                    given: agreement.values.isEmpty
+                        ? nil : agreement.values.map { $0.words(in: self.language) }.joined(separator: ", "),
                     agreedText: agreement.text, agreedMoment: agreement.moment,
                     shownAgreedMoment: agreement.shownMoment)
-            }, nothing: page.isContinued ? "Nothing older." : "Nothing yet.",
+            }, nothing: self.language.words(page.isContinued ? .nothingOlder : .nothingYet),
             older: page.older.map { Self.address(IdentityPaths.history, "before", "\($0)") },
             newest: page.isContinued ? IdentityPaths.history : nil)
-        return self.render(view, template: "history", title: "What your identity was used for")
+        return self.render(view, template: "history", title: self.language.words(.history))
     }
 
     /// Renders the question before a device ends.
     public func html(_ page: EndActivationPage) -> RenderedPage {
-        let explanation =
-            page.isOffer
-            ? "The code for \(page.name) works no more then."
-            : "\(page.name) signs you in nowhere any more then, and what it has signed in to ends."
-                + (page.isLast ? " It is the last device that you have: only an operator can give you another." : "")
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: page.isOffer ? "Take this code back?" : "End this device?",
-            explanation: explanation, link: MessageView.Link(label: "No", target: IdentityPaths.overview),
-            form: MessageView.Form(
-                action: IdentityPaths.activationEnd, label: page.isOffer ? "Take it back" : "End it",
-                fields: [
-                    .init(name: "activation", value: page.id),
-                    .init(name: "confirmation", value: page.confirmation),
-                ] + (page.change.map { [.init(name: ConfirmedChange.field, value: $0)] } ?? [])),
-            testID: "end-activation")
-        return self.render(view, template: "message", title: view.headline)
+        let name = page.name ?? self.language.words(.aDeviceWithin).plain
+        let message = self.language.message(
+            page.isOffer ? .endCode(name: name) : .endDevice(name: name, isLast: page.isLast))
+        var view = MessageView(
+            message, emblem: PageAssets.keyEmblem, target: IdentityPaths.overview, testID: "end-activation")
+        view.form = MessageView.Form(
+            action: IdentityPaths.activationEnd, label: message.submit,
+            fields: [
+                .init(name: "activation", value: page.id),
+                .init(name: "confirmation", value: page.confirmation),
+            ] + (page.change.map { [.init(name: ConfirmedChange.field, value: $0)] } ?? []))
+        return self.render(view, template: "message", title: message.title)
+    }
+}
+
+extension IdentityPage.Device.Factor {
+    /// Returns the factor in words of a language.
+    fileprivate func words(in language: any Language) -> String {
+        switch self {
+        case .device: language.words(.factorDevice).plain
+        case .pin: language.words(.factorPIN).plain
+        case .biometric: language.words(.factorBiometric).plain
+        case .named(let name): name
+        }
+    }
+}
+
+extension IdentityHistoryPage.Purpose {
+    /// Returns the purpose in words of a language.
+    fileprivate func words(in language: any Language) -> String {
+        switch self {
+        case .changeOfAccount: language.words(.changeOfAccount).plain
+        case .signIn: language.words(.signIn).plain
+        case .signInOfApp: language.words(.signInOfApp).plain
+        case .addedFactor: language.words(.addedFactor).plain
+        case .anotherPIN: language.words(.anotherPIN).plain
+        case .codeForDevice: language.words(.codeForDevice).plain
+        case .endOfIdentity: language.words(.endOfIdentity).plain
+        case .merge: language.words(.merge).plain
+        case .named(let name): name
+        }
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 /// The organisation or the service to which a person is invited.
 public struct InvitationMatter: Sendable {
     /// The organisation; `nil` if the invitation is to no organisation.
@@ -41,16 +43,16 @@ public struct AcceptInvitationPage: Sendable {
 extension PageRenderer {
     /// Renders the question by which a person accepts an invitation.
     public func html(_ page: AcceptInvitationPage) -> RenderedPage {
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: self.headline(of: page.matter),
-            explanation: "\(self.sentence(of: page.matter)) You are signed in as \(page.username).",
-            link: MessageView.Link(label: "Somebody else", target: SignOutQuestionPage.path),
-            form: MessageView.Form(
-                action: page.action, label: "Accept",
-                fields: [
-                    .init(name: "link", value: page.link), .init(name: "confirmation", value: page.confirmation),
-                ]), testID: "invitation")
-        return self.render(view, template: "message", title: view.headline)
+        let message = self.language.message(
+            .acceptInvitation(self.invitation(page.matter), username: page.username))
+        var view = MessageView(
+            message, emblem: PageAssets.keyEmblem, target: SignOutQuestionPage.path, testID: "invitation")
+        view.form = MessageView.Form(
+            action: page.action, label: message.submit,
+            fields: [
+                .init(name: "link", value: page.link), .init(name: "confirmation", value: page.confirmation),
+            ])
+        return self.render(view, template: "message", title: message.title)
     }
 
     /// Renders the instructions for an invitation to an existing account, for a person who is not signed in to the
@@ -60,28 +62,20 @@ extension PageRenderer {
     public func html(_ matter: InvitationMatter, signedInAs other: String?, home: (name: String, address: String)?)
         -> RenderedPage
     {
-        let way = home.map { "Sign in at \($0.name) with your app" } ?? "Sign in to a service with your app"
-        let explanation =
-            "\(self.sentence(of: matter)) You have an identity here already. "
-            + (other.map { "In this browser \($0) is signed in, who has not this address: sign out first. " } ?? "")
-            + "\(way), in this browser, and open this link again to accept. If you have no app any more, ask the people "
-            + "who run \(self.serviceName) for a code."
-        let link: MessageView.Link? =
-            other != nil
-            ? MessageView.Link(label: "Sign out", target: SignOutQuestionPage.path)
-            : home.map { MessageView.Link(label: "Go to \($0.name)", target: $0.address) }
+        let message = self.language.message(
+            .invitationElsewhere(
+                self.invitation(matter), operatorName: self.serviceName, other: other, home: home?.name))
         let view = MessageView(
-            emblem: PageAssets.phoneEmblem, headline: self.headline(of: matter), explanation: explanation, link: link,
+            message, emblem: PageAssets.phoneEmblem, target: other != nil ? SignOutQuestionPage.path : home?.address,
             testID: "invitation")
-        return self.render(view, template: "message", title: view.headline)
+        return self.render(view, template: "message", title: message.title)
     }
 
-    func headline(of matter: InvitationMatter) -> String {
-        "You are invited to \(matter.organisation ?? matter.place?.service ?? self.serviceName)"
-    }
-
-    func sentence(of matter: InvitationMatter) -> String {
-        let role = matter.place.map { "As \($0.role) at \($0.service), by" } ?? "By"
-        return "\(role) the people who run \(self.serviceName). You can accept until \(matter.until)."
+    /// Returns an invitation as a language describes it. An invitation to no organisation and no service is to this
+    /// server.
+    func invitation(_ matter: InvitationMatter) -> Invitation {
+        Invitation(
+            headline: matter.organisation ?? matter.place?.service ?? self.serviceName, place: matter.place,
+            operatorName: self.serviceName, until: matter.until)
     }
 }

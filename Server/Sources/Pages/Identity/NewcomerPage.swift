@@ -1,3 +1,5 @@
+import Texts
+
 /// The page on which a person without an identity requests an invitation to a service by mail.
 public struct NewcomerPage: Sendable {
     /// The path of the page and of the page's form.
@@ -30,19 +32,18 @@ extension PageRenderer {
     public func html(_ page: NewcomerPage) -> RenderedPage {
         let frame = page.frame
         var view = FormView(
-            testID: "newcomer", headline: "Are you new to \(frame.clientName)?",
-            lead:
-                "Type your e-mail address. You get a letter with a link, by which you make your identity with the app on "
-                + "your phone. Then you sign in with it.",
-            problem: page.isNoAddress ? "This is no e-mail address: it is NAME@HOST, in letters without accents." : nil,
-            action: NewcomerPage.path, submit: "Mail me a link")
+            testID: "newcomer", self.language.message(.newcomer(client: frame.clientName)),
+            action: NewcomerPage.path)
+        view.problem = page.isNoAddress ? self.language.words(.noEmail) : nil
         view.hidden =
             [.init(hiddenName: "request", hiddenValue: frame.requestID)]
             + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
-        view.fields = [.init(id: "email", label: "E-mail address", type: "email", autocomplete: "email")]
+        view.fields = [
+            .init(id: "email", label: self.language.words(FieldText.email), type: "email", autocomplete: "email")
+        ]
         view.links = [
             .init(
-                target: frame.signInByPhone, linkID: "have-identity", words: "Do you have an identity? Sign in with it")
+                target: frame.signInByPhone, linkID: "have-identity", words: self.language.words(.haveIdentity))
         ]
         view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
         return self.render(
@@ -55,12 +56,9 @@ extension PageRenderer {
     public func html(_ page: InvitedNewcomerPage) -> RenderedPage {
         self.html(
             ResultPage(
-                outcome: .done, headline: "Look into your mailbox",
-                explanation:
-                    "A letter is on its way to that address. Open its link, choose a PIN, and read the code that "
-                    + "you get with the app on your phone. Then go on here, and sign in to \(page.frame.clientName) with "
-                    + "it. If no letter comes, ask the people who run \(self.serviceName).",
-                link: ("I have the app ready: sign in", page.frame.signInByPhone)))
+                .done,
+                .newcomerInvited(client: page.frame.clientName, operatorName: self.serviceName),
+                target: page.frame.signInByPhone))
     }
 }
 

@@ -1,3 +1,5 @@
+import Texts
+
 /// The form that renames a device.
 public struct RenameActivationPage: Sendable {
     /// The identifier of the device.
@@ -24,13 +26,13 @@ public struct ForgetChoicePage: Sendable {
     public var id: String
     /// The name of the service.
     public var service: String
-    /// The values that the service gets, by attribute and alias.
-    public var choices: [String]
+    /// The values that the service gets.
+    public var choices: [NamedValue]
     /// The sign that the form stood on a page of this server.
     public var confirmation: String
 
     /// Creates a question.
-    public init(id: String, service: String, choices: [String], confirmation: String) {
+    public init(id: String, service: String, choices: [NamedValue], confirmation: String) {
         self.id = id
         self.service = service
         self.choices = choices
@@ -42,35 +44,33 @@ extension PageRenderer {
     /// Renders the form for a device's name.
     public func html(_ page: RenameActivationPage) -> RenderedPage {
         var view = FormView(
-            testID: "rename-activation", headline: "Rename this device",
-            lead: "You know it again by its name. Nothing else changes.",
-            problem: page.refusedBeyond.map {
-                "A name is one line of 1 to \($0) characters that can be seen, with no space around it."
-            }, action: IdentityPaths.activationName, submit: "Rename it")
+            testID: "rename-activation", self.language.message(.renameDevice), action: IdentityPaths.activationName)
+        view.problem = page.refusedBeyond.map { self.language.words(.noName(most: $0)) }
         view.hidden = [
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "activation", hiddenValue: page.id),
         ]
         view.fields = [
-            .init(id: "name", label: "What it is called", type: "text", autocomplete: "off", value: page.name)
+            .init(
+                id: "name", label: self.language.words(.newName), type: "text", autocomplete: "off", value: page.name)
         ]
-        view.links = [.init(target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")]
+        view.links = [
+            .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
+        ]
         return self.render(view, template: "form", title: view.headline)
     }
 
     /// Renders the question before the server forgets a choice.
     public func html(_ page: ForgetChoicePage) -> RenderedPage {
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: "Ask you again?",
-            explanation:
-                "\(page.service) gets \(page.choices.joined(separator: ", ")). Once this is forgotten, the app asks you "
-                + "what it is to get when you sign in there the next time. What it has got already it keeps.",
-            link: MessageView.Link(label: "No", target: IdentityPaths.overview),
-            form: MessageView.Form(
-                action: IdentityPaths.choice, label: "Ask me again",
-                fields: [
-                    .init(name: "service", value: page.id), .init(name: "confirmation", value: page.confirmation),
-                ]), testID: "forget-choice")
-        return self.render(view, template: "message", title: view.headline)
+        let message = self.language.message(
+            .forgetChoice(service: page.service, choices: page.choices.map { $0.words(in: self.language) }))
+        var view = MessageView(
+            message, emblem: PageAssets.keyEmblem, target: IdentityPaths.overview, testID: "forget-choice")
+        view.form = MessageView.Form(
+            action: IdentityPaths.choice, label: message.submit,
+            fields: [
+                .init(name: "service", value: page.id), .init(name: "confirmation", value: page.confirmation),
+            ])
+        return self.render(view, template: "message", title: message.title)
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 /// The form on which a person adds a value that services can request.
 public struct OwnValuePage: Sendable {
     /// The kind of a value.
@@ -35,7 +37,7 @@ public struct OwnValuePage: Sendable {
 public struct RenameValuePage: Sendable {
     /// The identifier of the value.
     public var id: String
-    /// The attribute, in words.
+    /// The name of the attribute, as in messages.
     public var attribute: String
     /// The present name, or the name that the server refused.
     public var alias: String
@@ -58,7 +60,7 @@ public struct RenameValuePage: Sendable {
 public struct RemoveValuePage: Sendable {
     /// The identifier of the value.
     public var id: String
-    /// The attribute, in words.
+    /// The name of the attribute, as in messages.
     public var attribute: String
     /// The person's name for the value.
     public var alias: String
@@ -98,106 +100,85 @@ public struct RemoveAddressPage: Sendable {
 }
 
 extension PageRenderer {
-    private static let back = FormView.Link(
-        target: IdentityPaths.overview, linkID: "back", words: "Back to your identity")
+    private var back: FormView.Link {
+        FormView.Link(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
+    }
 
     /// Renders the form for a value.
     public func html(_ page: OwnValuePage) -> RenderedPage {
         let isEmail = page.kind == .email
-        let emailLead =
-            page.sendsMail
-            ? "A link is mailed there, by which you show that the address is yours. Then services can ask for it; you "
-                + "say to each what it gets."
-            : "It is one that is known to be yours: no link is mailed here. Any other is entered by the people who run this "
-                + "service."
-        let problem: String? =
+        let question: Question =
+            switch page.kind {
+            case .email: .email(sendsMail: page.sendsMail, isConfirmed: page.change != nil)
+            case .phone: .phone(isConfirmed: page.change != nil)
+            }
+        let problem: FormProblem? =
             switch page.problem {
-            case .invalid?:
-                isEmail
-                    ? "This is no e-mail address: it is NAME@HOST, in letters without accents."
-                    : "This is no phone number: it begins with a plus sign and the country’s code, as +49 30 123456."
-            case .tooManyValues?: "You have as many of them as one can have: remove one first."
-            case .tooManyAddresses?: "You have as many further addresses as one can have: remove one first."
+            case .invalid?: isEmail ? .noEmail : .noPhone
+            case .tooManyValues?: .tooManyValues
+            case .tooManyAddresses?: .tooManyAddresses
             case nil: nil
             }
         var view = FormView(
-            testID: isEmail ? "own-email" : "own-phone",
-            headline: isEmail ? "Add an e-mail address" : "Add a phone number",
-            lead: isEmail
-                ? emailLead
-                : "Services can ask for it; you say to each what it gets. Nobody checks the number, and services are told so.",
-            problem: problem, action: isEmail ? IdentityPaths.email : IdentityPaths.phone,
-            submit: page.change == nil
-                ? "Confirm on your phone" : isEmail && page.sendsMail ? "Mail me the link" : "Add it"
-        )
+            testID: isEmail ? "own-email" : "own-phone", self.language.message(question),
+            action: isEmail ? IdentityPaths.email : IdentityPaths.phone)
+        view.problem = problem.map { self.language.words($0) }
         view.hidden =
             [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
         view.fields = [
             isEmail
                 ? .init(
-                    id: "email", label: "E-mail address", type: "email", autocomplete: "email", value: page.value,
-                    isReadOnly: page.change != nil)
+                    id: "email", label: self.language.words(FieldText.email), type: "email", autocomplete: "email",
+                    value: page.value, isReadOnly: page.change != nil)
                 : .init(
-                    id: "phone", label: "Phone number", type: "tel", autocomplete: "tel", value: page.value,
-                    isReadOnly: page.change != nil, hint: "With the country’s code, as +49 30 123456.")
+                    id: "phone", label: self.language.words(FieldText.phone), type: "tel", autocomplete: "tel",
+                    value: page.value, isReadOnly: page.change != nil, hint: self.language.words(.phoneHint))
         ]
-        view.links = [Self.back]
+        view.links = [self.back]
         return self.render(view, template: "form", title: view.headline)
     }
 
     /// Renders the form for a value's name.
     public func html(_ page: RenameValuePage) -> RenderedPage {
         var view = FormView(
-            testID: "rename-value", headline: "Rename this value",
-            lead:
-                "\(page.attribute): the app shows you the name, and never the value, when you choose what a service gets.",
-            problem: page.refusedBeyond.map {
-                "A name is one line of 1 to \($0) characters that can be seen, with no space around it."
-            }, action: IdentityPaths.valueName, submit: "Rename it")
+            testID: "rename-value", self.language.message(.renameValue(attribute: page.attribute)),
+            action: IdentityPaths.valueName)
+        view.problem = page.refusedBeyond.map { self.language.words(.noName(most: $0)) }
         view.hidden = [
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "value", hiddenValue: page.id),
         ]
         view.fields = [
-            .init(id: "name", label: "What it is called", type: "text", autocomplete: "off", value: page.alias)
+            .init(
+                id: "name", label: self.language.words(.newName), type: "text", autocomplete: "off", value: page.alias)
         ]
-        view.links = [Self.back]
+        view.links = [self.back]
         return self.render(view, template: "form", title: view.headline)
     }
 
     /// Renders the question before the server removes a value.
     public func html(_ page: RemoveValuePage) -> RenderedPage {
-        let services =
-            page.services.isEmpty
-            ? "No service gets it."
-            : "It goes to \(page.services.joined(separator: ", ")): what has got it keeps it, and you are asked again when "
-                + "you sign in there the next time."
-        return self.question(
-            "Remove this value?", "\(page.attribute): \(page.alias). \(services)", action: IdentityPaths.valueEnd,
+        self.question(
+            .removeValue(attribute: page.attribute, alias: page.alias, services: page.services),
+            action: IdentityPaths.valueEnd,
             field: .init(name: "value", value: page.id), page.confirmation, testID: "end-value")
     }
 
     /// Renders the question before the server removes an address.
     public func html(_ page: RemoveAddressPage) -> RenderedPage {
-        let consequence =
-            page.isVerified
-            ? "Where services get it, they are told from then on that nobody knows whether it is yours."
-            : "It counts for nothing as long as it is not confirmed."
-        return self.question(
-            "Remove this address?", "\(page.address). \(consequence)", action: IdentityPaths.addressEnd,
+        self.question(
+            .removeAddress(address: page.address, isVerified: page.isVerified), action: IdentityPaths.addressEnd,
             field: .init(name: "address", value: page.id), page.confirmation, testID: "end-address")
     }
 
     private func question(
-        _ headline: String, _ explanation: String, action: String, field: MessageView.Form.Field,
-        _ confirmation: String, testID: String
+        _ question: Question, action: String, field: MessageView.Form.Field, _ confirmation: String, testID: String
     ) -> RenderedPage {
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: headline, explanation: explanation,
-            link: MessageView.Link(label: "No", target: IdentityPaths.overview),
-            form: MessageView.Form(
-                action: action, label: "Remove it",
-                fields: [field, .init(name: "confirmation", value: confirmation)]), testID: testID)
-        return self.render(view, template: "message", title: headline)
+        let message = self.language.message(question)
+        var view = MessageView(
+            message, emblem: PageAssets.keyEmblem, target: IdentityPaths.overview, testID: testID)
+        view.form = MessageView.Form(
+            action: action, label: message.submit, fields: [field, .init(name: "confirmation", value: confirmation)])
+        return self.render(view, template: "message", title: message.title)
     }
 }

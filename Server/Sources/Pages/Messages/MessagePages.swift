@@ -1,37 +1,31 @@
+public import Texts
+
 /// The result of a browser's request, except for a sign-in that goes on.
 public struct ResultPage: Sendable {
     /// The kinds of result.
     public enum Outcome: Sendable { case done, refused, tooLate }
     /// The kind of the result.
     public var outcome: Outcome
-    /// One short sentence.
-    public var headline: String
-    /// The meaning of the result, and the next step.
-    public var explanation: String
-    /// The link that leads on from the page.
-    public var link: (label: String, target: String)?
+    /// The result.
+    public var notice: Notice
+    /// The target of the link that leads on from the page.
+    public var target: String?
     /// The number of the refusal in the log, if the refusal has a number.
     public var reference: String?
 
     /// Creates a result.
-    public init(
-        outcome: Outcome, headline: String, explanation: String, link: (label: String, target: String)? = nil,
-        reference: String? = nil
-    ) {
+    public init(_ outcome: Outcome, _ notice: Notice, target: String? = nil, reference: String? = nil) {
         self.reference = reference
         self.outcome = outcome
-        self.headline = headline
-        self.explanation = explanation
-        self.link = link
+        self.notice = notice
+        self.target = target
     }
 }
 
 /// A failed request, explained to a person.
 public struct ErrorPage: Sendable {
-    /// One short sentence.
-    public var headline: String
-    /// The person's next step.
-    public var explanation: String
+    /// The failure.
+    public var failure: Failure
     /// The link that leads on from the page.
     public var way: Way?
     /// A hint for the people who run the service.
@@ -50,14 +44,13 @@ public struct ErrorPage: Sendable {
         case service(name: String, address: String)
     }
 
-    /// Creates an error page. No text may hold anything from the request.
+    /// Creates an error page. No value of the failure may hold anything from the request.
     public init(
-        headline: String, explanation: String, way: Way? = nil, detail: String? = nil, requestID: String? = nil,
+        _ failure: Failure, way: Way? = nil, detail: String? = nil, requestID: String? = nil,
         isAddressCopied: Bool = false
     ) {
         self.isAddressCopied = isAddressCopied
-        self.headline = headline
-        self.explanation = explanation
+        self.failure = failure
         self.way = way
         // The server writes the detail in ASCII, for a program's answer and for the log.
         self.detail = detail?.replacing("'", with: "’")
@@ -137,7 +130,7 @@ extension PageRenderer {
     /// The values for the template of a message.
     struct MessageView {
         struct Link {
-            let label: String
+            let label: Sentence
             let target: String
         }
 
@@ -147,7 +140,7 @@ extension PageRenderer {
                 let value: String
             }
             let action: String
-            let label: String
+            let label: Sentence?
             let fields: [Field]
             /// `true` if the script sends the form at once.
             var isSent = false
@@ -155,14 +148,29 @@ extension PageRenderer {
 
         var tone = ""
         var emblem: String
-        var headline = ""
-        var explanation = ""
+        let headline: Sentence
+        let explanation: Sentence
         var link: Link?
         var form: Form?
-        var note: String?
+        var note: Sentence?
         var reference: String?
         var testID: String?
         var isAddressCopied = false
+
+        /// Takes the words of a message. The message names the link to `target`, if the page has this link.
+        init(_ message: Message, tone: String = "", emblem: String, target: String? = nil, testID: String) {
+            self.headline = message.headline
+            self.explanation = message.explanation
+            self.tone = tone
+            self.emblem = emblem
+            self.testID = testID
+            if let target, let label = message.link { self.link = Link(label: label, target: target) }
+        }
+    }
+
+    /// The values for a template that has all words itself.
+    private struct EmblemView {
+        let emblem: String
     }
 
     /// Renders a result.
@@ -173,78 +181,73 @@ extension PageRenderer {
             case .refused: ("bad", PageAssets.crossEmblem)
             case .tooLate: ("bad", PageAssets.clockEmblem)
             }
-        let view = MessageView(
-            tone: tone, emblem: emblem, headline: page.headline, explanation: page.explanation,
-            link: page.link.map { MessageView.Link(label: $0.label, target: $0.target) }, reference: page.reference,
-            testID: "result")
-        return self.render(view, template: "message", title: page.headline)
+        let message = self.language.message(page.notice)
+        var view = MessageView(message, tone: tone, emblem: emblem, target: page.target, testID: "result")
+        view.reference = page.reference
+        return self.render(view, template: "message", title: message.title)
     }
 
     /// Renders an error.
     public func html(_ page: ErrorPage) -> RenderedPage {
-        let view = MessageView(
-            tone: "bad", emblem: PageAssets.crossEmblem, headline: page.headline, explanation: page.explanation,
-            link: page.way.map(Self.link),
-            note: page.detail.map { "For the people who run the service: \($0)" }, reference: page.requestID,
-            testID: "error", isAddressCopied: page.isAddressCopied)
-        return self.render(view, template: "message", title: page.headline)
+        let message = self.language.message(page.failure)
+        var view = MessageView(message, tone: "bad", emblem: PageAssets.crossEmblem, testID: "error")
+        view.link = page.way.map(self.link)
+        view.note = page.detail.map { self.language.words(.forOperators(detail: $0)) }
+        view.reference = page.requestID
+        view.isAddressCopied = page.isAddressCopied
+        return self.render(view, template: "message", title: message.title)
     }
 
-    private static func link(_ way: ErrorPage.Way) -> MessageView.Link {
+    private func link(_ way: ErrorPage.Way) -> MessageView.Link {
         switch way {
         // The empty address is the address of the page itself (RFC 3986, section 4.4). So the page repeats no part of
         // the address.
-        case .again: MessageView.Link(label: "Try again", target: "")
-        case .service(let name, let address): MessageView.Link(label: "Go to \(name)", target: address)
+        case .again: MessageView.Link(label: self.language.words(.tryAgain), target: "")
+        case .service(let name, let address):
+            MessageView.Link(label: self.language.words(.goTo(name: name)), target: address)
         }
     }
 
     /// Renders the page after signing out.
     public func html(_ page: SignedOutPage) -> RenderedPage {
-        let ended =
-            page.clientName.map { "Your session at \($0) has ended." }
-            ?? "This browser has no session here any more."
+        let message = self.language.message(.signedOut(client: page.clientName))
         let view = MessageView(
-            tone: "good", emblem: PageAssets.checkEmblem, headline: "You are signed out",
-            explanation: "\(ended) Services where you signed in may have their own.",
-            link: page.returnLink.map { MessageView.Link(label: "Back to the service", target: $0) },
-            testID: "signed-out")
-        return self.render(view, template: "message", title: "Signed out")
+            message, tone: "good", emblem: PageAssets.checkEmblem, target: page.returnLink, testID: "signed-out")
+        return self.render(view, template: "message", title: message.title)
     }
 
     /// Renders the question before signing out.
     public func html(_ page: SignOutQuestionPage) -> RenderedPage {
         let fields = page.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
-        let asker = page.clientName.map { "\($0) asks to end" } ?? "You are about to end"
-        let view = MessageView(
-            emblem: PageAssets.keyEmblem, headline: "Sign out?",
-            explanation: "\(asker) your session at \(self.serviceName) in this browser.",
+        let message = self.language.message(
+            .signOut(client: page.clientName, operatorName: self.serviceName) as Question)
+        var view = MessageView(
+            message, emblem: PageAssets.keyEmblem,
             // The operator registered the address, and the server checked the address before asking the person.
-            link: page.returnOrigin.map { MessageView.Link(label: "Stay signed in", target: $0 + "/") },
-            form: MessageView.Form(action: SignOutQuestionPage.path, label: "Sign out", fields: fields),
-            note: page.returnOrigin == nil ? "To stay signed in, close this page." : nil, testID: "sign-out")
+            target: page.returnOrigin.map { $0 + "/" }, testID: "sign-out")
+        view.form = MessageView.Form(action: SignOutQuestionPage.path, label: message.submit, fields: fields)
+        view.note = page.returnOrigin == nil ? self.language.words(.closeToStay) : nil
         return self.render(
-            view, template: "message", title: "Sign out", formTargets: page.returnOrigin.map { [$0] } ?? [])
+            view, template: "message", title: message.title, formTargets: page.returnOrigin.map { [$0] } ?? [])
     }
 
     /// Renders the page whose form goes back to a service by itself.
     public func html(_ page: PostedAnswerPage) -> RenderedPage {
         let fields = page.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
-        let view = MessageView(
-            emblem: PageAssets.phoneEmblem, headline: "Back to the service",
-            explanation: "This page goes on to \(page.origin) by itself. If it does not, press the button.",
-            form: MessageView.Form(action: page.address, label: "Continue", fields: fields, isSent: true),
-            testID: "posted-answer")
-        return self.render(view, template: "message", title: "Back to the service", formTargets: [page.origin])
+        let message = self.language.message(.postedAnswer(origin: page.origin))
+        var view = MessageView(message, emblem: PageAssets.phoneEmblem, testID: "posted-answer")
+        view.form = MessageView.Form(action: page.address, label: message.submit, fields: fields, isSent: true)
+        return self.render(view, template: "message", title: message.title, formTargets: [page.origin])
     }
 
     /// Renders the page for a link that no app took.
     public func html(_ page: OpenInAppPage) -> RenderedPage {
-        self.render(MessageView(emblem: PageAssets.phoneEmblem), template: "open", title: "Open with your app")
+        self.render(
+            EmblemView(emblem: PageAssets.phoneEmblem), template: "open", title: self.language.words(.openWithApp))
     }
 
     /// Renders the page of the one-time administrator link.
     public func html(_ page: AdministratorSetUpPage) -> RenderedPage {
-        self.render(MessageView(emblem: PageAssets.keyEmblem), template: "set-up", title: "Set up")
+        self.render(EmblemView(emblem: PageAssets.keyEmblem), template: "set-up", title: self.language.words(.setUp))
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 /// The page on which a person who has signed in decides if another provider can sign the person in, too, from now on.
 public struct ConnectionPage: Sendable {
     /// The sign-in that the page belongs to.
@@ -51,7 +53,7 @@ extension PageRenderer {
             emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, username: page.username,
             name: page.name, provider: page.provider, confirmation: page.confirmation, change: page.change)
         return self.render(
-            view, template: "connection", title: "Connect an account", formTargets: [page.returnOrigin])
+            view, template: "connection", title: self.language.words(.connectAccount), formTargets: [page.returnOrigin])
     }
 }
 
@@ -95,24 +97,24 @@ public struct NotConnectedPage: Sendable {
 extension PageRenderer {
     /// Renders the message. The page does not go on by itself: the person has to read the message.
     public func html(_ page: NotConnectedPage) -> RenderedPage {
-        let why =
+        let notice: Notice =
             switch page.reason {
-            case .taken: "What you are at \(page.provider) is connected with another account here."
-            case .full:
-                "Your account has as many connections as it can have. Ask the people who run this server to end one."
-            case .over: "It took too long. You can ask for it when you sign in the next time."
+            case .taken: .connectionTaken(provider: page.provider)
+            case .full: .connectionFull
+            case .over: .connectionOver
             }
-        var view = MessageView(
-            emblem: PageAssets.crossEmblem, headline: "Your account was not connected",
-            explanation: "\(why) You are signed in all the same.", reference: page.reference, testID: "not-connected")
+        let message = self.language.message(notice)
+        var view = MessageView(message, emblem: PageAssets.crossEmblem, testID: "not-connected")
+        view.reference = page.reference
         var targets: [String] = []
         switch page.next {
-        case .link(let target): view.link = .init(label: "Go on", target: target)
+        case .link(let target): view.link = .init(label: self.language.words(.goOn), target: target)
         case .form(let address, let origin, let fields):
             targets = [origin]
             view.form = .init(
-                action: address, label: "Go on", fields: fields.map { .init(name: $0.name, value: $0.value) })
+                action: address, label: self.language.words(.goOn),
+                fields: fields.map { .init(name: $0.name, value: $0.value) })
         }
-        return self.render(view, template: "message", title: "Not connected", formTargets: targets)
+        return self.render(view, template: "message", title: message.title, formTargets: targets)
     }
 }

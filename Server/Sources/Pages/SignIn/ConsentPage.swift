@@ -1,21 +1,23 @@
+import Texts
+
 /// The page on which a person decides about the data that a service gets.
 public struct ConsentPage: Sendable {
     /// A part of the data that a service gets.
     public enum Item: Sendable, CaseIterable {
         case identity, username, name, profile, email, phone, address, offlineAccess, deviceSSO
 
-        /// The item in people's words.
-        var words: String {
+        /// The item as the page names it.
+        fileprivate var text: DecisionText {
             switch self {
-            case .identity: "that it is you, each time you come, by a number that no other service gets"
-            case .username: "your user name"
-            case .name: "your name"
-            case .profile: "your picture, your language and your time zone"
-            case .email: "your e-mail address"
-            case .phone: "your telephone number"
-            case .address: "your postal address"
-            case .offlineAccess: "all this also while you are away, until you take it back"
-            case .deviceSSO: "to let the other apps of its maker on your device sign you in, until you sign out"
+            case .identity: .identity
+            case .username: .username
+            case .name: .personName
+            case .profile: .profile
+            case .email: .email
+            case .phone: .phone
+            case .address: .address
+            case .offlineAccess: .offlineAccess
+            case .deviceSSO: .deviceSSO
             }
         }
     }
@@ -70,7 +72,7 @@ extension PageRenderer {
         let clientName: String
         let origin: String
         let username: String
-        let items: [String]
+        let items: [Sentence]
         let agreement: String?
         let isStranger: Bool
         let confirmation: String
@@ -81,10 +83,11 @@ extension PageRenderer {
         let view = ConsentView(
             emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, clientName: page.clientName,
             origin: page.returnOrigin, username: page.username,
-            items: page.items.map(\.words) + page.scopes.map { "what it calls “\($0)”" }
-                + page.resources.map { "to act for you at \($0)" },
+            items: (page.items.map(\.text) + page.scopes.map { .scope($0) } + page.resources.map { .resource($0) })
+                .map { self.language.words($0) },
             agreement: page.agreement, isStranger: page.isStranger, confirmation: page.confirmation)
         return self.render(
-            view, template: "consent", title: "What \(page.clientName) may have", formTargets: [page.returnOrigin])
+            view, template: "consent", title: self.language.words(.whatMayHave(client: page.clientName)),
+            formTargets: [page.returnOrigin])
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 /// The page on which a person types the code that a device without a browser shows (RFC 8628, section 3.3).
 public struct DeviceCodePage: Sendable {
     /// The code that stands in the field already.
@@ -50,7 +52,7 @@ extension PageRenderer {
     private struct DeviceCodeView {
         let emblem: String
         let code: String
-        let problem: String?
+        let problem: Sentence?
         let reference: String?
     }
 
@@ -67,14 +69,11 @@ extension PageRenderer {
 
     /// Renders the page for a code.
     public func html(_ page: DeviceCodePage) -> RenderedPage {
-        let problem =
-            page.isUnknown
-            ? "No device waits for this code. It may be mistyped, or its time is over: then the device shows a new one."
-            : nil
+        let problem = page.isUnknown ? self.language.words(FormProblem.deviceCodeUnknown) : nil
         return self.render(
             DeviceCodeView(
                 emblem: PageAssets.phoneEmblem, code: page.code ?? "", problem: problem, reference: page.reference),
-            template: "device", title: "Sign in on a device")
+            template: "device", title: self.language.words(.device))
     }
 
     /// Renders the question.
@@ -84,6 +83,6 @@ extension PageRenderer {
                 emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, code: page.code,
                 clientName: page.clientName, clientOrigin: page.clientOrigin, username: page.username,
                 formToken: page.formToken),
-            template: "device-confirmation", title: "Is this your device?")
+            template: "device-confirmation", title: self.language.words(.isThisYourDevice))
     }
 }

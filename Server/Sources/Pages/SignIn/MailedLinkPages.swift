@@ -1,3 +1,5 @@
+public import Texts
+
 /// The page on which a person who has forgotten their password requests a link for a new password.
 public struct ForgottenPasswordPage: Sendable {
     /// The path of the page and of the page's form.
@@ -20,13 +22,13 @@ public struct PasswordResetPage: Sendable {
     public var asksForCode: Bool
     /// The least number of characters in a new password.
     public var fewestCharacters: Int
-    /// The problem with the last form: a fixed sentence of this server.
-    public var problem: String?
+    /// The problem with the last form.
+    public var problem: FormProblem?
     /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
     /// Creates a page with these values.
-    public init(link: String, username: String, asksForCode: Bool, fewestCharacters: Int, problem: String? = nil) {
+    public init(link: String, username: String, asksForCode: Bool, fewestCharacters: Int, problem: FormProblem? = nil) {
         self.link = link
         self.username = username
         self.asksForCode = asksForCode
@@ -90,31 +92,29 @@ extension PageRenderer {
     /// Renders the page for a person who has forgotten their password.
     public func html(_ page: ForgottenPasswordPage) -> RenderedPage {
         var view = FormView(
-            testID: "forgotten-password", headline: "Forgotten your password?",
-            lead: "Type the name that you sign in with. A link to choose a new password is mailed to the address that "
-                + "\(self.serviceName) has of you.",
-            action: ForgottenPasswordPage.path, submit: "Mail me a link")
-        view.fields = [.init(id: "username", label: "Name", type: "text", autocomplete: "username")]
+            testID: "forgotten-password",
+            self.language.message(.forgottenPassword(operatorName: self.serviceName)),
+            action: ForgottenPasswordPage.path)
+        view.fields = [.init(id: "username", label: self.language.words(.name), type: "text", autocomplete: "username")]
         return self.render(view, template: "form", title: view.headline)
     }
 
     /// Renders the page on which a person chooses a new password.
     public func html(_ page: PasswordResetPage, action: String) -> RenderedPage {
         var view = FormView(
-            testID: "password-reset", headline: "Choose a new password",
-            lead: "You are signed out everywhere then, and sign in with the new one.", problem: page.problem,
-            reference: page.reference, action: action, submit: "Keep it")
+            testID: "password-reset", self.language.message(.resetPassword), action: action)
+        view.problem = page.problem.map { self.language.words($0) }
+        view.reference = page.reference
         view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
         view.other = .init(
             name: PasswordResetPage.keepField,
-            about: "Do you know your password, and it rests because somebody else typed wrong ones?",
-            words: "Keep my password, and let me sign in here")
-        view.fields = Self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
+            about: self.language.words(.keepsPassword), words: self.language.words(.keepPassword))
+        view.fields = self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
         if page.asksForCode {
             view.fields.append(
                 .init(
-                    id: "code", label: "Code", type: "text", autocomplete: "one-time-code",
-                    hint: "Of your authenticator app, or a recovery code."))
+                    id: "code", label: self.language.words(FieldText.code), type: "text", autocomplete: "one-time-code",
+                    hint: self.language.words(.codeHint)))
         }
         return self.render(view, template: "form", title: view.headline)
     }
@@ -123,16 +123,13 @@ extension PageRenderer {
     public func html(_ page: OwnAddressPage) -> RenderedPage {
         guard let address = page.address, !page.isVerified else {
             return self.html(
-                ResultPage(
-                    outcome: page.address == nil ? .refused : .done,
-                    headline: page.address == nil ? "There is no address" : "This address is confirmed",
-                    explanation: page.address.map { "\($0) is known to be yours." }
-                        ?? "The people who run \(self.serviceName) have entered no e-mail address for you."))
+                page.address.map { ResultPage(.done, .addressKnown(address: $0)) }
+                    ?? ResultPage(.refused, .noAddress(operatorName: self.serviceName)))
         }
         var view = FormView(
-            testID: "own-address", headline: "Is this your address?",
-            lead: "A link is mailed to \(address). Open it to show that the address is yours.",
-            action: OwnAddressPage.path, submit: page.change == nil ? "Confirm on your phone" : "Mail me the link")
+            testID: "own-address",
+            self.language.message(.ownAddress(address: address, isConfirmed: page.change != nil)),
+            action: OwnAddressPage.path)
         view.hidden =
             [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
         if let further = page.further { view.hidden.append(.init(hiddenName: "address", hiddenValue: further)) }
@@ -142,9 +139,11 @@ extension PageRenderer {
     /// Renders the page on which a person confirms that an address is theirs.
     public func html(_ page: AddressConfirmationPage, action: String) -> RenderedPage {
         var view = FormView(
-            testID: "address-confirmation", headline: "Is this your address?",
-            lead: "\(page.address) is the address of the name \(page.username) at \(self.serviceName).",
-            action: action, submit: "Yes, it is mine")
+            testID: "address-confirmation",
+            self.language.message(
+                .isThisYourAddress(
+                    address: page.address, username: page.username, operatorName: self.serviceName)),
+            action: action)
         view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
         if let confirmation = page.confirmation {
             view.hidden.append(.init(hiddenName: "confirmation", hiddenValue: confirmation))

@@ -1,3 +1,5 @@
+public import Texts
+
 /// A page on which a person changes their own password, their second factor or their recovery codes.
 public struct OwnPasswordPage: Sendable {
     /// The kinds of change.
@@ -23,8 +25,8 @@ public struct OwnPasswordPage: Sendable {
     public var fewestCharacters: Int
     /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// The problem with the last form: a fixed sentence of this server.
-    public var problem: String?
+    /// The problem with the last form.
+    public var problem: FormProblem?
     /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
     /// The confirmed change; `nil` if the account has no phone.
@@ -33,7 +35,7 @@ public struct OwnPasswordPage: Sendable {
     /// Creates a page with these values.
     public init(
         matter: Matter, username: String, asksForCode: Bool, recoveryCodes: Int, fewestCharacters: Int,
-        confirmation: String, problem: String? = nil
+        confirmation: String, problem: FormProblem? = nil
     ) {
         self.matter = matter
         self.username = username
@@ -55,13 +57,14 @@ public struct SecondFactorOfferPage: Sendable {
     public var sealed: String
     /// The sign that the form stood on a page of this server.
     public var confirmation: String
-    /// The problem with the last form: a fixed sentence of this server.
-    public var problem: String?
+    /// The problem with the last form.
+    public var problem: FormProblem?
     /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
 
     /// Creates an offer.
-    public init(address: String, typedSecret: String, sealed: String, confirmation: String, problem: String? = nil) {
+    public init(address: String, typedSecret: String, sealed: String, confirmation: String, problem: FormProblem? = nil)
+    {
         self.address = address
         self.typedSecret = typedSecret
         self.sealed = sealed
@@ -86,72 +89,63 @@ extension PageRenderer {
 
     /// Renders a page about a person's own password or second factor.
     public func html(_ page: OwnPasswordPage) -> RenderedPage {
-        let (headline, lead, submit): (String, String, String) =
+        let question: Question =
             switch page.matter {
-            case .password:
-                (
-                    "Change your password", "You are signed out everywhere then, and sign in with the new one.",
-                    "Change it"
-                )
-            case .secondFactor:
-                (
-                    page.asksForCode ? "Use another authenticator app" : "Use an authenticator app",
-                    "Beside your password you are asked for a code of the app from then on. "
-                        + (page.asksForCode ? "The app that you use now, and its recovery codes, count no more." : ""),
-                    "Go on"
-                )
-            case .recoveryCodes:
-                (
-                    "Make new recovery codes",
-                    "A recovery code stands in once for a code of your app. You have \(page.recoveryCodes) left; they count no more when you make new ones.",
-                    "Make them"
-                )
+            case .password: .changePassword
+            case .secondFactor: .secondFactor(replaces: page.asksForCode)
+            case .recoveryCodes: .recoveryCodes(left: page.recoveryCodes)
             }
         var view = FormView(
-            testID: "own-\(page.matter.rawValue)", headline: headline, lead: lead, problem: page.problem,
-            reference: page.reference, action: page.matter.path, submit: submit)
+            testID: "own-\(page.matter.rawValue)", self.language.message(question), action: page.matter.path)
+        view.problem = page.problem.map { self.language.words($0) }
+        view.reference = page.reference
         view.hidden =
             [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
         view.fields = [
             .init(
-                id: "username", label: "Name", type: "text", autocomplete: "username", value: page.username,
+                id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
+                value: page.username,
                 isReadOnly: true),
-            .init(id: "password", label: "Your password now", type: "password", autocomplete: "current-password"),
+            .init(
+                id: "password", label: self.language.words(.passwordNow), type: "password",
+                autocomplete: "current-password"),
         ]
         if page.asksForCode {
             view.fields.append(
                 .init(
-                    id: "code", label: "Code", type: "text", autocomplete: "one-time-code",
-                    hint: "Of your authenticator app, or a recovery code."))
+                    id: "code", label: self.language.words(FieldText.code), type: "text", autocomplete: "one-time-code",
+                    hint: self.language.words(.codeHint)))
         }
         if page.matter == .password {
-            view.fields += Self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
+            view.fields += self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
                 .dropFirst()
         }
-        return self.render(view, template: "form", title: headline)
+        return self.render(view, template: "form", title: view.headline)
     }
 
     /// Renders the secret of a new authenticator app. Throws ``QRCodeError`` if the address is too long for a picture.
     public func html(_ page: SecondFactorOfferPage) throws(QRCodeError) -> RenderedPage {
         var view = FormView(
-            testID: "second-factor-offer", headline: "Add this to your authenticator app",
-            lead: "Scan the picture in the app, or type the secret. Then type the code that the app shows.",
-            problem: page.problem, reference: page.reference, action: OwnPasswordPage.confirmationPath,
-            submit: "Use this app")
-        view.picture = try QRCode(text: page.address).svg(label: "QR code to scan with an authenticator app")
+            testID: "second-factor-offer", self.language.message(.secondFactorOffer),
+            action: OwnPasswordPage.confirmationPath)
+        view.problem = page.problem.map { self.language.words($0) }
+        view.reference = page.reference
+        view.picture = try QRCode(text: page.address).svg(label: self.language.words(.authenticatorQR).plain)
         view.secret = page.typedSecret
         view.hidden = [
             .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
             .init(hiddenName: "offer", hiddenValue: page.sealed),
         ]
         view.fields = [
-            .init(id: "code", label: "Code", type: "text", autocomplete: "one-time-code", isNumber: true)
+            .init(
+                id: "code", label: self.language.words(FieldText.code), type: "text", autocomplete: "one-time-code",
+                isNumber: true)
         ]
         return self.render(view, template: "form", title: view.headline)
     }
 
     /// Renders recovery codes.
     public func html(_ page: RecoveryCodesPage) -> RenderedPage {
-        self.render(CodesView(codes: page.codes), template: "codes", title: "Your recovery codes")
+        self.render(CodesView(codes: page.codes), template: "codes", title: self.language.words(.recoveryCodes))
     }
 }

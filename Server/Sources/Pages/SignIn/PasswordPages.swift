@@ -1,3 +1,5 @@
+public import Texts
+
 /// The sign-in that a page belongs to.
 public struct SignInFrame: Sendable {
     /// The authorization request.
@@ -74,8 +76,8 @@ public struct PasswordPage: Sendable {
     public var frame: SignInFrame
     /// The kind of input that the page asks for.
     public var question: Question
-    /// The problem with the last form: a fixed sentence of this server.
-    public var problem: String?
+    /// The problem with the last form.
+    public var problem: FormProblem?
     /// The number of the refusal in the log, if there was a problem.
     public var reference: String?
     /// `true` if the person can sign in another way, too.
@@ -85,7 +87,7 @@ public struct PasswordPage: Sendable {
 
     /// Creates a question.
     public init(
-        frame: SignInFrame, question: Question, problem: String? = nil, hasOtherWays: Bool = false,
+        frame: SignInFrame, question: Question, problem: FormProblem? = nil, hasOtherWays: Bool = false,
         hasMail: Bool = false
     ) {
         self.frame = frame
@@ -101,7 +103,7 @@ extension PageRenderer {
         struct Way {
             let target: String
             let wayID: String
-            let words: String
+            let words: Sentence
             let isQuiet: Bool
         }
 
@@ -113,29 +115,29 @@ extension PageRenderer {
     }
 
     /// Returns the words for a way, and the name by which a test finds the way.
-    private static func words(_ way: SignInChoicePage.Way) -> (words: String, name: String) {
+    private func words(_ way: SignInChoicePage.Way) -> (words: Sentence, name: String) {
         switch way {
-        case .phone: ("Sign in with your phone", "phone")
-        case .password: ("Sign in with a password", "password")
-        case .provider(let name, let title): ("Sign in with \(title)", name)
+        case .phone: (self.language.words(.byPhone), "phone")
+        case .password: (self.language.words(.byPassword), "password")
+        case .provider(let name, let title): (self.language.words(.byProvider(title: title)), name)
         }
     }
 
     /// Renders the question how a person wants to sign in to an app.
     public func html(_ page: SignInStartPage) -> RenderedPage {
         let ways = page.ways.enumerated().map { index, way in
-            let (words, name) = Self.words(way.way)
+            let (words, name) = self.words(way.way)
             return ChoiceView.Way(target: way.address, wayID: "by-\(name)", words: words, isQuiet: index > 0)
         }
         return self.render(
             ChoiceView(clientName: page.clientName, ways: ways), template: "choice",
-            title: "Sign in to \(page.clientName)", formTargets: [])
+            title: self.language.words(.signInTo(client: page.clientName)), formTargets: [])
     }
 
     /// Renders the question how a person wants to sign in.
     public func html(_ page: SignInChoicePage) -> RenderedPage {
         let ways = page.ways.enumerated().map { index, way in
-            let (words, name) = Self.words(way)
+            let (words, name) = self.words(way)
             let path =
                 switch way {
                 case .phone: "/sign-in"
@@ -149,7 +151,7 @@ extension PageRenderer {
         let view = ChoiceView(
             requestID: page.frame.requestID, clientName: page.frame.clientName, client: page.frame.client, ways: ways)
         return self.render(
-            view, template: "choice", title: "Sign in to \(page.frame.clientName)",
+            view, template: "choice", title: self.language.words(.signInTo(client: page.frame.clientName)),
             formTargets: page.frame.returnOrigin.map { [$0] } ?? [])
     }
 
@@ -160,38 +162,47 @@ extension PageRenderer {
         switch page.question {
         case .password(let username):
             view = FormView(
-                testID: "password-form", headline: "Sign in to \(frame.clientName)",
-                lead: "With the name and the password that you have at \(self.serviceName).",
-                action: "/sign-in/password",
-                submit: "Sign in")
+                testID: "password-form",
+                self.language.message(.password(client: frame.clientName, operatorName: self.serviceName)),
+                action: "/sign-in/password")
             view.fields = [
-                .init(id: "username", label: "Name", type: "text", autocomplete: "username", value: username),
-                .init(id: "password", label: "Password", type: "password", autocomplete: "current-password"),
+                .init(
+                    id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
+                    value: username),
+                .init(
+                    id: "password", label: self.language.words(.password), type: "password",
+                    autocomplete: "current-password"),
             ]
         case .code:
             view = FormView(
-                testID: "code-form", headline: "Show a code",
-                lead: "Type the code that your authenticator app shows now, or one of your recovery codes.",
-                action: "/sign-in/code", submit: "Go on")
-            view.fields = [.init(id: "code", label: "Code", type: "text", autocomplete: "one-time-code")]
+                testID: "code-form", self.language.message(.code), action: "/sign-in/code")
+            view.fields = [
+                .init(
+                    id: "code", label: self.language.words(FieldText.code), type: "text",
+                    autocomplete: "one-time-code")
+            ]
         case .newPassword(let username, let fewest):
             view = FormView(
-                testID: "new-password-form", headline: "Choose a password",
-                lead: "The password that you have used works once. Choose the one that you want to keep.",
-                action: "/sign-in/new-password", submit: "Keep it and sign in")
-            view.fields = Self.newPasswordFields(username: username, fewestCharacters: fewest)
+                testID: "new-password-form", self.language.message(.newPassword), action: "/sign-in/new-password")
+            view.fields = self.newPasswordFields(username: username, fewestCharacters: fewest)
         }
-        view.problem = page.problem
+        view.problem = page.problem.map { self.language.words($0) }
         view.reference = page.reference
         view.hidden =
             [.init(hiddenName: "request", hiddenValue: frame.requestID)]
             + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
         if page.hasOtherWays, case .password = page.question {
-            view.links = [.init(target: "/sign-in" + frame.query, linkID: "other-ways", words: "Sign in another way")]
+            view.links = [
+                .init(
+                    target: "/sign-in" + frame.query, linkID: "other-ways",
+                    words: self.language.words(.signInAnotherWay))
+            ]
         }
         if page.hasMail, case .password = page.question {
             view.links.append(
-                .init(target: ForgottenPasswordPage.path, linkID: "forgotten", words: "Forgotten your password?"))
+                .init(
+                    target: ForgottenPasswordPage.path, linkID: "forgotten",
+                    words: self.language.words(.forgottenPassword)))
         }
         view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
         return self.render(
@@ -200,14 +211,14 @@ extension PageRenderer {
 
     /// Returns the fields of a form that sets a password. The name is for password managers, which would otherwise not
     /// know the account of the password.
-    static func newPasswordFields(username: String, fewestCharacters: Int) -> [FormView.Field] {
+    func newPasswordFields(username: String, fewestCharacters: Int) -> [FormView.Field] {
         [
             .init(
-                id: "username", label: "Name", type: "text", autocomplete: "username", value: username, isReadOnly: true
-            ),
+                id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
+                value: username, isReadOnly: true),
             .init(
-                id: "new-password", label: "New password", type: "password", autocomplete: "new-password",
-                hint: "\(fewestCharacters) characters or more. Several words are easier to keep in mind."),
+                id: "new-password", label: self.language.words(FieldText.newPassword), type: "password",
+                autocomplete: "new-password", hint: self.language.words(.newPasswordHint(fewest: fewestCharacters))),
         ]
     }
 }

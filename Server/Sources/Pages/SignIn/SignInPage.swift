@@ -1,3 +1,5 @@
+import Texts
+
 /// The page on which a person signs in with their phone, in each of the page's states.
 public struct SignInPage: Sendable {
     /// The progress of the sign-in. The raw values are the words of the page's own channel.
@@ -118,10 +120,11 @@ extension PageRenderer {
             let sameDeviceLink: String
             let typedCode: String?
             let secondsLeft: Int
+            let expires: Sentence
         }
 
         struct Enrolment {
-            let how: String
+            let how: Sentence
             /// The address on which the enrolment begins, if the enrolment begins on this server.
             let begin: String?
         }
@@ -132,14 +135,14 @@ extension PageRenderer {
         let homeLink: String?
         let reference: String?
         let state: String
-        let stateText: String
+        let stateText: Sentence
         let ended: Bool
         let wait: String
         let codes: Codes?
         let tone: String
         let emblem: String
-        let headline: String
-        let explanation: String
+        let headline: Sentence
+        let explanation: Sentence
         let continueLink: String?
         let retryLink: String?
         let showsConfirmed: Bool
@@ -158,17 +161,18 @@ extension PageRenderer {
     public func html(_ page: SignInPage) throws(QRCodeError) -> RenderedPage {
         var codes: SignInView.Codes?
         if page.state == .waiting, let shown = page.codes {
+            let secondsLeft = max(0, shown.secondsLeft)
             codes = SignInView.Codes(
-                qr: try QRCode(text: shown.qrContent).svg(
-                    label: "QR code to scan with the authenticator app on your phone"),
+                qr: try QRCode(text: shown.qrContent).svg(label: self.language.words(SignInText.qrCode).plain),
                 sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode.isEmpty ? nil : shown.typedCode,
-                secondsLeft: max(0, shown.secondsLeft))
+                secondsLeft: secondsLeft, expires: self.language.words(.codeWorks(seconds: secondsLeft)))
         }
         let query =
             "?request=" + percentEncoded(page.requestID)
             + (page.client.map { "&client=" + percentEncoded($0) } ?? "")
         let isChange = page.matter == .change
-        let words = isChange ? page.state.wordsOfChange : page.state.words
+        let words = self.language.words(page.state.progress, of: isChange ? .change : .signIn)
+        let (tone, emblem) = page.state.look
         let path = page.matter.path
         let isOpen = page.state == .waiting || page.state == .claimed
         let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
@@ -176,7 +180,7 @@ extension PageRenderer {
             requestID: page.requestID, clientName: page.clientName, client: page.client,
             homeLink: page.state == .completed ? page.home : nil,
             reference: endedWithoutSuccess ? page.reference : nil, state: page.state.rawValue, stateText: words.state,
-            ended: codes == nil, wait: "\(path)/wait" + query, codes: codes, tone: words.tone, emblem: words.emblem,
+            ended: codes == nil, wait: "\(path)/wait" + query, codes: codes, tone: tone, emblem: emblem,
             headline: words.headline, explanation: words.explanation,
             continueLink: page.state == .approved ? "\(path)/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "\(path)\(isChange ? "/again" : "")" + query : nil,
@@ -187,122 +191,45 @@ extension PageRenderer {
             agreement: isOpen ? page.agreement : nil, path: path, matter: isChange ? "change" : nil, isChange: isChange)
         return self.render(
             view, template: "sign-in",
-            title: isChange ? "Confirm on your phone" : "Sign in to \(page.clientName)",
+            title: isChange
+                ? self.language.words(.confirmOnPhone) : self.language.words(.signInTo(client: page.clientName)),
             formTargets: page.returnOrigin.map { [$0] } ?? [])
     }
 
     private func words(_ enrolment: SignInPage.Enrolment) -> SignInView.Enrolment {
-        let operators = "the people who run \(self.serviceName)"
         switch enrolment {
         case .link:
-            return .init(
-                how: "Accounts here are opened by \(operators). Ask them for an enrolment link, open it with the "
-                    + "authenticator app on your phone, and tell them the number that the app shows. Then sign in on this "
-                    + "page.", begin: nil)
+            .init(how: self.language.words(.enrolmentByLink(operatorName: self.serviceName)), begin: nil)
         case .invitation:
-            return .init(
-                how:
-                    "Identities here are given out by \(operators). Ask them for an invitation, open its link, and read "
-                    + "the code that you get there with the app on your phone. Then sign in on this page.", begin: nil)
-        case .mail(let address):
-            return .init(
-                how: "You make one with the app on your phone. All that it takes is your e-mail address.",
-                begin: address)
+            .init(how: self.language.words(.enrolmentByInvitation(operatorName: self.serviceName)), begin: nil)
+        case .mail(let address): .init(how: self.language.words(.enrolmentByMail), begin: address)
         }
     }
 }
 
 extension SignInPage.State {
-    fileprivate struct Words {
-        let state: String
-        let tone: String
-        let emblem: String
-        let headline: String
-        let explanation: String
-    }
-
-    fileprivate var words: Words {
+    /// The state as a language names it.
+    fileprivate var progress: Progress {
         switch self {
-        case .waiting:
-            Words(
-                state: "Waiting for your phone", tone: "", emblem: PageAssets.phoneEmblem,
-                headline: "Open the app on your phone", explanation: "A new code is on its way.")
-        case .claimed:
-            Words(
-                state: "Look at your phone", tone: "busy", emblem: PageAssets.phoneEmblem,
-                headline: "Your phone has the request",
-                explanation: "Check there who asks, then confirm. This page goes on by itself.")
-        case .approved:
-            Words(
-                state: "Confirmed on your phone", tone: "good", emblem: PageAssets.checkEmblem,
-                headline: "You are signed in", explanation: "You are being taken back to the service.")
-        case .approvedOnDevice:
-            Words(
-                state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
-                headline: "Go on in the page that the app opened",
-                explanation:
-                    "The app has opened your browser again, and you can close this page. If that was another browser, its page "
-                    + "says how to go on in this one.")
-        case .completed:
-            Words(
-                state: "Finished in another tab", tone: "good", emblem: PageAssets.checkEmblem,
-                headline: "You went on in another tab",
-                explanation: "This sign-in is finished. You can close this page.")
-        case .denied:
-            Words(
-                state: "Declined on your phone", tone: "bad", emblem: PageAssets.crossEmblem,
-                headline: "Nobody was signed in",
-                explanation: "The request was declined on the phone. If you did not start it, there is nothing to do.")
-        case .expired:
-            Words(
-                state: "Time is over", tone: "bad", emblem: PageAssets.clockEmblem,
-                headline: "This sign-in took too long",
-                explanation: "Nobody was signed in. You can try again with a new code.")
-        case .failed:
-            Words(
-                state: "Not signed in", tone: "bad", emblem: PageAssets.crossEmblem,
-                headline: "The phone could not confirm",
-                explanation: "Nobody was signed in. The app on your phone says more. You can try again.")
+        case .waiting: .waiting
+        case .claimed: .claimed
+        case .approved: .approved
+        case .approvedOnDevice: .approvedOnDevice
+        case .completed: .completed
+        case .denied: .denied
+        case .expired: .expired
+        case .failed: .failed
         }
     }
-}
 
-extension SignInPage.State {
-    /// The words of the same states for a change of the account.
-    fileprivate var wordsOfChange: Words {
-        let nothing = "Nothing was changed."
+    /// The tone and the drawing of the state.
+    fileprivate var look: (tone: String, emblem: String) {
         switch self {
-        case .waiting, .claimed: return self.words
-        case .approved:
-            return Words(
-                state: "Confirmed on your phone", tone: "good", emblem: PageAssets.checkEmblem,
-                headline: "You have confirmed", explanation: "You are being taken to the change.")
-        case .approvedOnDevice:
-            return Words(
-                state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
-                headline: "Go on in the page that the app opened",
-                explanation:
-                    "The app has opened your browser again, and you can close this page. If that was another browser, its page "
-                    + "says how to go on in this one.")
-        case .completed:
-            return Words(
-                state: "Done", tone: "good", emblem: PageAssets.checkEmblem,
-                headline: "This change is made", explanation: "You can close this page.")
-        case .denied:
-            return Words(
-                state: "Declined on your phone", tone: "bad", emblem: PageAssets.crossEmblem, headline: nothing,
-                explanation:
-                    "The change was declined on the phone. If you did not ask for the change, somebody else is "
-                    + "signed in as you: end that session in the app.")
-        case .expired:
-            return Words(
-                state: "Time is over", tone: "bad", emblem: PageAssets.clockEmblem, headline: "This took too long",
-                explanation: "\(nothing) You can try again with a new code.")
-        case .failed:
-            return Words(
-                state: "Not confirmed", tone: "bad", emblem: PageAssets.crossEmblem,
-                headline: "The phone could not confirm",
-                explanation: "\(nothing) The app on your phone says more. You can try again.")
+        case .waiting: ("", PageAssets.phoneEmblem)
+        case .claimed: ("busy", PageAssets.phoneEmblem)
+        case .approved, .approvedOnDevice, .completed: ("good", PageAssets.checkEmblem)
+        case .denied, .failed: ("bad", PageAssets.crossEmblem)
+        case .expired: ("bad", PageAssets.clockEmblem)
         }
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 /// The page on which a person agrees to the operator's terms.
 public struct TermsPage: Sendable {
     /// The sign-in that the page belongs to.
@@ -53,6 +55,7 @@ extension PageRenderer {
             emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, clientName: page.clientName,
             username: page.username, operatorName: self.serviceName, version: page.version, address: page.address,
             confirmation: page.confirmation)
-        return self.render(view, template: "terms", title: "Terms of use", formTargets: [page.returnOrigin])
+        return self.render(
+            view, template: "terms", title: self.language.words(.terms), formTargets: [page.returnOrigin])
     }
 }

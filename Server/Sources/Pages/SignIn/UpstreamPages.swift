@@ -1,3 +1,5 @@
+import Texts
+
 /// The page for a person who came back from another provider, and is not signed in.
 public struct UpstreamPage: Sendable {
     /// The reason why the person is not signed in.
@@ -53,82 +55,55 @@ extension PageRenderer {
     public func html(_ page: UpstreamPage) -> RenderedPage {
         let frame = page.frame
         let sign = [("request", frame.requestID)] + (frame.client.map { [("client", $0)] } ?? [])
-        func form(_ action: String, _ label: String, _ more: [(String, String)] = []) -> MessageView.Form {
-            MessageView.Form(
-                action: action, label: label,
-                fields: (sign + more).map { MessageView.Form.Field(name: $0.0, value: $0.1) })
-        }
-        let leave = form("/sign-in/cancel", "Cancel and go back to \(frame.clientName)")
-        var view = MessageView(tone: "bad", emblem: PageAssets.crossEmblem)
-        view.link = .init(label: "Try again or sign in another way", target: "/sign-in" + frame.query)
-        view.reference = page.reference
+        let fields = sign.map { MessageView.Form.Field(name: $0.0, value: $0.1) }
+        let leave = MessageView.Form(
+            action: "/sign-in/cancel", label: self.language.words(.cancelAndGoBack(client: frame.clientName)),
+            fields: fields)
+        let message = self.language.message(page.notice(operatorName: self.serviceName))
+        var view: MessageView
         switch page.outcome {
-        case .unknownPerson(let connection):
-            view.testID = "unknown-person"
-            view.headline = "You are not known here yet"
-            if let connection {
-                view.emblem = PageAssets.keyEmblem
-                view.tone = ""
-                view.explanation =
-                    "\(page.title) knows you, but nobody at \(self.serviceName) is connected with that. If you have an "
-                    + "account here, connect it: sign in to it once in your usual way, and from then on \(page.title) "
-                    + "will do. If you have none, ask the people who run \(frame.clientName)."
-                view.form = form(
-                    "/sign-in/provider/\(percentEncoded(connection.provider))/connect", "Connect my account",
-                    [("confirmation", connection.confirmation)])
-                view.link = .init(label: "Sign in another way", target: "/sign-in" + frame.query)
-            } else {
-                view.explanation =
-                    "\(page.title) knows you, but nobody at \(self.serviceName) is connected with that. Ask the people "
-                    + "who run \(frame.clientName) how to get in."
-                view.form = leave
-            }
+        case .unknownPerson(let connection?):
+            view = MessageView(
+                message, emblem: PageAssets.keyEmblem, target: "/sign-in" + frame.query, testID: "unknown-person")
+            view.form = MessageView.Form(
+                action: "/sign-in/provider/\(percentEncoded(connection.provider))/connect", label: message.submit,
+                fields: fields + [.init(name: "confirmation", value: connection.confirmation)])
+        case .unknownPerson(nil):
+            view = MessageView(
+                message, tone: "bad", emblem: PageAssets.crossEmblem, target: "/sign-in" + frame.query,
+                testID: "unknown-person")
+            view.form = leave
         case .crowded(let provider, let query):
-            view.testID = "upstream-crowded"
-            view.tone = ""
-            view.emblem = PageAssets.clockEmblem
-            view.headline = "Very many people are signing in"
-            view.explanation =
-                "You have signed in at \(page.title), and so have very many others at this moment. Wait a few seconds and "
-                + "go on: nothing is lost."
-            view.link = .init(
-                label: "Go on", target: "/sign-in/provider/\(percentEncoded(provider))/callback?\(query)")
-        case .refused(let reason):
-            view.testID = "upstream-refused"
-            (view.headline, view.explanation) = reason.words(page.title)
+            view = MessageView(
+                message, emblem: PageAssets.clockEmblem,
+                target: "/sign-in/provider/\(percentEncoded(provider))/callback?\(query)",
+                testID: "upstream-crowded")
+        case .refused:
+            view = MessageView(
+                message, tone: "bad", emblem: PageAssets.crossEmblem, target: "/sign-in" + frame.query,
+                testID: "upstream-refused")
             view.form = leave
         }
+        view.reference = page.reference
         return self.render(
-            view, template: "message", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+            view, template: "message", title: message.title, formTargets: frame.returnOrigin.map { [$0] } ?? [])
     }
 }
 
-extension UpstreamPage.Reason {
-    fileprivate func words(_ title: String) -> (headline: String, explanation: String) {
-        switch self {
-        case .declined:
-            ("You did not sign in at \(title)", "Nothing has happened. You can try it again, or sign in another way.")
-        case .failed:
-            (
-                "Signing in with \(title) did not work",
-                "It is not your doing, and nobody has been signed in. Try it again in a moment, or sign in another way."
-            )
-        case .stale:
-            (
-                "\(title) has to ask you anew",
-                "The service wants to be sure that it is you, now. Sign out at \(title) and try it again, or sign in "
-                    + "another way."
-            )
-        case .keptOut:
-            (
-                "This account cannot sign in",
-                "\(title) knows you, but your account here is locked. Ask the people who run the service."
-            )
-        case .busy:
-            (
-                "Too many sign-ins at once",
-                "Very many sign-ins were started from the network that you are in. Wait a minute, then try again."
-            )
+extension UpstreamPage {
+    /// Returns the words of the page's result.
+    fileprivate func notice(operatorName: String) -> Notice {
+        switch self.outcome {
+        case .unknownPerson(let connection):
+            .unknownPerson(
+                provider: self.title, operatorName: operatorName, client: self.frame.clientName,
+                canConnect: connection != nil)
+        case .crowded: .crowded(provider: self.title)
+        case .refused(.declined): .declined(provider: self.title)
+        case .refused(.failed): .failedAt(provider: self.title)
+        case .refused(.stale): .stale(provider: self.title)
+        case .refused(.keptOut): .keptOut(provider: self.title)
+        case .refused(.busy): .busy
         }
     }
 }
