@@ -84,6 +84,8 @@ public struct OpenIDProvider: Sendable {
     /// The way to ask people who sit at no browser; `nil` if the provider has none.
     let backchannel: (any BackchannelMethod)?
     let people: any PersonDirectory
+    /// Answers if a person may get or use tokens now.
+    let standing: Standing
     let keys: SigningKeys
     /// Already verified access tokens.
     let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
@@ -142,7 +144,7 @@ public struct OpenIDProvider: Sendable {
         let signIns = Budget(limits.signIns)
         let provider = OpenIDProvider(
             configuration: configuration, store: store, methods: methods, backchannel: backchannel,
-            people: people, keys: keys,
+            people: people, standing: Standing(store: store, people: people, terms: configuration.terms), keys: keys,
             signIns: signIns,
             pushedRequests: Budget(limits.pushedRequests), nativeSignIns: NativeSignInBudgets(limits),
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients, protecting: .node),
@@ -189,20 +191,6 @@ public struct OpenIDProvider: Sendable {
     }
 }
 
-/// The operator's terms of use in force.
-public struct Terms: Sendable, Equatable {
-    /// A word for this version. Another word means other terms.
-    public let version: String
-    /// The address where people read the terms.
-    public let address: String
-
-    /// Creates terms from their version and address.
-    public init(version: String, address: String) {
-        self.version = version
-        self.address = address
-    }
-}
-
 extension AuditEvent.Kind {
     /// A client was registered; the detail is its identifier.
     static let clientAdded = Self(rawValue: "client-added")
@@ -220,6 +208,8 @@ extension AuditEvent.Kind {
     /// A grant ended: its client gave the grant up, never received its pushed tokens, or its refresh token was shown at
     /// the wrong face. The actor is the client, if it is known; the detail is the grant.
     static let grantRevoked = Self(rawValue: "grant-revoked")
+    /// A person agreed to the operator's terms; the detail is the version of the terms, the address is the browser's.
+    static let termsAgreed = Self(rawValue: "terms-agreed")
     /// A browser was signed out; the actor is the client that asked, if any.
     static let signedOut = Self(rawValue: "signed-out")
     /// The first signing key of an algorithm was added; the detail is the key's name.
@@ -280,68 +270,6 @@ public struct ProviderRefusal: Sendable, Equatable {
                         || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
                 }
     }
-}
-
-/// The facts about a person that the provider gives to clients.
-public struct Person: Sendable, Equatable {
-    /// The name that the person signs in with (`preferred_username`). A person from another provider may have none.
-    public let username: String?
-    /// The name that people read (`name`).
-    public let displayName: String?
-    /// The person's e-mail address (`email`, `email_verified`).
-    public let email: AccountEmail?
-    /// The person's phone number (`phone_number`, `phone_number_verified`).
-    public let phone: AccountPhone?
-    /// The person's postal address (`address`).
-    public let address: PostalAddress?
-    /// The person's other claims of the scope `profile`, by the names of the claims.
-    public let profile: PersonProfile?
-    /// The time of the last change to these facts (`updated_at`); `nil` if the time is not known.
-    public let updatedAt: Timestamp?
-
-    /// Creates a person.
-    public init(
-        username: String?, displayName: String?, email: AccountEmail? = nil, phone: AccountPhone? = nil,
-        address: PostalAddress? = nil, profile: PersonProfile? = nil, updatedAt: Timestamp? = nil
-    ) {
-        self.profile = profile
-        self.updatedAt = updatedAt
-        self.phone = phone
-        self.address = address
-        self.username = username
-        self.displayName = displayName
-        self.email = email
-    }
-}
-
-extension Person {
-    /// The name by which the person recognises their own account on a page.
-    var shownName: String {
-        self.username ?? self.displayName ?? self.email?.address ?? "somebody without a name"
-    }
-}
-
-/// The directory of the people behind the accounts.
-public protocol PersonDirectory: Sendable {
-    /// Returns the person of an account that may sign in; `nil` if the account is unknown, locked or deleted.
-    func person(account: String) async throws -> Person?
-
-    /// Returns the claims about a person that the person has confirmed for a client, by the names of the claims; `nil`
-    /// for a client that does not itself ask people for confirmation.
-    func confirmedClaims(account: String, client: String) async throws -> JSONObject?
-
-    /// `true` if a client takes an account that has authenticated in that role, or in none.
-    ///
-    /// A client that is no service of personalised identities takes every account. A service takes an account that has
-    /// come in a role which the account still has at the service, and that may still use the service.
-    func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool
-}
-
-extension PersonDirectory {
-    /// Returns `nil`: most directories know nothing but names.
-    public func confirmedClaims(account: String, client: String) async throws -> JSONObject? { nil }
-    /// Returns `true`: most directories know no services.
-    public func takes(_ account: String, in role: RoleAtService?, at client: String) async throws -> Bool { true }
 }
 
 /// A complete answer to a client, ready to be written.

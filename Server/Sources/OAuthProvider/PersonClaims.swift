@@ -74,39 +74,16 @@ extension ClaimsRequest {
 }
 
 extension OpenIDProvider {
-    /// Returns the person of a grant if the account may sign in. A person who came in a role must still have the role
-    /// at the service. Returns `nil` otherwise.
-    ///
-    /// Cost: one query; two more if the person came in a role.
-    func person(of standing: StandingGrant) async throws -> Person? {
-        guard try await self.takesPerson(of: standing) else { return nil }
-        return try await self.people.person(account: standing.authentication.account)
-    }
-
-    /// Returns `true` if the account of a grant may sign in, and if a person who came in a role still has the role at
-    /// the service.
-    ///
-    /// Every issue for a grant asks here, and so does every endpoint that takes a token of a grant.
-    ///
-    /// Cost: nothing, as the lock was read with the grant; two queries if the person came in a role.
-    func takesPerson(of standing: StandingGrant) async throws -> Bool {
-        guard !standing.isAccountLocked else { return false }
-        let authentication = standing.authentication
-        guard authentication.role != nil else { return true }
-        return try await self.people.takes(
-            authentication.account, in: authentication.role, at: standing.grant.client)
-    }
-
     /// Returns the claims about the person that the client has named for the ID token of a grant, with their values. A
     /// service that asks people itself gets only claims that the person has confirmed for the service.
     ///
     /// Cost: nothing if the client named none; else two queries, or four at a service that asks people itself.
-    func namedClaims(for standing: StandingGrant) async throws -> JSONObject {
-        guard let text = standing.grant.claims else { return [:] }
+    func namedClaims(for grant: GrantRecord, of authentication: AuthenticationRecord) async throws -> JSONObject {
+        guard let text = grant.claims else { return [:] }
         let asked = try ClaimsRequest(text).idToken
         if !asked.isEmpty,
             let confirmed = try await self.people.confirmedClaims(
-                account: standing.authentication.account, client: standing.grant.client)
+                account: authentication.account, client: grant.client)
         {
             var told: JSONObject = [:]
             for claim in asked {
@@ -118,7 +95,7 @@ extension OpenIDProvider {
             return told
         }
         let named = asked.filter { PersonClaims.names.containsBytes(of: $0.name) }
-        guard !named.isEmpty, let person = try await self.people.person(account: standing.authentication.account) else {
+        guard !named.isEmpty, let person = try await self.people.person(account: authentication.account) else {
             return [:]
         }
         return PersonClaims.told(of: person, scope: nil, named: named)

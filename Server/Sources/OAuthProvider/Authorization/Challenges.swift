@@ -244,7 +244,7 @@ public struct Challenges: Sendable {
             throw refusal == RequestedLevels.unmet ? Self.web("less sure than the request asks") : refusal
         }
         // The terms stand on a page.
-        if let terms = try await provider.missingTerms(ofAccount: outcome.account) {
+        if let terms = try await provider.standing.missingTerms(ofAccount: outcome.account) {
             throw Self.web("nobody has agreed to --terms-version \(terms.version) for the account")
         }
         let now = provider.time.now()

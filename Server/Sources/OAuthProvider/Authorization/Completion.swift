@@ -125,7 +125,7 @@ extension OpenIDProvider {
         var consent: ConsentRecord?
         if let terms { consent = try await self.remembered(terms, account: outcome.account) }
         var isAsking = terms != nil && consent == nil
-        if !isAsking { isAsking = try await self.missingTerms(ofAccount: outcome.account, at: client) != nil }
+        if !isAsking { isAsking = try await self.standing.missingTerms(ofAccount: outcome.account, at: client) != nil }
         if !isAsking { isAsking = self.isAskedEachTime(client, reply.redirectURI, by: method) }
         if !isAsking { isAsking = try await self.connection(for: id, since: outcome.authenticatedAt) != nil }
         let now = self.time.now()
@@ -203,7 +203,7 @@ extension OpenIDProvider {
     /// Returns the reason why an authenticated person may not use clients of the app sign-in service; `nil` for no
     /// reason. For a person from another provider the register was asked at the arrival.
     private func failure(of outcome: AuthenticationOutcome, by method: String) async throws -> SignInServiceFailure? {
-        guard let person = try await self.people.person(account: outcome.account) else { return .locked }
+        guard let person = try await self.standing.person(ofAccount: outcome.account) else { return .locked }
         guard !method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return nil }
         return self.configuration.simulatedPeople?.failure(ofAccount: person.username)
     }
@@ -212,9 +212,10 @@ extension OpenIDProvider {
     func refusal(
         of outcome: AuthenticationOutcome, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes
     ) async throws -> OAuthError? {
-        guard try await self.people.person(account: outcome.account) != nil else { return Self.denied }
-        guard try await self.people.takes(outcome.account, in: outcome.role, at: request.client) else {
-            return Self.notForService
+        switch try await self.standing.refusal(ofAccount: outcome.account, in: outcome.role, at: request.client) {
+        case nil: break
+        case .notTaken: return Self.notForService
+        case .locked, .notAgreed, .key, .terms: return Self.denied
         }
         if let expected = request.expectedSubject {
             let subject = try await self.subject(ofAccount: outcome.account, ofClient: request.client)

@@ -251,7 +251,7 @@ extension OpenIDProvider {
         -> ConsentQuestion?
     {
         guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session),
-            let person = try await self.people.person(account: session.account)
+            let person = try await self.standing.person(ofAccount: session.account)
         else { return nil }
         let origin = try self.reply(to: request).redirectURI.origin
         if let wanted = try await self.connection(for: id, since: session.authentication.at) {
@@ -259,7 +259,7 @@ extension OpenIDProvider {
                 client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
                 scopes: [], resources: [], agreement: nil, terms: nil, connection: wanted)
         }
-        if let missing = try await self.missingTerms(ofAccount: session.account, at: client) {
+        if let missing = try await self.standing.missingTerms(ofAccount: session.account, at: client) {
             return ConsentQuestion(
                 client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
                 scopes: [], resources: [], agreement: nil, terms: missing, connection: nil)
@@ -303,7 +303,7 @@ extension OpenIDProvider {
             return .page(ended)
         }
         let reply = try self.reply(to: request)
-        let isKnown = try await self.people.person(account: session.account) != nil
+        let isKnown = try await self.standing.person(ofAccount: session.account) != nil
         let wanted = try await self.connection(for: id, since: session.authentication.at)
         // A page that has shown something else than the question of this step has decided nothing.
         guard wanted.map({ $0.name.hasSameBytes(as: connection ?? "") }) ?? (connection == nil) else {
@@ -317,7 +317,7 @@ extension OpenIDProvider {
         }
         // The session that gives the code must meet the requirements of the sign-in: the session can have changed
         // meanwhile.
-        guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
+        guard try await self.standing.takes(session.account, in: session.authentication.role, at: client.id) else {
             explain(ProviderRefusal(Self.notForService, client: client.id))
             return try await self.store.removeRequest(id)
                 ? .client(reply.answer(error: Self.notForService)) : .page(ended)
@@ -337,7 +337,7 @@ extension OpenIDProvider {
                 if let refusal { notConnected(wanted, refusal) }
             }
         }
-        let missing = try await self.missingTerms(ofAccount: session.account, at: client)
+        let missing = try await self.standing.missingTerms(ofAccount: session.account, at: client)
         if let missing {
             // A person cannot have agreed to terms that the page has not shown.
             guard let version, version.hasSameBytes(as: missing.version) else {

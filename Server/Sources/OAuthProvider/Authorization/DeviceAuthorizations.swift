@@ -158,7 +158,7 @@ public struct DeviceAuthorizations: Sendable {
             let code = try await self.provider.store.deviceCode(request: id),
             let (outcome, _) = try await self.provider.outcome(of: request, browser: browser),
             let client = try await self.provider.servedClient(request.client),
-            let person = try await self.provider.people.person(account: outcome.account)
+            let person = try await self.provider.standing.person(ofAccount: outcome.account)
         else { return nil }
         return DeviceConfirmation(
             userCode: code.userCode.shown, client: client.id, clientName: client.name,
@@ -189,10 +189,11 @@ public struct DeviceAuthorizations: Sendable {
         }
         let now = self.provider.time.now()
         do {
-            guard try await self.provider.people.person(account: outcome.account) != nil,
-                try await self.provider.people.takes(outcome.account, in: outcome.role, at: client.id),
-                try await self.provider.missingTerms(ofAccount: outcome.account) == nil
-            else { throw StoreError(.notFound, "the account cannot sign in here, or has to agree to the terms first") }
+            let refusal = try await self.provider.standing.refusalWithoutPage(
+                ofAccount: outcome.account, in: outcome.role, at: client.id)
+            guard refusal == nil else {
+                throw StoreError(.notFound, "the account cannot sign in here, or has to agree to the terms first")
+            }
             let session = self.provider.session(
                 of: self.provider.authentication(of: outcome, by: method), cookie: nil, at: now)
             let scope = try Scope(code.scope)

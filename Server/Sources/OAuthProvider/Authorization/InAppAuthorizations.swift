@@ -77,7 +77,7 @@ public struct InAppAuthorizations: Sendable {
     private func agreement(
         to checked: AuthorizationParameters, for client: ClientRecord, account: String
     ) async throws -> (consent: String?, Void)? {
-        guard try await self.provider.missingTerms(ofAccount: account) == nil else { return nil }
+        guard try await self.provider.standing.missingTerms(ofAccount: account) == nil else { return nil }
         do {
             return (try await self.provider.consent(to: checked.scope, for: client, account: account), ())
         } catch is OAuthError {

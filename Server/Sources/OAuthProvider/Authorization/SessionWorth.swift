@@ -21,6 +21,9 @@ struct SessionWorth {
     static let nobodyUnasked = OAuthError(
         .interactionRequired, "An app at an address that others can take gets nothing without the person being asked.")
 
+    /// The error for a request without a page if the person has to agree to the terms first.
+    static let nobodyAgreedToTerms = OAuthError(.interactionRequired, "The person has to agree to the terms first.")
+
     /// The error for a request without a page that names another person than the signed-in person.
     static let accountToChoose = OAuthError(
         .accountSelectionRequired, "The person would have to choose who they are.")
@@ -51,8 +54,8 @@ extension OpenIDProvider {
         } else if terms != nil, worth.consent == nil {
             worth.obstacle = Self.nobodyAgreed
             worth.asking = isAnother ? nil : session
-        } else if try await self.missingTerms(ofAccount: session.account) != nil {
-            worth.obstacle = Self.nobodyAgreedToTerms
+        } else if try await self.standing.missingTerms(ofAccount: session.account) != nil {
+            worth.obstacle = SessionWorth.nobodyAgreedToTerms
             worth.asking = isAnother ? nil : session
         } else if isAnother {
             worth.obstacle = SessionWorth.accountToChoose
@@ -79,13 +82,13 @@ extension OpenIDProvider {
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
         // A service that asks people itself needs a session in which the person answered this service, in a role that
         // the person still has.
-        guard try await self.people.takes(session.account, in: session.authentication.role, at: client.id) else {
+        guard try await self.standing.takes(session.account, in: session.authentication.role, at: client.id) else {
             return nil
         }
         if let age = wishes.maximumAge, self.time.now() - session.authentication.at > age { return nil }
         let subject = self.subject(ofAccount: session.account, of: client)
         if let expected = request.expectedSubject, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
-        guard let person = try await self.people.person(account: session.account) else { return nil }
+        guard let person = try await self.standing.person(ofAccount: session.account) else { return nil }
         return (session, person)
     }
 

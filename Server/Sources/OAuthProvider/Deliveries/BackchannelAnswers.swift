@@ -81,8 +81,9 @@ extension ClientDeliveries {
             refreshToken = token
         }
         let audience = try await provider.audience(nil, of: standing.grant, for: client)
-        var response = try await provider.tokens(
-            for: standing, audience: audience, nonce: nil, named: named, acr: nil,
+        var response = try provider.tokens(
+            for: try await provider.standing.admit(standing, for: client), audience: audience, nonce: nil, named: named,
+            acr: nil,
             details: provider.details([:], within: standing.grant, of: client), protection: protection,
             boundTo: nil, at: now)
         response.refreshToken = refreshToken?.text

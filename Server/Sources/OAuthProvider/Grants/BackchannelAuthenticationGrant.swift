@@ -58,10 +58,10 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         case .over: throw Self.expired
         case .authenticated(let found): outcome = found
         }
-        guard try await provider.people.person(account: outcome.account) != nil,
-            try await provider.people.takes(outcome.account, in: outcome.role, at: client.id),
-            try await provider.missingTerms(ofAccount: outcome.account) == nil,
-            let address = client.redirectURIs.first, try provider.isAgreed(to: asked.details, by: outcome)
+        let refusal = try await provider.standing.refusalWithoutPage(
+            ofAccount: outcome.account, in: outcome.role, at: client.id)
+        guard refusal == nil, let address = client.redirectURIs.first,
+            try provider.isAgreed(to: asked.details, by: outcome)
         else { throw denied }
         let session = provider.session(
             of: provider.authentication(of: outcome, by: method.name), cookie: nil, at: now)

@@ -17,11 +17,11 @@ extension OpenIDProvider {
     ///   - deviceSecret: The secret with which the apps of a device sign in by each other, if the ID token is to
     ///     contain its hash.
     ///
-    /// Throws `OAuthError` `invalid_grant` if the grant was revoked meanwhile, and as
-    /// ``accessToken(for:scope:audience:details:boundTo:at:)``.
+    /// Throws `OAuthError` `invalid_grant` if the grant was revoked meanwhile, and as ``Standing/admit(_:for:)``.
     ///
     /// Cost: The call needs one ES256 signature, one signature of the client's algorithm, two hashes and one HMAC. A
-    /// requested or granted resource adds a query. Claims that the client has named for its ID token add two queries. A
+    /// requested or granted resource, and terms of the operator, add a query each. A role of the person adds two
+    /// queries. Claims that the client has named for its ID token add two queries. A
     /// refresh token adds a store step, an HMAC and a hash.
     func firstTokens(
         of standing: StandingGrant, for request: TokenRequest, audience asked: TokenAudience?,
@@ -30,8 +30,10 @@ extension OpenIDProvider {
     ) async throws -> TokenResponse {
         let client = request.client
         let audience = try await self.audience(asked, of: standing.grant, for: client)
-        var response = try await self.tokens(
-            for: standing, audience: audience, nonce: nonce, named: self.namedClaims(for: standing), acr: acr,
+        let named = try await self.namedClaims(for: standing.grant, of: standing.authentication)
+        var response = try self.tokens(
+            for: try await self.standing.admit(standing, for: client), audience: audience, nonce: nonce, named: named,
+            acr: acr,
             details: details, protection: protection, boundTo: request.binding, deviceSecret: deviceSecret, at: now)
         guard standing.grant.isRenewed(by: client) else { return response }
         let token = try RefreshToken(grant: standing.grant.id, keys: self.keys, random: self.random)

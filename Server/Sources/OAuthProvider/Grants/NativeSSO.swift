@@ -48,7 +48,8 @@ struct NativeSSO {
             throw Self.refusal("the person signed in by a way that this client does not take")
         }
         let authentication = held.session.authentication
-        guard try await self.provider.people.takes(held.session.account, in: authentication.role, at: client.id) else {
+        guard try await self.provider.standing.takes(held.session.account, in: authentication.role, at: client.id)
+        else {
             throw Self.refusal("a service of identities takes people alone who have come to it as what they are there")
         }
         guard !held.secret.isBound || self.request.binding != nil else {
@@ -58,7 +59,7 @@ struct NativeSSO {
         }
         let scope = try self.scope(within: held.secret.scope, of: first)
         try self.provider.refuseDetails(in: parameters)
-        try await self.provider.requireTerms(ofAccount: held.session.account)
+        try await self.provider.standing.requireTerms(ofAccount: held.session.account)
         let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
         let grant = self.provider.grant(of: held, for: client, scope: scope, consent: consent, at: now)
         do {
@@ -128,7 +129,7 @@ struct NativeSSO {
             sid.hasSameBytes(as: self.provider.keys.pairwise("sid", client: shown, of: session.id)),
             claims.subject?.hasSameBytes(as: subject) ?? false
         else { throw Self.refusal("sid or sub") }
-        guard try await self.provider.people.person(account: session.account) != nil else {
+        guard try await self.provider.standing.person(ofAccount: session.account) != nil else {
             throw Self.refusal("the account is locked")
         }
         // Both apps are checked, as the ID token of a second app also goes with the secret of the first.

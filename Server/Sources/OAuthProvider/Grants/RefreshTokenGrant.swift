@@ -15,7 +15,7 @@ struct RefreshTokenGrant: TokenGrant {
 
     /// Returns the new tokens for the refresh token of a request.
     ///
-    /// Cost: one store step, one query, one more if a resource is requested or was granted, three if the operator has
+    /// Cost: one store step, one query, one more if a resource is requested or was granted, two if the operator has
     /// terms, up to two for a person who came in a role; one ES256 signature, two HMACs, three hashes. With an ID token
     /// one signature of the client's algorithm, one hash and one HMAC more, and two queries if the client has named
     /// claims for the ID token.
@@ -28,33 +28,20 @@ struct RefreshTokenGrant: TokenGrant {
         // Before the token is used: if the client's ID tokens are encrypted and its key is missing, nothing is spent.
         let protection = try await Self.idTokenProtection(asked, of: client, from: provider)
         let now = provider.time.now()
-        // Only the token's owner gets this error, and nothing is spent: the token works after the person has agreed.
-        var missing: OAuthError?
-        if provider.configuration.terms != nil,
-            let standing = try await provider.store.grant(presented.grant, token: nil, at: now)
-        {
-            do { try await provider.requireTerms(ofAccount: standing.authentication.account) } catch let error
-                as OAuthError
-            { missing = error }
-        }
+        // Only the token's owner learns of missing terms, and nothing is spent: the token works after the person has
+        // agreed.
+        let known = try await Self.known(presented, at: provider, now)
         // FAPI 2.0 Security Profile, section 5.3.2.1: no new token replaces the old, as the token is bound to its
         // client.
         let isRotated = !client.settings.isFAPI2
         // Every error of the request is found before anything changes.
-        let outcome = try await provider.use(
+        let outcome = try await provider.renew(
             presented, isRotated: isRotated, isBound: !client.settings.isPublic,
-            until: now + provider.limits.oauth.refreshTokenLifetime, by: client, at: now
-        ) { [missing] standing in
+            until: now + provider.limits.oauth.refreshTokenLifetime, by: client, showing: request.binding,
+            knowing: known, at: now, refuse: Self.error
+        ) { standing in
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
-            guard standing.grant.isAgreed(for: client) else { throw Self.refusal("nobody has agreed to it") }
-            if let expected = standing.grant.keyThumbprint {
-                guard request.binding?.text.hasSameBytes(as: expected) ?? false else {
-                    throw Self.refusal(
-                        request.binding == nil
-                            ? "no proof of its key, nor its certificate" : "another key, or another certificate")
-                }
-            }
-            if let missing { throw missing }
+        } judgeLast: { standing in
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
@@ -62,21 +49,22 @@ struct RefreshTokenGrant: TokenGrant {
             _ = try provider.details(request.parameters, within: standing.grant, of: client)
         }
         switch outcome {
-        case .renewed(let standing, let token, _):
+        case .admitted(let admitted, let token, _):
             // A token that was spent on a refused request can be used again, as after any lost answer.
-            let audience = try await provider.audience(target, of: standing.grant, for: client)
+            let grant = admitted.grant
+            let audience = try await provider.audience(target, of: grant, for: client)
             // Scopes that the operator has since taken from the client are left out.
-            let scope = try (asked ?? Scope(standing.grant.scope))
+            let scope = try (asked ?? Scope(grant.scope))
                 .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
-            var response = try await provider.accessToken(
-                for: standing, scope: scope, audience: audience,
-                details: provider.details(request.parameters, within: standing.grant, of: client),
-                boundTo: request.binding, at: now
-            )
+            var response = try provider.accessToken(
+                for: admitted, scope: scope, audience: audience,
+                details: provider.details(request.parameters, within: grant, of: client), boundTo: request.binding,
+                at: now)
             response.refreshToken = token.text
             if let protection, scope.contains(Scope.openID) {
-                response.idToken = try await provider.idToken(
-                    for: standing, beside: response, named: provider.namedClaims(for: standing),
+                response.idToken = try provider.idToken(
+                    for: admitted, beside: response,
+                    named: try await provider.namedClaims(for: grant, of: admitted.authentication),
                     protection: protection, at: now)
             }
             return response
@@ -91,6 +79,28 @@ struct RefreshTokenGrant: TokenGrant {
     ) async throws -> IDTokenProtection? {
         guard client.settings.tokens.refreshesIDToken, asked?.contains(Scope.openID) ?? true else { return nil }
         return try await provider.idTokenProtection(of: client)
+    }
+
+    /// Returns the facts about the person of a refresh token, if the operator has terms; `nil` without terms, and for an
+    /// unknown grant.
+    private static func known(
+        _ token: RefreshToken, at provider: OpenIDProvider, _ now: Timestamp
+    ) async throws -> StandingFacts? {
+        guard provider.standing.terms != nil,
+            let standing = try await provider.store.grant(token.grant, token: nil, at: now)
+        else { return nil }
+        var facts = try await provider.standing.facts(of: standing)
+        facts.missingTerms = try await provider.standing.missingTerms(ofAccount: standing.authentication.account)
+        return facts
+    }
+
+    private static func error(_ refusal: StandingRefusal) -> any Error {
+        switch refusal {
+        case .notAgreed: Self.refusal("nobody has agreed to it")
+        case .key(.missing): Self.refusal("no proof of its key, nor its certificate")
+        case .key: Self.refusal("another key, or another certificate")
+        case .locked, .notTaken, .terms: refusal.error
+        }
     }
 
     /// Returns the same message for all cases: a client with another's token learns nothing about the token.

@@ -33,14 +33,14 @@ struct TokenExchangeGrant: TokenGrant {
             throw OAuthError(.invalidRequest, "The only requested_token_type is \(Kind.accessToken).")
         }
         let now = provider.time.now()
-        let (subject, standing) = try await Self.subject(text, of: request, at: provider)
+        let (subject, admitted) = try await Self.subject(text, of: request, at: provider)
         let (actor, end) = try await Self.actor(of: request, at: provider)
         let act = try Self.act(actor, for: subject)
         let scope = try Self.scope(parameters["scope"], of: subject, for: request.client)
         try provider.refuseDetails(in: parameters)
         let audience = try await Self.audience(of: request, at: provider)
         return try provider.exchangedToken(
-            for: subject, standing, of: request.client, act: act, scope: scope, audience: audience,
+            for: subject, admitted, of: request.client, act: act, scope: scope, audience: audience,
             boundTo: request.binding, until: end, at: now)
     }
 
@@ -53,14 +53,14 @@ struct TokenExchangeGrant: TokenGrant {
         }
     }
 
-    /// Returns the shown token, with its grant.
+    /// Returns the shown token, with its grant, whose person may get tokens now.
     ///
     /// Throws `OAuthError` `invalid_request` (section 2.2.2) with the same message for all cases: a client with a token
     /// that is not for the client learns nothing about the token. Only the client that may exchange the token learns of
     /// a missing proof of its key (`invalid_dpop_proof`), and of terms that the person has still to agree to
     /// (`invalid_grant`).
     private static func subject(_ text: String, of request: TokenRequest, at provider: OpenIDProvider) async throws
-        -> (OwnAccessToken, StandingGrant)
+        -> (OwnAccessToken, AdmittedGrant)
     {
         func refusal(_ detail: String) -> OAuthError {
             OAuthError(.invalidRequest, "The subject_token is not valid, or not for this client.", detail: detail)
@@ -75,14 +75,14 @@ struct TokenExchangeGrant: TokenGrant {
         }
         guard !token.isOwn else { throw refusal("a service's own: there is nobody to act for") }
         try Self.checkKey(of: token, shownBy: request, refusal)
-        guard case .grant(let standing)? = try await provider.standing(of: token, asking: client) else {
+        guard case .grant(let standing, var facts)? = try await provider.basis(of: token, asking: client) else {
             throw refusal(
                 "revoked, of an account that is locked, or of a person who has lost the role that they came in")
         }
-        guard let owner = try await provider.servedClient(standing.grant.client), standing.grant.isAgreed(for: owner)
-        else { throw refusal("nobody has agreed to its grant") }
-        try await provider.requireTerms(ofAccount: standing.authentication.account)
-        return (token, standing)
+        facts.isAgreed = try await provider.servedClient(standing.grant.client).map(standing.grant.isAgreed) ?? false
+        guard facts.refusal == nil else { throw refusal("nobody has agreed to its grant") }
+        let terms = try await provider.standing.missingTerms(ofAccount: standing.authentication.account)
+        do { return (token, try facts.admit(standing, missing: terms)) } catch { throw error.error }
     }
 
     /// Checks that a bound token comes with a proof of its key or certificate, as everywhere. A thief of the token
@@ -118,7 +118,7 @@ struct TokenExchangeGrant: TokenGrant {
             OAuthError(.invalidRequest, "The actor_token is not valid, or not this client's.", detail: detail)
         }
         guard let token = try await provider.knownAccessToken(text), token.client.hasSameBytes(as: request.client.id),
-            token.parents.isEmpty, try await provider.standing(of: token, asking: request.client) != nil
+            token.parents.isEmpty, try await provider.basis(of: token, asking: request.client) != nil
         else { throw refusal("it has to be an access token that this client was given, and for no other one") }
         try Self.checkKey(of: token, shownBy: request, refusal)
         var actor: JSONObject = ["sub": .string(token.subject)]

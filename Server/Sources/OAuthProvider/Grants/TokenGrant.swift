@@ -35,9 +35,3 @@ extension TokenGrant {
     static var asksNobody: Bool { false }
     static var isForClientsThatProve: Bool { false }
 }
-
-extension GrantRecord {
-    /// `true` if the client needs no consent, or the grant has one. A client that the operator has made a third party's
-    /// can have older grants for which no person was asked.
-    func isAgreed(for client: ClientRecord) -> Bool { client.settings.party == .first || self.consent != nil }
-}

@@ -224,6 +224,18 @@ struct SignInServiceError: Error {
         if [.useDPoPNonce, .invalidDPoPProof].contains(error.code) { self.code = error.code }
     }
 
+    /// Creates the refusal of a person who may not get tokens.
+    init(_ refusal: StandingRefusal, status: Int) {
+        switch refusal {
+        case .locked, .notTaken:
+            self.init(
+                OAuthError(
+                    .accessDenied, "The account cannot sign in.",
+                    detail: "it is locked or gone, or the service does not take the person any more"), status: status)
+        case .notAgreed, .key, .terms: self.init(refusal.error, status: status)
+        }
+    }
+
     private init(status: Int, message: String, detail: String?, setting: String? = nil) {
         self.status = status
         self.message = message

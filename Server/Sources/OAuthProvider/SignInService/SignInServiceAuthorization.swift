@@ -199,7 +199,7 @@ extension SignInService {
             app.settings.signInMethods.containsBytes(of: authentication.method),
             Self.isEnough(authentication.acr, for: target, in: self.provider.configuration.levels)
         else { throw SignInServiceError.refused("The session is not enough.", "its client, way, level or origin") }
-        try await self.checkTerms(ofAccount: session.account, target, status: 401)
+        try await self.checkTerms(ofAccount: session.account, at: app, status: 401)
         let now = self.provider.time.now()
         if let shortage = self.provider.signIns.spend(request.source, at: now) { return SignInServiceAnswer(shortage) }
         let secret = self.provider.random.token(byteCount: 32)

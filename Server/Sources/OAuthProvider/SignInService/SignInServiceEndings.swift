@@ -26,7 +26,7 @@ extension SignInService {
         try await self.answer(request, status: 401) { named in
             let proof = try self.binding(of: request)
             let shown = try await self.shown(request, &named)
-            try await self.checkPerson(of: shown.standing, shown.settings, status: 401)
+            let facts = try await self.checkedPerson(of: shown.standing, at: shown.client, status: 401)
             try self.checkPage(of: request, shown.client, shown.settings, status: 401)
             try self.checkAntiCSRF(of: shown, request)
             let binding = proof.map { TokenBinding.key($0.thumbprint) }
@@ -34,25 +34,31 @@ extension SignInService {
             try await self.provider.requireSigningKey(shown.client.settings.idTokenAlgorithm, of: .signInService)
             if let proof { try await self.provider.take(proof) }
             let now = self.provider.time.now()
-            let (standing, next, end) = try await self.renewed(shown, at: now)
-            let tokens = try await self.tokens(
-                of: standing, for: shown.client, shown.settings, refreshToken: next, parent: shown.token,
-                sessionEndsAt: end, boundTo: standing.grant.keyThumbprint == nil ? nil : binding, at: now)
-            return Self.answer(tokens, shown.settings)
+            let renewed = try await self.provider.renew(
+                shown.token, isBound: false, until: Self.end(of: shown, at: now), by: shown.client, showing: binding,
+                knowing: facts, at: now, refuse: Self.refusal)
+            switch renewed {
+            case .admitted(let admitted, let next, let end):
+                let tokens = try await self.tokens(
+                    of: admitted, for: shown.client, shown.settings, refreshToken: next, parent: shown.token,
+                    sessionEndsAt: end, boundTo: admitted.grant.keyThumbprint == nil ? nil : binding, at: now)
+                return Self.answer(tokens, shown.settings)
+            case .refused(let detail): throw Self.tokenRefusal(detail)
+            }
         }
     }
 
-    /// Uses a refresh token: its session goes on with the next token. Throws ``SignInServiceError`` if the token is not
-    /// accepted; a past token ends the session.
-    private func renewed(_ shown: ShownRefreshToken, at now: Timestamp) async throws -> (
-        StandingGrant, RefreshToken, sessionEndsAt: Timestamp
-    ) {
-        let end = min(now + shown.settings.refreshTokenLifetime, shown.standing.grant.expiresAt)
-        switch try await self.provider.use(
-            shown.token, isBound: false, until: end, by: shown.client, at: now)
-        {
-        case .renewed(let standing, let next, let end): return (standing, next, end)
-        case .refused(let detail): throw Self.tokenRefusal(detail)
+    /// Returns the end of a session that goes on.
+    private static func end(of shown: ShownRefreshToken, at now: Timestamp) -> Timestamp {
+        min(now + shown.settings.refreshTokenLifetime, shown.standing.grant.expiresAt)
+    }
+
+    private static func refusal(_ refusal: StandingRefusal) -> any Error {
+        switch refusal {
+        case .key(.missing): Self.tokenRefusal("no proof of its key")
+        case .key: Self.tokenRefusal("another key")
+        case .notAgreed: Self.tokenRefusal("nobody has agreed to it")
+        case .locked, .notTaken, .terms: SignInServiceError(refusal, status: 401)
         }
     }
 
@@ -89,11 +95,10 @@ extension SignInService {
         .refused("The refresh token is not valid.", detail)
     }
 
+    /// Checks the key before the proof of the key is taken.
     private static func checkKey(of shown: ShownRefreshToken, _ binding: TokenBinding?) throws {
-        guard let expected = shown.standing.grant.keyThumbprint else { return }
-        guard binding?.text.hasSameBytes(as: expected) ?? false else {
-            throw Self.tokenRefusal(binding == nil ? "no proof of its key" : "another key")
-        }
+        let key = ShownKey(of: shown.standing.grant.keyThumbprint, shown: binding?.text)
+        guard key == .right else { throw Self.refusal(.key(key)) }
     }
 
     private func checkAntiCSRF(of shown: ShownRefreshToken, _ request: SignInServiceRequest) throws {
@@ -118,7 +123,9 @@ extension SignInService {
             try self.checkAntiCSRF(of: shown, request)
             let now = self.provider.time.now()
             // The use of the token detects a past token, and so ends the session.
-            _ = try await self.renewed(shown, at: now)
+            let used = try await self.provider.use(
+                shown.token, isBound: false, until: Self.end(of: shown, at: now), by: shown.client, at: now)
+            if case .refused(let detail) = used { throw Self.tokenRefusal(detail) }
             let grant = shown.standing.grant
             let digest = request.parameters["device_secret"].map { Sealing.digest(ofSecret: $0) }
             // A secret of another device is not this session's. All sessions of a device come from the session of the
@@ -288,7 +295,7 @@ extension SignInService {
             let (session, _) = try await self.session(of: request)
             named = session.client.id
             let authentication = session.standing.authentication
-            guard let person = try await self.provider.people.person(account: session.account) else {
+            guard let person = try await self.provider.standing.person(ofAccount: session.account) else {
                 throw SignInServiceError.endedSession
             }
             let id = self.subject(ofAccount: session.account)

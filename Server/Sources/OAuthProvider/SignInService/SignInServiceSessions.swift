@@ -31,18 +31,18 @@ extension SignInService {
     ///
     /// Cost: one signature, one query if sessions are shared; one query if the token has attributes of the person.
     func tokens(
-        of standing: StandingGrant, for client: ClientRecord, _ settings: SignInServiceSettings,
+        of admitted: AdmittedGrant, for client: ClientRecord, _ settings: SignInServiceSettings,
         refreshToken: RefreshToken?, parent: RefreshToken?, sessionEndsAt: Timestamp, boundTo binding: TokenBinding?,
         at now: Timestamp
     ) async throws -> SignInServiceTokens {
-        let grant = standing.grant
+        let (grant, account) = (admitted.grant, admitted.authentication.account)
         let end = min(now + settings.accessTokenLifetime, grant.expiresAt, sessionEndsAt)
         let text = refreshToken?.inParts
         let textHash = text.map(Self.hash)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "aud": try await self.audience(of: settings), "client_id": .string(client.id),
             "jti": .string(self.provider.random.identifier()),
-            "sub": .string(self.subject(ofAccount: standing.authentication.account)), "iat": .integer(now.seconds),
+            "sub": .string(self.subject(ofAccount: account)), "iat": .integer(now.seconds),
             "exp": .integer(end.seconds), SignInServiceClaim.session: .string(grant.id),
         ]
         claims[SignInServiceClaim.refreshTokenHash] = textHash.map(JSON.string)
@@ -53,7 +53,7 @@ extension SignInService {
         }
         claims[SignInServiceClaim.regenerated] = .integer(now.seconds)
         claims["version"] = .string("V0")
-        claims["user_attributes"] = .object(try await self.attributes(settings, of: standing.authentication.account))
+        claims["user_attributes"] = .object(try await self.attributes(settings, of: account))
         claims["cnf"] = binding.map { .object($0.confirmation) }
         let type = TokenType.signInServiceAccess
         let access = try self.provider.keys.signed(
@@ -74,7 +74,8 @@ extension SignInService {
     }
 
     private func attributes(_ settings: SignInServiceSettings, of account: String) async throws -> JSONObject {
-        guard !settings.attributes.isEmpty, let person = try await self.provider.people.person(account: account) else {
+        guard !settings.attributes.isEmpty, let person = try await self.provider.standing.person(ofAccount: account)
+        else {
             return [:]
         }
         var known: JSONObject = [:]
@@ -143,7 +144,7 @@ extension SignInService {
         }
         guard let standing = try await self.store.grant(handle, token: jti, at: now),
             standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.client(id),
-            try await self.provider.takesPerson(of: standing)
+            try await self.provider.standing.facts(of: standing).refusal == nil
         else { throw SignInServiceError.endedSession }
         // A session without renewal came from a web site's session, and ends with the web site's session.
         if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
@@ -213,25 +214,34 @@ extension SignInService {
             KeyProofPurpose(method: request.method, endpoint: self.provider.issuer + request.path))
     }
 
-    /// Checks that a person may still have access, and has agreed to the required terms.
+    /// Returns the facts about a person, who may still have access, and has agreed to the required terms.
     ///
     /// Throws ``SignInServiceError``.
-    func checkPerson(of standing: StandingGrant, _ settings: SignInServiceSettings, status: Int) async throws {
-        guard try await self.provider.takesPerson(of: standing) else {
-            throw SignInServiceError(
-                OAuthError(
-                    .accessDenied, "The account cannot sign in.",
-                    detail: "it is locked or gone, or the service does not take the person any more"), status: status)
+    func checkedPerson(
+        of standing: StandingGrant, at client: ClientRecord, status: Int
+    ) async throws -> StandingFacts {
+        var facts = try await self.provider.standing.facts(of: standing)
+        facts.isAgreed = standing.grant.isAgreed(for: client)
+        if facts.refusal == nil {
+            facts.missingTerms = try await self.provider.standing.missingTerms(
+                ofAccount: standing.authentication.account, at: client)
         }
-        try await self.checkTerms(ofAccount: standing.authentication.account, settings, status: status)
+        if let refusal = facts.refusal { throw SignInServiceError(refusal, status: status) }
+        return facts
     }
 
-    /// Checks that the person of a running session has agreed to the required terms.
+    /// Checks that the person of a running session has agreed to the terms that another client requires.
     ///
     /// Throws ``SignInServiceError``.
-    func checkTerms(ofAccount account: String, _ settings: SignInServiceSettings, status: Int) async throws {
-        guard settings.enforcesTerms else { return }
-        do { try await self.provider.requireTerms(ofAccount: account) } catch let error as OAuthError {
+    func checkTerms(ofAccount account: String, at client: ClientRecord, status: Int) async throws {
+        if let terms = try await self.provider.standing.missingTerms(ofAccount: account, at: client) {
+            throw SignInServiceError(.terms(terms), status: status)
+        }
+    }
+
+    /// Admits the grant of a session, by the facts of ``checkedPerson(of:at:status:)``. Throws ``SignInServiceError``.
+    static func admit(_ standing: StandingGrant, _ facts: StandingFacts, status: Int) throws -> AdmittedGrant {
+        do { return try facts.admit(standing, missing: facts.missingTerms) } catch {
             throw SignInServiceError(error, status: status)
         }
     }

@@ -78,7 +78,7 @@ extension SignInService {
         }
         try self.checkPlace(of: request, settings)
         try self.checkPage(of: request, client, settings, status: 400)
-        try await self.checkPerson(of: standing, settings, status: 400)
+        let facts = try await self.checkedPerson(of: standing, at: client, status: 400)
         try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
@@ -88,7 +88,8 @@ extension SignInService {
             begun.standing = begun.standing.with(deviceSecret: Sealing.digest(ofSecret: deviceSecret))
         }
         var tokens = try await self.tokens(
-            of: begun.standing, for: client, settings, refreshToken: begun.token, parent: nil,
+            of: Self.admit(begun.standing, facts, status: 400), for: client, settings, refreshToken: begun.token,
+            parent: nil,
             sessionEndsAt: begun.sessionEndsAt, boundTo: binding, at: now)
         tokens.deviceSecret = deviceSecret
         return Self.answer(tokens, settings)
@@ -243,7 +244,7 @@ extension SignInService {
         }
         try self.checkPage(of: request, client, settings, status: 400)
         try self.checkKey(of: app, proof)
-        try await self.checkTerms(ofAccount: app.account, settings, status: 400)
+        try await self.checkTerms(ofAccount: app.account, at: client, status: 400)
         try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         return try await self.opened(app, for: client, settings, secret: digest, proof, request)
@@ -273,6 +274,11 @@ extension SignInService {
             subject: self.provider.subject(ofAccount: app.account, of: client),
             authentication: authentication.id, session: origin.session, isLasting: true, scope: Scope.offlineAccess,
             keyThumbprint: binding?.text, deviceSecret: secret, origin: origin.id, expiresAt: origin.expiresAt)
+        // The other client can take fewer people than the app. The lock was read with the app's session.
+        let standing = StandingGrant(grant: grant, authentication: authentication, isAccountLocked: false)
+        var facts = try await self.provider.standing.facts(of: standing)
+        facts.isAgreed = grant.isAgreed(for: client)
+        let admitted = try Self.admit(standing, facts, status: 400)
         let token = try RefreshToken(grant: grant.id, keys: self.provider.keys, random: self.provider.random)
         let family = self.family(token, for: client, settings, boundTo: binding, until: origin.expiresAt, at: now)
         do {
@@ -287,9 +293,8 @@ extension SignInService {
             throw SignInServiceError.malformed("The session has ended.", error.reason)
         }
         let tokens = try await self.tokens(
-            of: StandingGrant(grant: grant, authentication: authentication, isAccountLocked: false),
-            for: client, settings,
-            refreshToken: token, parent: nil, sessionEndsAt: family.headEndsAt, boundTo: binding, at: now)
+            of: admitted, for: client, settings, refreshToken: token, parent: nil, sessionEndsAt: family.headEndsAt,
+            boundTo: binding, at: now)
         return Self.answer(tokens, settings)
     }
 }

@@ -5,9 +5,9 @@ import Settings
 import _Primitives
 
 /// The basis on which an access token stays valid.
-enum TokenStanding {
-    /// A grant that still exists, of a person who is still accepted.
-    case grant(StandingGrant)
+enum TokenBasis {
+    /// A grant that still exists, of a person who is still accepted, with the facts about the person.
+    case grant(StandingGrant, StandingFacts)
     /// The client itself, which may still have such tokens.
     case client
 }
@@ -18,29 +18,21 @@ extension OpenIDProvider {
     /// Returns an access token of a grant, without other tokens (RFC 9068, section 2.2). The token never outlives the
     /// grant.
     ///
-    /// Every token of a grant begins here. Nothing is issued for a person who has to agree to the operator's terms
-    /// first, whose account is locked, or who has lost the role of the sign-in. Throws `OAuthError` `invalid_grant` in
-    /// these cases.
+    /// Every token of a grant begins here.
     ///
     /// - Parameters:
+    ///   - admitted: The grant, whose person may get tokens now.
     ///   - scope: The grant's, or a part of it.
     ///   - audience: The audience at which the token is valid.
     ///   - details: The grant's details that the token permits (RFC 9396).
     ///   - binding: The key that the token is bound to; `nil` for a token for any holder.
     ///
-    /// Cost: The call needs one ES256 signature and one hash. Terms of the operator add a query, a role of the person
-    /// adds two queries, and an opaque token adds an encryption.
+    /// Cost: The call needs one ES256 signature and one hash. An opaque token adds an encryption.
     func accessToken(
-        for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
+        for admitted: AdmittedGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
         boundTo binding: TokenBinding?, at now: Timestamp
-    ) async throws -> TokenResponse {
-        let (grant, authentication) = (standing.grant, standing.authentication)
-        guard try await self.takesPerson(of: standing) else {
-            throw OAuthError(
-                .invalidGrant, "What was granted is not valid any more.",
-                detail: "the account is locked, or the service does not take the person any more")
-        }
-        try await self.requireTerms(ofAccount: authentication.account)
+    ) throws -> TokenResponse {
+        let (grant, authentication) = (admitted.grant, admitted.authentication)
         var about: JSONObject = [
             "sub": .string(grant.subject), "client_id": .string(grant.client), TokenClaim.grant: .string(grant.id),
             "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),
@@ -167,18 +159,20 @@ extension OpenIDProvider {
     /// Cost: The call needs one query. Another client's own token needs two queries and two HMACs. A resource that is
     /// not `client`'s adds a query, and an exchanged token adds a query for each exchange. A role of the person adds two
     /// queries.
-    func standing(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenStanding? {
+    func basis(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenBasis? {
         let isAtHome =
             token.audience.hasSameBytes(as: self.issuer) || client?.settings.tokens.owns(token.audience) ?? false
         if !isAtHome {
             guard try await self.servedClient(owning: token.audience) != nil else { return nil }
         }
         guard token.isOwn else {
-            guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now()),
-                try await self.takesPerson(of: standing)
+            guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now())
             else { return nil }
-            if token.parents.isEmpty { return .grant(standing) }
-            return try await self.mayBeExchanged(token, of: standing.grant, asking: client) ? .grant(standing) : nil
+            let facts = try await self.standing.facts(of: standing)
+            guard facts.refusal == nil else { return nil }
+            if token.parents.isEmpty { return .grant(standing, facts) }
+            let isExchanged = try await self.mayBeExchanged(token, of: standing.grant, asking: client)
+            return isExchanged ? .grant(standing, facts) : nil
         }
         guard let owner = try await self.client(token.client, asking: client), self.mayHave(token, owner),
             try await !self.store.isRevoked(tokens: [token.id])

@@ -20,16 +20,17 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - subject: The shown token.
+    ///   - admitted: The grant of the token, whose person may get tokens now.
     ///   - client: The client that gets the new token.
     ///   - act: The claim `act`.
     ///   - end: The end of the token by which the client shows the actor, if any.
     ///
     /// Cost: one ES256 signature, one hash; for an opaque token one encryption.
     func exchangedToken(
-        for subject: OwnAccessToken, _ standing: StandingGrant, of client: ClientRecord, act: JSONObject, scope: Scope,
+        for subject: OwnAccessToken, _ admitted: AdmittedGrant, of client: ClientRecord, act: JSONObject, scope: Scope,
         audience: TokenAudience, boundTo binding: TokenBinding?, until end: Timestamp?, at now: Timestamp
     ) throws -> TokenResponse {
-        let (grant, authentication) = (standing.grant, standing.authentication)
+        let (grant, authentication) = (admitted.grant, admitted.authentication)
         var about: JSONObject = [
             "sub": .string(subject.subject), "client_id": .string(client.id), TokenClaim.grant: .string(grant.id),
             "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),

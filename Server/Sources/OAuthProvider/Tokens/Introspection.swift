@@ -52,7 +52,7 @@ extension OpenIDProvider {
         let inactive: JSONObject = ["active": .bool(false)]
         guard let token = try await self.knownAccessToken(text),
             token.client.hasSameBytes(as: client.id) || client.settings.tokens.owns(token.audience),
-            let standing = try await self.standing(of: token, asking: client)
+            let basis = try await self.basis(of: token, asking: client)
         else { return inactive }
         var members = token.claims
         // Only this server needs the token's grant, the earlier tokens and their clients.
@@ -61,7 +61,7 @@ extension OpenIDProvider {
         }
         members["active"] = .bool(true)
         members["token_type"] = .string(token.scheme.rawValue)
-        if case .grant(let standing) = standing {
+        if case .grant(let standing, _) = basis {
             let grant = standing.grant
             // The session's name at the client of the grant.
             members["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }

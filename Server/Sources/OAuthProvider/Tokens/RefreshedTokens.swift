@@ -4,6 +4,57 @@ import _Primitives
 
 /// The use of a refresh token, at both faces (decision 28).
 extension OpenIDProvider {
+    /// The result of a renewal of tokens.
+    enum RenewedGrant {
+        /// The grant goes on with this token, which ends at that moment if it is not used.
+        case admitted(AdmittedGrant, by: RefreshToken, until: Timestamp)
+        /// The token is not accepted. The reason is for the log.
+        case refused(String)
+    }
+
+    /// Uses a refresh token for new tokens. The lock of the account, the consent and the key are judged within the
+    /// step, with the facts that were read before the step: a refused request changes nothing.
+    ///
+    /// - Parameters:
+    ///   - isRotated: As in ``use(_:isRotated:isBound:until:by:at:judge:)``, like the parameters without a description.
+    ///   - binding: The key or certificate that the request has shown.
+    ///   - known: The facts about the person, with the missing terms, if they were read before. Otherwise the role is
+    ///     judged after the step, and the operator has no terms.
+    ///   - refuse: Returns the error for a reason against the person.
+    ///   - judge: Throws an error if the request is wrong in another way: before the person is judged.
+    ///   - judgeLast: Does the same after the person was judged.
+    ///
+    /// Cost: as ``use(_:isRotated:isBound:until:by:at:judge:)``; without `known`, as ``Standing/facts(of:)``.
+    func renew(
+        _ token: RefreshToken, isRotated: Bool = true, isBound: Bool, until end: Timestamp, by client: ClientRecord,
+        showing binding: TokenBinding?, knowing known: StandingFacts?, at now: Timestamp,
+        refuse: @escaping @Sendable (StandingRefusal) -> any Error,
+        judge: @escaping @Sendable (StandingGrant) throws -> Void = { _ in },
+        judgeLast: @escaping @Sendable (StandingGrant) throws -> Void = { _ in }
+    ) async throws -> RenewedGrant {
+        let used = try await self.use(
+            token, isRotated: isRotated, isBound: isBound, until: end, by: client, at: now
+        ) { standing in
+            try judge(standing)
+            var facts = known ?? StandingFacts()
+            facts.isLocked = facts.isLocked || standing.isAccountLocked
+            facts.isAgreed = standing.grant.isAgreed(for: client)
+            facts.key = ShownKey(of: standing.grant.keyThumbprint, shown: binding?.text)
+            if let refusal = facts.refusal { throw refuse(refusal) }
+            try judgeLast(standing)
+        }
+        switch used {
+        case .refused(let detail): return .refused(detail)
+        case .renewed(let standing, let next, let end):
+            var facts = known
+            if facts == nil { facts = try await self.standing.facts(of: standing) }
+            do {
+                let admitted = try (facts ?? StandingFacts()).admit(standing, missing: facts?.missingTerms)
+                return .admitted(admitted, by: next, until: end)
+            } catch { throw refuse(error) }
+        }
+    }
+
     /// The result of a use of a refresh token.
     enum RefreshedToken {
         /// The grant goes on with this token, which ends at that moment if it is not used.

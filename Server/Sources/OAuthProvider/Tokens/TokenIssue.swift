@@ -93,20 +93,18 @@ extension OpenIDProvider {
     ///   - protection: The ID token's signing algorithm and encryption key.
     ///   - binding: The key or certificate that the access token is bound to.
     ///
-    /// Throws as ``accessToken(for:scope:audience:details:boundTo:at:)``.
-    ///
     /// Cost: The call needs one ES256 signature, one signature of the client's algorithm, one hash and one HMAC. An
     /// encrypted ID token adds an encryption.
     func tokens(
-        for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
+        for admitted: AdmittedGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
         deviceSecret: String? = nil, at now: Timestamp
-    ) async throws -> TokenResponse {
-        var response = try await self.accessToken(
-            for: standing, scope: Scope(standing.grant.scope), audience: audience, details: details,
+    ) throws -> TokenResponse {
+        var response = try self.accessToken(
+            for: admitted, scope: Scope(admitted.grant.scope), audience: audience, details: details,
             boundTo: binding, at: now)
         response.idToken = try self.idToken(
-            for: standing, beside: response, nonce: nonce, named: named, acr: acr, protection: protection,
+            for: admitted, beside: response, nonce: nonce, named: named, acr: acr, protection: protection,
             deviceSecret: deviceSecret, at: now)
         return response
     }
@@ -119,10 +117,10 @@ extension OpenIDProvider {
     /// Cost: The call needs one signature of the client's algorithm, one hash and one HMAC. An encrypted ID token adds
     /// an encryption.
     func idToken(
-        for standing: StandingGrant, beside access: TokenResponse, nonce: String? = nil, named: JSONObject,
+        for admitted: AdmittedGrant, beside access: TokenResponse, nonce: String? = nil, named: JSONObject,
         acr: String? = nil, protection: IDTokenProtection, deviceSecret: String? = nil, at now: Timestamp
     ) throws -> String {
-        let (grant, authentication) = (standing.grant, standing.authentication)
+        let (grant, authentication) = (admitted.grant, admitted.authentication)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),

@@ -101,7 +101,7 @@ extension OpenIDProvider {
         // A client that is no longer a service has no roles, and receives the subject alone.
         let found =
             try await isOfService && confirmed == nil
-            ? self.people.person(account: standing.authentication.account) : self.person(of: standing)
+            ? self.standing.person(ofAccount: standing.authentication.account) : self.standing.person(of: standing)
         guard let person = found else { return nil }
         if let confirmed { return (confirmed, isOfService ? role?.role : nil) }
         // A person who came to a former service has confirmed nothing for the present client.

@@ -278,7 +278,7 @@ public struct UpstreamSignIns: Sendable {
         var newcomer: UpstreamNewcomer?
         let linked = try await self.store.account(linkedTo: identity)
         if let linked {
-            guard try await self.provider.people.person(account: linked) != nil else {
+            guard try await self.provider.standing.person(ofAccount: linked) != nil else {
                 throw UpstreamRefusal(.keptOut, Self.lockedAdvice)
             }
         }
