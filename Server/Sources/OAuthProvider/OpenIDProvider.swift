@@ -86,7 +86,8 @@ public struct OpenIDProvider: Sendable {
     let people: any PersonDirectory
     /// Answers if a person may get or use tokens now.
     let standing: Standing
-    let keys: SigningKeys
+    /// The signing keys.
+    public let keys: Keys
     /// Already verified access tokens.
     let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
     /// The budget of sign-ins that each browser's source may begin.
@@ -134,12 +135,8 @@ public struct OpenIDProvider: Sendable {
         backchannel: (any BackchannelMethod)? = nil, people: any PersonDirectory, time: TimeSource = .system,
         random: RandomSource = .system
     ) async throws -> OpenIDProvider {
-        let offered = ProviderKeys(
-            subjectSecret: SecretBytes(random.bytes(32)),
-            signingKeys: [try await SigningKeys.newKey(.es256, random: random, at: time.now())])
-        let keys = try SigningKeys(
-            try await store.providerKeys(orFirst: offered), epoch: configuration.epoch,
-            retention: configuration.limits.oauth.retiredKeyRetention)
+        let keys = try await Keys.open(
+            store, epoch: configuration.epoch, limits: configuration.limits, time: time, random: random)
         let limits = configuration.limits
         let signIns = Budget(limits.signIns)
         let provider = OpenIDProvider(
@@ -160,7 +157,7 @@ public struct OpenIDProvider: Sendable {
         for face in SigningKeyRecord.Face.allCases {
             let algorithms = Set(clients.filter { $0.settings.face == face }.flatMap(\.settings.answerAlgorithms))
             for algorithm in algorithms {
-                do { try await provider.provideSigningKey(algorithm, of: face, by: nil) } catch let error as StoreError
+                do { try await provider.keys.provide(algorithm, of: face, by: nil) } catch let error as StoreError
                     where error.code == .unavailable
                 {
                     // The disk is full. Other clients do not need this key, and the token endpoint reports the missing
@@ -212,10 +209,6 @@ extension AuditEvent.Kind {
     static let termsAgreed = Self(rawValue: "terms-agreed")
     /// A browser was signed out; the actor is the client that asked, if any.
     static let signedOut = Self(rawValue: "signed-out")
-    /// The first signing key of an algorithm was added; the detail is the key's name.
-    static let signingKeyAdded = Self(rawValue: "signing-key-added")
-    /// New signing keys were added; the detail is their names.
-    static let signingKeyRotated = Self(rawValue: "signing-key-rotated")
 }
 
 /// A request in a client's name that does not fit the client's registration, or a dangerous setting of a client. The

@@ -127,7 +127,7 @@ struct ClientDelivererTests {
         }
         let token = try #require(form?.split(separator: "logout_token=").last.map(String.init))
         #expect(form?.hasPrefix("POST /told ") == true)
-        let keys = try JWKSet(parsing: JSON.object(second.provider.keySet).serialized)
+        let keys = try JWKSet(parsing: JSON.object(second.provider.keys.keySet).serialized)
         let verified = try UnverifiedJWS(compact: token).verified(by: keys, allowing: [.es256])
         #expect(verified.header.hasType("logout+jwt"))
         #expect(try JWTClaims(verified).subject == subject)

@@ -38,7 +38,7 @@ struct IDTokenAlgorithmTests {
     }
 
     private func keys(_ provider: OpenIDProvider) throws -> [JWK] {
-        try JWKSet(parsing: JSON.object(provider.keySet).serialized).keys
+        try JWKSet(parsing: JSON.object(provider.keys.keySet).serialized).keys
     }
 
     @Test("a client that names nothing gets RS256")
@@ -154,7 +154,7 @@ struct IDTokenAlgorithmTests {
             let shop = try await self.client(f)
             let before = try await self.tokens(f, shop)
             let old = try UnverifiedJWS(compact: before.id).header.keyID
-            try await f.provider.rotateSigningKeys()
+            try await f.provider.keys.rotate()
             #expect(
                 try self.keys(f.provider).map(\.algorithm).sorted { $0! < $1! } == ["ES256", "ES256", "RS256", "RS256"])
             #expect(try UnverifiedJWS(compact: try await self.tokens(f, shop).id).header.keyID == old)

@@ -74,7 +74,7 @@ struct IDTokenEncryptionTests {
             #expect(opened.header.members["cty"] == .string("JWT"))
             #expect(opened.header.keyID == recipient.key(for: algorithm).keyID)
             let signed = try UnverifiedJWS(compact: String(decoding: opened.plaintext, as: UTF8.self))
-            let keys = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized)
+            let keys = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized)
             let key = try #require(keys[signed.header.keyID ?? ""])
             let claims = try JWTClaims(signed.verified(by: VerificationKey(key, algorithm: .rs256)))
             #expect(claims.audience == [shop.client.id])

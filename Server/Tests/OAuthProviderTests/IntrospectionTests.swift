@@ -77,7 +77,7 @@ struct IntrospectionTests {
             let party = try await ResourceTests.Party(f)
             let token = try await self.access(party, [ResourceTests.accounts])
             #expect(try await f.introspect(token, by: party.accounts)?["active"] == .bool(true))
-            try await f.provider.rotateSigningKeys()
+            try await f.provider.keys.rotate()
             f.clock.advance(.seconds(119))
             #expect(try await f.introspect(token, by: party.accounts)?["active"] == .bool(true))
             f.clock.advance(.seconds(1))

@@ -40,17 +40,17 @@ struct ManyNodesTests {
         try await ProviderFixture.run { f in
             let other = try await self.node(f)
             let third = try await self.node(f)
-            try await f.provider.rotateSigningKeys()
+            try await f.provider.keys.rotate()
             f.clock.advance(Limits().oauth.keyAnnouncement)
             let access = try await f.tokens().access
             // A key that a node does not know is looked up; what it publishes and signs with follows.
             #expect(try await other.userinfo(header: "Bearer \(access)").status == 200)
-            #expect(other.keySet == f.provider.keySet)
-            #expect(third.keySet != f.provider.keySet)
-            try await third.refreshKeys()
-            #expect(third.keySet == f.provider.keySet)
+            #expect(other.keys.keySet == f.provider.keys.keySet)
+            #expect(third.keys.keySet != f.provider.keys.keySet)
+            try await third.keys.refresh()
+            #expect(third.keys.keySet == f.provider.keys.keySet)
             let signed = try third.sign(["aud": .string("x")], type: "t")
-            let first = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys[0]
+            let first = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized).keys[0]
             #expect(try UnverifiedJWS(compact: signed).header.keyID == first.keyID)
         }
     }
@@ -64,7 +64,7 @@ struct ManyNodesTests {
                 let foreign = try await stranger.tokens().access
                 #expect(try await other.userinfo(header: "Bearer \(foreign)").status == 401)
             }
-            try await f.provider.rotateSigningKeys()
+            try await f.provider.keys.rotate()
             let access = try await f.tokens().access
             #expect(try await other.userinfo(header: "Bearer \(access)").status == 401)
             f.clock.advance(.seconds(1))

@@ -294,7 +294,7 @@ struct ProviderFixture: Sendable {
 
     /// Verifies a token with the published keys, as a client would.
     func claims(_ compact: String, type: String) throws -> JWTClaims {
-        let keys = try JWKSet(parsing: JSON.object(self.provider.keySet).serialized)
+        let keys = try JWKSet(parsing: JSON.object(self.provider.keys.keySet).serialized)
         let token = try UnverifiedJWS(compact: compact).verified(by: keys, allowing: [.rs256, .es256, .ps256, .edDSA])
         #expect(token.header.hasType(type))
         return try JWTClaims(token)

@@ -177,15 +177,15 @@ struct SignOutHintTests {
     func formerKey() async throws {
         try await ProviderFixture.run(limits: Self.longSessions) { f in
             f.clock.advance(Self.longSessions.oauth.signingKeyLifetime)
-            #expect(try await f.provider.rotateDueSigningKeys().count == 1)
+            #expect(try await f.provider.keys.rotateDue().count == 1)
             let tokens = try await f.tokens()
             let name = try UnverifiedJWS(compact: tokens.id).header.keyID
             f.clock.advance(Self.longSessions.oauth.keyAnnouncement + Self.longSessions.oauth.retiredKeyRetention)
             // Another rotation leaves the key where sessions of its time go on.
-            try await f.provider.rotateSigningKeys(by: "root")
-            let published = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.map(\.keyID)
+            try await f.provider.keys.rotate(by: "root")
+            let published = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized).keys.map(\.keyID)
             #expect(!published.contains(name), "not in the key set")
-            #expect(f.provider.signingKeys.map(\.name).contains { $0 == name } == false)
+            #expect(f.provider.keys.signingKeys.map(\.name).contains { $0 == name } == false)
             #expect(try await f.answer(["id_token_hint": tokens.id], session: nil) == "invalid_request")
             #expect(try await f.provider.userinfo(header: "Bearer \(tokens.access)").status == 401)
             let statement = try await self.hintOfFace(f)
@@ -205,20 +205,20 @@ struct SignOutHintTests {
     func seenKey() async throws {
         try await ProviderFixture.run { f in
             let former = try await f.tokens()
-            try await f.provider.rotateSigningKeys(by: "root")
+            try await f.provider.keys.rotate(by: "root")
             f.clock.advance(Limits().oauth.keyAnnouncement)
             let tokens = try await f.tokens()
             let node = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             // A key that is announced has been in the same place.
-            try await f.provider.rotateSigningKeys(by: "root")
-            try await f.provider.rotateSigningKeys(areSeen: true, by: "root")
-            try await node.refreshKeys()
+            try await f.provider.keys.rotate(by: "root")
+            try await f.provider.keys.rotate(areSeen: true, by: "root")
+            try await node.keys.refresh()
             let kept = try await f.store.providerKeys().signingKeys
             #expect(kept.count == 1 && kept[0].retiredAt == nil)
             for provider in [f.provider, node] {
-                let published = try JWKSet(parsing: JSON.object(provider.keySet).serialized).keys.map(\.keyID)
+                let published = try JWKSet(parsing: JSON.object(provider.keys.keySet).serialized).keys.map(\.keyID)
                 #expect(published == [kept[0].id])
                 #expect(try await provider.userinfo(header: "Bearer \(tokens.access)").status == 401)
                 for hint in [tokens.id, former.id] {

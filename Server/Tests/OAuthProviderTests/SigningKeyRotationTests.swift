@@ -15,11 +15,12 @@ struct SigningKeyRotationTests {
     private static let tick = Limits.Fixed.clockTick
 
     private func signer(_ provider: OpenIDProvider, _ algorithm: JWSAlgorithm = .es256) throws -> String {
-        try #require(provider.signingKeys.last { $0.algorithm == algorithm.rawValue && $0.signsUntil == nil }?.name)
+        try #require(
+            provider.keys.signingKeys.last { $0.algorithm == algorithm.rawValue && $0.signsUntil == nil }?.name)
     }
 
     private func published(_ provider: OpenIDProvider) throws -> [String] {
-        try JWKSet(parsing: JSON.object(provider.keySet).serialized).keys.compactMap(\.keyID)
+        try JWKSet(parsing: JSON.object(provider.keys.keySet).serialized).keys.compactMap(\.keyID)
     }
 
     private func keyID(_ compact: String) throws -> String? { try UnverifiedJWS(compact: compact).header.keyID }
@@ -33,13 +34,13 @@ struct SigningKeyRotationTests {
         try await ProviderFixture.run { f in
             let first = try self.published(f.provider)[0]
             f.clock.advance(Self.lifetime - Self.announcement - Self.tick)
-            #expect(try await f.provider.rotateDueSigningKeys().isEmpty)
+            #expect(try await f.provider.keys.rotateDue().isEmpty)
             #expect(try self.published(f.provider) == [first])
             f.clock.advance(Self.tick)
-            let made = try await f.provider.rotateDueSigningKeys()
+            let made = try await f.provider.keys.rotateDue()
             #expect(made.count == 1)
             #expect(try self.published(f.provider) == made + [first], "published before it signs")
-            #expect(try await f.provider.rotateDueSigningKeys().isEmpty, "one is enough")
+            #expect(try await f.provider.keys.rotateDue().isEmpty, "one is enough")
             f.clock.advance(Self.announcement - Self.tick)
             let last = try await f.tokens()
             #expect(try self.keyID(last.id) == first, "it signs for as long as a key does")
@@ -62,11 +63,11 @@ struct SigningKeyRotationTests {
         try await ProviderFixture.run { f in
             // The clock jumped ahead, and back again.
             f.clock.advance(Self.lifetime * 20)
-            let strange = try await f.provider.rotateDueSigningKeys()
+            let strange = try await f.provider.keys.rotateDue()
             f.clock.advance(Self.lifetime * -20)
-            try await f.provider.rotateSigningKeys(by: "operator")
+            try await f.provider.keys.rotate(by: "operator")
             f.clock.advance(Self.announcement + Self.tick)
-            let newest = try #require(f.provider.signingKeys.first { $0.signsUntil == nil }).name
+            let newest = try #require(f.provider.keys.signingKeys.first { $0.signsUntil == nil }).name
             let signed = try self.keyID(try await f.tokens().id)
             #expect(signed == newest && !strange.contains(newest))
             f.clock.advance(Self.lifetime / 2)
@@ -78,11 +79,11 @@ struct SigningKeyRotationTests {
         try await ProviderFixture.run { f in
             for _ in 0..<3 {
                 f.clock.advance(Self.lifetime)
-                #expect(try await f.provider.rotateDueSigningKeys().count == 1)
+                #expect(try await f.provider.keys.rotateDue().count == 1)
             }
             let kept = try await f.store.providerKeys()
             #expect(kept.signingKeys.count == 2, "of the past none but the one that still signs")
-            let states = f.provider.signingKeys
+            let states = f.provider.keys.signingKeys
             #expect(states.count == 2 && states[0].signsUntil == nil && states[0].publishedUntil == nil)
             #expect(states[1].signsUntil == states[0].signsFrom)
             #expect(states[1].publishedUntil == states[0].signsFrom + Self.limits.oauth.retiredKeyRetention)
@@ -98,10 +99,10 @@ struct SigningKeyRotationTests {
                 settings: ClientSettings(idTokenAlgorithm: .rs256))
             #expect(shop.client.settings.idTokenAlgorithm == .rs256)
             f.clock.advance(Self.lifetime / 2)
-            let first = try await f.provider.rotateDueSigningKeys()
+            let first = try await f.provider.keys.rotateDue()
             #expect(try first == [self.signer(f.provider)])
             f.clock.advance(Self.lifetime / 2)
-            let second = try await f.provider.rotateDueSigningKeys()
+            let second = try await f.provider.keys.rotateDue()
             #expect(try second == [self.signer(f.provider, .rs256)])
         }
     }
@@ -109,11 +110,11 @@ struct SigningKeyRotationTests {
     @Test func aKeyThatAnOperatorHasRotatedHasItsWholeTime() async throws {
         try await ProviderFixture.run { f in
             f.clock.advance(Self.lifetime / 2)
-            try await f.provider.rotateSigningKeys(by: "root")
+            try await f.provider.keys.rotate(by: "root")
             f.clock.advance(Self.lifetime - Self.tick)
-            #expect(try await f.provider.rotateDueSigningKeys().isEmpty, "it has signed since it was announced")
+            #expect(try await f.provider.keys.rotateDue().isEmpty, "it has signed since it was announced")
             f.clock.advance(Self.tick)
-            #expect(try await f.provider.rotateDueSigningKeys().count == 1)
+            #expect(try await f.provider.keys.rotateDue().count == 1)
         }
     }
 
@@ -128,14 +129,14 @@ struct SigningKeyRotationTests {
             }
             f.clock.advance(Self.lifetime)
             let made = try await withThrowingTaskGroup(of: [String].self) { group in
-                for node in nodes { group.addTask { try await node.rotateDueSigningKeys() } }
+                for node in nodes { group.addTask { try await node.keys.rotateDue() } }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(made.count == 1, "one node says that it made one")
             #expect(try await self.rotations(f).count == 1)
             #expect(try await f.store.providerKeys().signingKeys.count == 2)
             for node in nodes {
-                #expect(try await node.rotateDueSigningKeys().isEmpty)
+                #expect(try await node.keys.rotateDue().isEmpty)
                 #expect(try self.published(node).first == made[0])
             }
         }
@@ -147,7 +148,7 @@ struct SigningKeyRotationTests {
         try await ProviderFixture.run(limits: limits) { f in
             for _ in 0..<(5 * 24) {
                 f.clock.advance(.seconds(60 * 60))
-                _ = try await f.provider.rotateDueSigningKeys()
+                _ = try await f.provider.keys.rotateDue()
                 #expect(try self.published(f.provider).count <= 3)
             }
             #expect(try await self.rotations(f).count == 5, "one a day")
@@ -157,9 +158,9 @@ struct SigningKeyRotationTests {
     @Test func aClockThatGoesBackRotatesNothing() async throws {
         try await ProviderFixture.run { f in
             f.clock.advance(Self.lifetime)
-            #expect(try await f.provider.rotateDueSigningKeys().count == 1)
+            #expect(try await f.provider.keys.rotateDue().count == 1)
             f.clock.advance(.seconds(-7 * 24 * 60 * 60))
-            #expect(try await f.provider.rotateDueSigningKeys().isEmpty)
+            #expect(try await f.provider.keys.rotateDue().isEmpty)
             let access = try await f.tokens().access
             #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
         }

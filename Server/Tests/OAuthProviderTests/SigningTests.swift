@@ -11,7 +11,7 @@ import _Primitives
 struct SigningTests {
     @Test func theKeySetIsPublic() async throws {
         try await ProviderFixture.run { f in
-            let keys = try #require(try f.provider.keySet.array("keys"))
+            let keys = try #require(try f.provider.keys.keySet.array("keys"))
             #expect(keys.count == 1)
             guard case .object(let key) = keys[0] else {
                 Issue.record("not a key")
@@ -26,9 +26,9 @@ struct SigningTests {
     @Test func aRotationKeepsWhatWasSignedValidForAWhile() async throws {
         try await ProviderFixture.run { f in
             let before = try await f.tokens()
-            let first = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys[0]
-            try await f.provider.rotateSigningKeys()
-            let keys = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized)
+            let first = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized).keys[0]
+            try await f.provider.keys.rotate()
+            let keys = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized)
             #expect(keys.keys.count == 2 && keys.keys[1] == first)
             #expect(try await f.provider.userinfo(header: "Bearer \(before.access)").status == 200)
             #expect(try UnverifiedJWS(compact: before.id).header.keyID == first.keyID)
@@ -38,7 +38,7 @@ struct SigningTests {
             let after = try await f.tokens()
             #expect(try UnverifiedJWS(compact: after.id).header.keyID == keys.keys[0].keyID)
             f.clock.advance(Limits().oauth.retiredKeyRetention)
-            #expect(try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.count == 1)
+            #expect(try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized).keys.count == 1)
             #expect(throws: JOSEError(.unknownKey, "")) { try f.claims(before.id, type: "JWT") }
         }
     }
@@ -51,10 +51,10 @@ struct SigningTests {
                 try UnverifiedJWS(compact: f.provider.sign(["aud": .string("x")], type: "t")).header.keyID
             }
             let first = try await signer()
-            try await f.provider.rotateSigningKeys()
+            try await f.provider.keys.rotate()
             f.clock.advance(.seconds(60))
-            try await f.provider.rotateSigningKeys()
-            let announced = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.map(\.keyID)
+            try await f.provider.keys.rotate()
+            let announced = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized).keys.map(\.keyID)
             #expect(announced.count == 3 && announced[2] == first)
             f.clock.advance(limits.oauth.keyAnnouncement - .seconds(60) - .milliseconds(1))
             #expect(try await signer() == first)
@@ -73,7 +73,7 @@ struct SigningTests {
         limits.oauth.retiredKeyRetention = .seconds(50)
         try await ProviderFixture.run(limits: limits) { f in
             let access = try await f.tokens().access
-            try await f.provider.rotateSigningKeys()
+            try await f.provider.keys.rotate()
             f.clock.advance(.seconds(59))
             #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
             f.clock.advance(.seconds(1))
@@ -84,7 +84,7 @@ struct SigningTests {
     @Test func retiredKeysAreForgottenAtTheNextRotation() async throws {
         try await ProviderFixture.run { f in
             for _ in 0..<4 {
-                try await f.provider.rotateSigningKeys()
+                try await f.provider.keys.rotate()
                 f.clock.advance(Limits().oauth.keyAnnouncement + Limits().oauth.retiredKeyRetention + .seconds(1))
             }
             let keys = try await f.store.providerKeys(
@@ -99,7 +99,7 @@ struct SigningTests {
             let again = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
-            #expect(again.keySet == f.provider.keySet)
+            #expect(again.keys.keySet == f.provider.keys.keySet)
             #expect(try await again.userinfo(header: "Bearer \(access)").status == 200)
         }
     }
@@ -173,7 +173,7 @@ struct SigningTests {
             _ = try await f.token(signedIn.code)
             _ = try await f.token(signedIn.code)
             _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
-            try await f.provider.rotateSigningKeys(by: "root")
+            try await f.provider.keys.rotate(by: "root")
             #expect(try await f.provider.deleteClient("unknown", by: "root") == false)
             #expect(try await f.provider.deleteClient(shop.client.id, by: "root"))
             let trail = try await f.store.auditEntries(after: 0, limit: 100).map(\.event)

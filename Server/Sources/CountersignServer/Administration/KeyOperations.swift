@@ -57,7 +57,7 @@ struct KeyOperations: Sendable {
         let sealing = try await self.store.sealingKeys()
         let resealed = self.resealing.progress
         return [
-            "signing": .array(self.provider.signingKeys.map(Self.json)),
+            "signing": .array(self.provider.keys.signingKeys.map(Self.json)),
             "sealing": .array(
                 sealing.enumerated().map { place, id in
                     .object(["id": .string(id), "isNewest": .bool(place == 0)])
@@ -77,7 +77,7 @@ struct KeyOperations: Sendable {
     }
 
     @Sendable private func rotate(_ call: AdminOperation.Call) async throws -> JSONObject {
-        try await self.provider.rotateSigningKeys(
+        try await self.provider.keys.rotate(
             areSeen: try call.body.bool("seen") ?? false, by: call.actor)
         return [:]
     }

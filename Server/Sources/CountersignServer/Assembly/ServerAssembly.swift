@@ -221,7 +221,8 @@ public struct ServerAssembly: Sendable {
                 },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             signer: ManagerSigner(
-                key: { try provider.identitySigningKey(at: $0) }, publicKeys: { provider.identityPublicKeys(at: $0) }),
+                key: { try provider.keys.identitySigningKey(at: $0) },
+                publicKeys: { provider.keys.identityPublicKeys(at: $0) }),
             inApp: InAppSignIns(authorizations: InAppAuthorizations(provider)), pins: configuration.pins)
         phone.connect(ceremonies.signIns)
         asking.connect(ceremonies.backchannel)
@@ -443,7 +444,7 @@ public struct ServerAssembly: Sendable {
                         while try await self.assembly.passwords.sweep() > 0 {}
                         try await self.assembly.passwords.writeRefusals()
                         while try await self.assembly.identities.sweep() > 0 {}
-                        try await self.assembly.provider.refreshKeys()
+                        try await self.assembly.provider.keys.refresh()
                         try await self.assembly.ceremonies.identities.keys.follow()
                         try await self.rotateKeys()
                     } catch {
@@ -457,7 +458,7 @@ public struct ServerAssembly: Sendable {
         }
 
         private func rotateKeys() async throws {
-            let names = try await self.assembly.provider.rotateDueSigningKeys()
+            let names = try await self.assembly.provider.keys.rotateDue()
             guard !names.isEmpty else { return }
             self.assembly.configuration.metrics.rotatedSigningKeys(names.count)
             self.logger.notice(

@@ -29,7 +29,7 @@ public struct StoreNumbers: Service {
             store: { seen.value },
             signingKeys: {
                 let now = time.now()
-                return provider.signingKeys.filter { key in
+                return provider.keys.signingKeys.filter { key in
                     key.signsFrom <= now && (key.signsUntil.map { now < $0 } ?? true)
                 }.map { (algorithm: $0.algorithm, age: now - $0.signsFrom) }
             })

@@ -216,7 +216,7 @@ struct TokenRoutes: Sendable {
                         status: 200, meaning: "A JWK set.", type: "application/jwk-set+json",
                         members: [.required("keys", .objects([.required("kty", "RFC 7517.")]), "Public keys.")])
                 ], get: .reads
-            ) { _, _ in .json(self.provider.keySet, contentType: "application/jwk-set+json", headers: cached) }
+            ) { _, _ in .json(self.provider.keys.keySet, contentType: "application/jwk-set+json", headers: cached) }
         let documents = ["openid-configuration", "oauth-authorization-server"].map { name in
             Endpoint(
                 method: .get, path: IssuerPath.wellKnown + name, id: name, summary: "What the provider can do.",

@@ -207,7 +207,7 @@ public struct Challenges: Sendable {
         guard
             // Known to this server alone, and the same at each step.
             let browser = BrowserSecret(
-                cookie: self.provider.keys.pairwise("direct sign-in", client: client.id, of: request.id))
+                cookie: self.provider.keys.signing.pairwise("direct sign-in", client: client.id, of: request.id))
         else { throw OAuthError(.serverError) }
         var refusal: ProviderRefusal?
         let step = try await self.method.step(

@@ -348,6 +348,14 @@ extension OpenIDProvider {
         }
     }
 
+    /// Creates the keys that sign the tokens of a client with these settings, as ``Keys/provide(_:of:by:)``
+    /// does.
+    func provideSigningKeys(of settings: ClientSettings, by operator: String?) async throws {
+        for algorithm in settings.answerAlgorithms {
+            try await self.keys.provide(algorithm, of: settings.face, by: `operator`)
+        }
+    }
+
     /// Returns all clients, the oldest first.
     public func clients() async throws -> [ClientRecord] { try await self.store.clients() }
 

@@ -23,7 +23,7 @@ extension OpenIDProvider {
     ///
     /// Cost: one HMAC.
     var keyProofNonceField: (name: String, value: String) {
-        ("DPoP-Nonce", self.keys.keyProofNonce(ofSlot: self.keyProofSlot(at: self.time.now())))
+        ("DPoP-Nonce", self.keys.signing.keyProofNonce(ofSlot: self.keyProofSlot(at: self.time.now())))
     }
 
     /// Returns the proof of a request. The proof does not count until it is taken (``take(_:)``).
@@ -43,7 +43,7 @@ extension OpenIDProvider {
                 longest: self.limits.oauth.keyProofLifetime + self.limits.oauth.keyProofClockSkew),
             nonceEnd: { nonce in
                 let taken = [slot, slot - 1].first { slot in
-                    constantTimeEqual(Array(nonce.utf8), Array(self.keys.keyProofNonce(ofSlot: slot).utf8))
+                    constantTimeEqual(Array(nonce.utf8), Array(self.keys.signing.keyProofNonce(ofSlot: slot).utf8))
                 }
                 // A nonce is accepted in its own slot and in the next.
                 return taken.map { self.keyProofSlotStart($0 + 2) }

@@ -73,7 +73,7 @@ extension ClientDeliveries {
         var named: JSONObject = [claim + "auth_req_id": .string(secret)]
         var refreshToken: RefreshToken?
         if standing.grant.isRenewed(by: client) {
-            let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: provider.keys)
+            let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: provider.keys.signing)
             let isThere = try await provider.begin(
                 token, of: standing.grant, for: client, boundTo: nil, at: now)
             guard isThere else { return nil }

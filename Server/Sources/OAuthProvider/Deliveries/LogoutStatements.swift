@@ -18,13 +18,13 @@ extension ClientDeliveries {
         let limits = provider.limits.oauth
         let now = provider.time.now()
         let algorithm = client.settings.idTokenAlgorithm
-        try await provider.requireSigningKey(algorithm)
-        let token = try provider.keys.sign(
+        try await provider.keys.require(algorithm)
+        let token = try provider.keys.signing.sign(
             [
                 "iss": .string(provider.issuer), "sub": .string(subject), "aud": .string(client.id),
                 "iat": .integer(now.seconds), "exp": .integer((now + limits.logoutTokenLifetime).seconds),
                 "jti": .string(provider.random.identifier()),
-                "sid": .string(provider.keys.pairwise("sid", client: client.id, of: session)),
+                "sid": .string(provider.keys.signing.pairwise("sid", client: client.id, of: session)),
                 "events": .object([Self.logoutEvent: .object([:])]),
             ], type: TokenType.logoutToken, algorithm: algorithm, at: now)
         let form: Parameters = ["logout_token": token]

@@ -36,7 +36,7 @@ extension OpenIDProvider {
             acr: acr,
             details: details, protection: protection, boundTo: request.binding, deviceSecret: deviceSecret, at: now)
         guard standing.grant.isRenewed(by: client) else { return response }
-        let token = try RefreshToken(grant: standing.grant.id, keys: self.keys, random: self.random)
+        let token = try RefreshToken(grant: standing.grant.id, keys: self.keys.signing, random: self.random)
         guard try await self.begin(token, of: standing.grant, for: client, boundTo: request.binding, at: now) else {
             throw OAuthError(.invalidGrant, "What was granted is not valid any more.", detail: "revoked meanwhile")
         }

@@ -112,7 +112,7 @@ struct NativeSSO {
         }
         let claims: JWTClaims
         do {
-            claims = try await self.provider.verified(idToken, type: TokenType.idToken, at: now).claims
+            claims = try await self.provider.keys.verified(idToken, type: TokenType.idToken, at: now).claims
         } catch let error as JOSEError {
             throw Self.refusal("the ID token: \(error)")
         }
@@ -126,7 +126,7 @@ struct NativeSSO {
         else { throw Self.refusal("ds_hash") }
         let subject = try await self.provider.subject(ofAccount: session.account, ofClient: shown)
         guard case .string(let sid)? = claims.members["sid"],
-            sid.hasSameBytes(as: self.provider.keys.pairwise("sid", client: shown, of: session.id)),
+            sid.hasSameBytes(as: self.provider.keys.signing.pairwise("sid", client: shown, of: session.id)),
             claims.subject?.hasSameBytes(as: subject) ?? false
         else { throw Self.refusal("sid or sub") }
         guard try await self.provider.standing.person(ofAccount: session.account) != nil else {

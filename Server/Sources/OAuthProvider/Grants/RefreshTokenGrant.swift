@@ -23,7 +23,9 @@ struct RefreshTokenGrant: TokenGrant {
         let client = request.client
         let text = try request.parameters.required("refresh_token")
         let asked = try request.parameters["scope"].map { try Scope($0) }
-        guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
+        guard let presented = RefreshToken(text, keys: provider.keys.signing) else {
+            throw Self.refusal("not one of ours")
+        }
         let target = try await provider.askedAudience(by: request.parameters, of: client)
         // Before the token is used: if the client's ID tokens are encrypted and its key is missing, nothing is spent.
         let protection = try await Self.idTokenProtection(asked, of: client, from: provider)

@@ -16,10 +16,6 @@ struct SignOutHint {
 }
 
 extension OpenIDProvider {
-    /// The time for which a key that no longer signs still verifies ID tokens at sign-out: long enough for every
-    /// session of the key's time to end, and never shorter than the key's time in the key set.
-    var formerKeyRetention: Duration { max(self.limits.oauth.retiredKeyRetention, self.limits.sessionLifetime) }
-
     /// Returns the hint of a sign-out (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 4). The ID token may have
     /// expired, and be of any age that its key still verifies.
     ///
@@ -32,8 +28,8 @@ extension OpenIDProvider {
         let now = self.time.now()
         let claims: JWTClaims
         do {
-            claims = try await self.verified(
-                idToken, type: TokenType.idToken, keptFor: self.formerKeyRetention, at: now
+            claims = try await self.keys.verified(
+                idToken, type: TokenType.idToken, keptFor: self.keys.formerKeyRetention, at: now
             ).claims
         } catch is JOSEError {
             return nil
@@ -56,7 +52,8 @@ extension OpenIDProvider {
         guard hint.subject.hasSameBytes(as: self.subject(ofAccount: session.account, of: hint.client)) else {
             return false
         }
-        return hint.session?.hasSameBytes(as: self.keys.pairwise("sid", client: client, of: session.id)) ?? false
+        return hint.session?.hasSameBytes(as: self.keys.signing.pairwise("sid", client: client, of: session.id))
+            ?? false
             || self.time.now() < hint.issuedAt + self.limits.oauth.hintLifetime
     }
 }

@@ -54,7 +54,7 @@ public struct SignInService: Sendable {
 
     /// The public keys that verify the service's access tokens.
     public var keySet: JSONObject {
-        self.provider.keys.publicKeys(of: .signInService, at: self.provider.time.now()).publicJSON
+        self.provider.keys.signing.publicKeys(of: .signInService, at: self.provider.time.now()).publicJSON
     }
 
     /// Returns a client of the service that people sign in to, with its settings; `nil` for other clients and a

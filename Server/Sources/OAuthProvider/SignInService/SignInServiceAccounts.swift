@@ -39,7 +39,7 @@ extension SignInService {
                 "The scopes are not the service account's.", "it has \(own.joined(separator: " "))", setting: "--scope")
         }
         try Self.check(verified.userAttributes, settings)
-        try await self.provider.requireSigningKey(account.settings.idTokenAlgorithm, of: .signInService)
+        try await self.provider.keys.require(account.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         // After all checks: nobody else can use up a service's identifier, and a refused request can be corrected.
         guard
@@ -56,7 +56,7 @@ extension SignInService {
             "user_attributes": .object(verified.userAttributes),
         ]
         claims["cnf"] = proof.map { .object(TokenBinding.key($0.thumbprint).confirmation) }
-        let token = try self.provider.keys.sign(
+        let token = try self.provider.keys.signing.sign(
             claims, type: TokenType.serviceAccountAccess, algorithm: account.settings.idTokenAlgorithm,
             of: .signInService, at: now)
         let given: JSONObject = ["access_token": .string(token)]

@@ -31,7 +31,7 @@ extension SignInService {
             try self.checkAntiCSRF(of: shown, request)
             let binding = proof.map { TokenBinding.key($0.thumbprint) }
             try Self.checkKey(of: shown, binding)
-            try await self.provider.requireSigningKey(shown.client.settings.idTokenAlgorithm, of: .signInService)
+            try await self.provider.keys.require(shown.client.settings.idTokenAlgorithm, of: .signInService)
             if let proof { try await self.provider.take(proof) }
             let now = self.provider.time.now()
             let renewed = try await self.provider.renew(
@@ -68,9 +68,9 @@ extension SignInService {
         guard let text = request.parameters["refresh_token"] ?? request.cookies[.refreshToken] else {
             throw SignInServiceError.malformed("The refresh_token is missing.")
         }
-        guard let token = RefreshToken(inParts: text, keys: self.provider.keys) else {
+        guard let token = RefreshToken(inParts: text, keys: self.provider.keys.signing) else {
             // A refresh token of the other face is no longer accepted anywhere after this.
-            if let foreign = RefreshToken(text, keys: self.provider.keys) {
+            if let foreign = RefreshToken(text, keys: self.provider.keys.signing) {
                 try await self.provider.burn(foreign, shownBy: nil)
             }
             throw Self.tokenRefusal("not one of ours")

@@ -56,7 +56,7 @@ extension SignInService {
         claims["user_attributes"] = .object(try await self.attributes(settings, of: account))
         claims["cnf"] = binding.map { .object($0.confirmation) }
         let type = TokenType.signInServiceAccess
-        let access = try self.provider.keys.signed(
+        let access = try self.provider.keys.signing.signed(
             claims, type: type, algorithm: client.settings.idTokenAlgorithm, of: .signInService, at: now)
         if let keyID = access.keyID { self.provider.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
         return SignInServiceTokens(
@@ -89,14 +89,14 @@ extension SignInService {
     /// Returns the subject of an account at the service. All clients of the service have the same subject, as they hand
     /// sessions to each other. The subject differs from the account's subject at any client of OpenID Connect.
     func subject(ofAccount account: String) -> String {
-        self.provider.keys.pairwise("sub of the app sign-in service", client: "", of: account)
+        self.provider.keys.signing.pairwise("sub of the app sign-in service", client: "", of: account)
     }
 
     /// Returns the token with which a page shows that it got the session. The token is derived from the hash of the
     /// refresh token, and the access token has the same hash. So the server stores nothing, and no token contains the
     /// value.
     func antiCSRFToken(ofHash hash: String) -> String {
-        let code = self.provider.keys.pairwise("anti-CSRF token", client: "", of: hash)
+        let code = self.provider.keys.signing.pairwise("anti-CSRF token", client: "", of: hash)
         return Self.hexadecimal(Array((Base64URL.decode(code) ?? []).prefix(16)))
     }
 

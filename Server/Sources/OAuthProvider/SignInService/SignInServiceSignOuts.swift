@@ -85,6 +85,6 @@ extension SignInService {
     }
 
     private func signOutCode(of value: String) -> String {
-        self.provider.keys.pairwise(Self.signOutStateKind, client: "", of: value)
+        self.provider.keys.signing.pairwise(Self.signOutStateKind, client: "", of: value)
     }
 }

@@ -79,7 +79,7 @@ extension SignInService {
         try self.checkPlace(of: request, settings)
         try self.checkPage(of: request, client, settings, status: 400)
         let facts = try await self.checkedPerson(of: standing, at: client, status: 400)
-        try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm, of: .signInService)
+        try await self.provider.keys.require(client.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         var begun = try await self.begin(standing, for: client, settings, boundTo: binding, at: now)
@@ -144,7 +144,7 @@ extension SignInService {
             return (standing, nil, standing.grant.expiresAt)
         }
         let token = try RefreshToken(
-            grant: standing.grant.id, keys: self.provider.keys, random: self.provider.random)
+            grant: standing.grant.id, keys: self.provider.keys.signing, random: self.provider.random)
         let end = now + self.provider.limits.oauth.lastingGrantLifetime
         let family = self.family(token, for: client, settings, boundTo: binding, until: end, at: now)
         guard try await self.store.beginFamily(family, at: now),
@@ -245,7 +245,7 @@ extension SignInService {
         try self.checkPage(of: request, client, settings, status: 400)
         try self.checkKey(of: app, proof)
         try await self.checkTerms(ofAccount: app.account, at: client, status: 400)
-        try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm, of: .signInService)
+        try await self.provider.keys.require(client.settings.idTokenAlgorithm, of: .signInService)
         if let proof { try await self.provider.take(proof) }
         return try await self.opened(app, for: client, settings, secret: digest, proof, request)
     }
@@ -279,7 +279,7 @@ extension SignInService {
         var facts = try await self.provider.standing.facts(of: standing)
         facts.isAgreed = grant.isAgreed(for: client)
         let admitted = try Self.admit(standing, facts, status: 400)
-        let token = try RefreshToken(grant: grant.id, keys: self.provider.keys, random: self.provider.random)
+        let token = try RefreshToken(grant: grant.id, keys: self.provider.keys.signing, random: self.provider.random)
         let family = self.family(token, for: client, settings, boundTo: binding, until: origin.expiresAt, at: now)
         do {
             try await self.store.pass(

@@ -66,7 +66,7 @@ extension OpenIDProvider {
     /// Returns the name of a client's own grant by a grant type. The name belongs to this epoch: a backup knows nothing
     /// of later revocations.
     private func ownGrant(of client: String, by type: String) -> String {
-        self.keys.pairwise("own grant \(type)", client: client, of: self.configuration.epoch)
+        self.keys.signing.pairwise("own grant \(type)", client: client, of: self.configuration.epoch)
     }
 
     func accessToken(
@@ -86,11 +86,11 @@ extension OpenIDProvider {
         let text: String
         switch audience.format {
         case .jwt:
-            let signed = try self.keys.signed(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
+            let signed = try self.keys.signing.signed(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
             text = signed.text
             if let keyID = signed.keyID { self.verifiedTokens.keep(text, type: TokenType.accessToken, keyID: keyID) }
         case .opaque:
-            text = try self.keys.seal(opaqueToken: JSON.object(claims).serialized, random: self.random, at: now)
+            text = try self.keys.signing.seal(opaqueToken: JSON.object(claims).serialized, random: self.random, at: now)
         }
         return TokenResponse(
             accessToken: text, expiresIn: end - now, scope: scope, idToken: nil, tokenType: binding?.scheme ?? .bearer
@@ -120,7 +120,8 @@ extension OpenIDProvider {
 
     private func read(_ text: String, at now: Timestamp) async throws -> OwnAccessToken {
         guard text.utf8.contains(UInt8(ascii: ".")) else {
-            guard let bytes = self.keys.open(opaqueToken: text), case .object(let members)? = try? JSON(parsing: bytes)
+            guard let bytes = self.keys.signing.open(opaqueToken: text),
+                case .object(let members)? = try? JSON(parsing: bytes)
             else { throw JOSEError(.malformed, "no token of ours") }
             return try OwnAccessToken(self.checked(JWTClaims(members: members)))
         }
@@ -134,11 +135,11 @@ extension OpenIDProvider {
         _ text: String, type: String, of face: SigningKeyRecord.Face, at now: Timestamp
     ) async throws -> JWTClaims {
         if let known = self.verifiedTokens.claims(of: text, type: type),
-            self.keys.isUsable(keyID: known.keyID, at: now)
+            self.keys.signing.isUsable(keyID: known.keyID, at: now)
         {
             return known.claims
         }
-        let verified = try await self.verified(text, type: type, of: face, at: now)
+        let verified = try await self.keys.verified(text, type: type, of: face, at: now)
         if let keyID = verified.keyID { self.verifiedTokens.keep(text, type: type, keyID: keyID) }
         return verified.claims
     }

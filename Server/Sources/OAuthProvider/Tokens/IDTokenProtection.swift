@@ -28,13 +28,13 @@ struct IDTokenProtection: Sendable {
 extension OpenIDProvider {
     /// Returns the protection of a client's ID tokens.
     ///
-    /// Throws as ``requireSigningKey(_:of:)`` does, and `OAuthError` if the client's tokens are encrypted:
+    /// Throws as ``Keys/require(_:of:)`` does, and `OAuthError` if the client's tokens are encrypted:
     /// `invalid_request` if the client has no key for the encryption, which is reported to the operator, and
-    /// `temporarily_unavailable` if its keys cannot be fetched. Cost: as ``requireSigningKey(_:of:)`` and, if the keys
+    /// `temporarily_unavailable` if its keys cannot be fetched. Cost: as ``Keys/require(_:of:)`` and, if the keys
     /// are at an address of the client's, a call, at most one in each ``Limits/OAuth/keySetPause``.
     func idTokenProtection(of client: ClientRecord) async throws -> IDTokenProtection {
         let algorithm = client.settings.idTokenAlgorithm
-        try await self.requireSigningKey(algorithm)
+        try await self.keys.require(algorithm)
         guard let encryption = client.settings.tokens.idTokenEncryption else {
             return IDTokenProtection(algorithm, recipient: nil)
         }

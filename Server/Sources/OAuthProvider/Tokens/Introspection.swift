@@ -35,14 +35,15 @@ extension OpenIDProvider {
             let members = try await self.introspection(of: parameters.required("token"), for: client)
             guard Self.wantsSignature(accept) else { return ProviderAnswer(status: 200, body: members) }
             let algorithm = client.settings.idTokenAlgorithm
-            try await self.requireSigningKey(algorithm)
+            try await self.keys.require(algorithm)
             let now = self.time.now()
             let claims: JSONObject = [
                 "iss": .string(self.issuer), "aud": .string(client.id), "iat": .integer(now.seconds),
                 "token_introspection": .object(members),
             ]
             return ProviderAnswer(
-                signed: try self.keys.sign(claims, type: TokenType.introspection, algorithm: algorithm, at: now),
+                signed: try self.keys.signing.sign(
+                    claims, type: TokenType.introspection, algorithm: algorithm, at: now),
                 type: Self.signedIntrospection)
         }
     }
@@ -64,7 +65,9 @@ extension OpenIDProvider {
         if case .grant(let standing, _) = basis {
             let grant = standing.grant
             // The session's name at the client of the grant.
-            members["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
+            members["sid"] = grant.session.map {
+                .string(self.keys.signing.pairwise("sid", client: grant.client, of: $0))
+            }
             // The owner of the resource learns the person's name: by the scope, the person has permitted these names to
             // the client.
             if client.settings.tokens.owns(token.audience),

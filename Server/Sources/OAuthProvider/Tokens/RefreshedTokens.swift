@@ -79,7 +79,7 @@ extension OpenIDProvider {
         at now: Timestamp, judge: @escaping @Sendable (StandingGrant) throws -> Void = { _ in }
     ) async throws -> RefreshedToken {
         let step = self.random.bytes(Limits.Fixed.refreshStepBytes)
-        let next = isRotated ? try token.successor(by: step, keys: self.keys) : nil
+        let next = isRotated ? try token.successor(by: step, keys: self.keys.signing) : nil
         let exchange = RefreshExchange(
             grant: token.grant, presented: token.digest,
             successor: next.map { RefreshExchange.Successor(digest: $0.digest, step: step) }, isBound: isBound,
@@ -91,7 +91,7 @@ extension OpenIDProvider {
             let given =
                 switch renewal.token {
                 case .successor: next ?? token
-                case .successorBefore(let step): try token.successor(by: step, keys: self.keys)
+                case .successorBefore(let step): try token.successor(by: step, keys: self.keys.signing)
                 case .presented: token
                 }
             return .renewed(renewal.standing, by: given, until: renewal.endsAt)

@@ -27,7 +27,7 @@ extension OpenIDProvider {
             // The hint is not needed: the token itself shows its type.
             let text = try parameters.required("token")
             let done = ProviderAnswer(status: 200, body: nil)
-            if let token = RefreshToken(text, keys: self.keys) {
+            if let token = RefreshToken(text, keys: self.keys.signing) {
                 let event = AuditEvent(.grantRevoked, at: self.time.now(), actor: client.id, detail: token.grant)
                 _ = try await self.store.deleteGrant(token.grant, client: client.id, audit: event)
                 return done
@@ -55,7 +55,7 @@ extension OpenIDProvider {
             return false
         }
         do {
-            _ = try await self.verified(text, type: TokenType.idToken, at: self.time.now())
+            _ = try await self.keys.verified(text, type: TokenType.idToken, at: self.time.now())
             return true
         } catch is JOSEError { return false }
     }

@@ -6,27 +6,6 @@ import Sealing
 import Settings
 public import _Primitives
 
-/// The `typ` of the provider's signed texts. Each kind is refused if another is expected.
-enum TokenType {
-    static let idToken = "JWT"
-    /// RFC 9068, section 2.1.
-    static let accessToken = "at+jwt"
-    static let deviceToken = "device+jwt"
-    /// RFC 9701, section 5.
-    static let introspection = "token-introspection+jwt"
-    /// An answer of the userinfo endpoint. The type keeps the answer from being taken for an ID token.
-    static let userinfo = "userinfo+jwt"
-    /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
-    static let logoutToken = "logout+jwt"
-    /// An access token of the app sign-in service: no address of OpenID Connect takes it.
-    static let signInServiceAccess = "sign-in-access+jwt"
-    /// A token of a service account of the app sign-in service. No address of this server takes it.
-    static let serviceAccountAccess = "service-account-access+jwt"
-    /// The statement by which this server authenticates at other providers. The type keeps the statement from being
-    /// taken for an ID token.
-    static let clientAuthentication = "client-authentication+jwt"
-}
-
 /// The provider's own claims in tokens.
 enum TokenClaim {
     /// The grant of an access token. The token ends with the grant.
@@ -130,25 +109,13 @@ extension OpenIDProvider {
             "at_hash": .string(Self.halfHash(access.accessToken, protection.algorithm)),
         ]
         for (name, value) in named.members { claims[name] = value }
-        claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
+        claims["sid"] = grant.session.map { .string(self.keys.signing.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
         // Native SSO, section 3.3: the hash of the device secret beside the ID token.
         claims["ds_hash"] = deviceSecret.map { .string(Self.deviceSecretHash($0)) }
-        let signed = try self.keys.sign(claims, type: TokenType.idToken, algorithm: protection.algorithm, at: now)
+        let signed = try self.keys.signing.sign(
+            claims, type: TokenType.idToken, algorithm: protection.algorithm, at: now)
         return try protection.protected(signed, random: self.random)
-    }
-
-    /// Checks that a text can be signed with the algorithm, by the keys of a face. Another node may have just created
-    /// an unknown key for its first client.
-    ///
-    /// Throws ``StoreError/Code/corrupt`` if no such key exists: a fault of this server, which no client can correct.
-    /// Cost: nothing if the key is known; else a query.
-    func requireSigningKey(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID) async throws {
-        guard !self.keys.activeAlgorithms(of: face).contains(algorithm) else { return }
-        try await self.refreshKeys()
-        guard self.keys.activeAlgorithms(of: face).contains(algorithm) else {
-            throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue), which a client is to get")
-        }
     }
 
     /// Returns `ds_hash`: an ID token's claim about the device secret beside it.
@@ -173,7 +140,7 @@ extension OpenIDProvider {
         guard let idToken else { return nil }
         let now = self.time.now()
         do {
-            let claims = try await self.verified(idToken, type: TokenType.idToken, at: now).claims
+            let claims = try await self.keys.verified(idToken, type: TokenType.idToken, at: now).claims
             guard claims.issuer?.hasSameBytes(as: self.issuer) ?? false, let client = claims.audience.first,
                 let subject = claims.subject,
                 let issuedAt = claims.issuedAt, now < issuedAt + self.limits.oauth.hintLifetime
@@ -196,7 +163,7 @@ extension OpenIDProvider {
         claims["iss"] = .string(self.issuer)
         let now = self.time.now()
         claims["iat"] = .integer(now.seconds)
-        return try self.keys.sign(claims, type: type, algorithm: .es256, at: now)
+        return try self.keys.signing.sign(claims, type: type, algorithm: .es256, at: now)
     }
 
     /// Returns the token that a phone gets for an in-app authentication: the phone may ask about its own account, for
@@ -205,7 +172,7 @@ extension OpenIDProvider {
     /// Cost: one HMAC. Only this provider reads the token again, so the token needs no signature for others.
     public func deviceToken(for holder: DeviceTokenHolder) throws -> String {
         let now = self.time.now()
-        return try self.keys.signOwn(
+        return try self.keys.signing.signOwn(
             [
                 "iss": .string(self.issuer), "sub": .string(holder.account), "aud": .string(self.issuer),
                 "scope": .string("device"), "device": .string(holder.device), "iat": .integer(now.seconds),
@@ -223,7 +190,7 @@ extension OpenIDProvider {
     public func holder(ofDeviceToken header: String?) throws -> DeviceTokenHolder {
         let claims: JWTClaims
         do {
-            claims = try self.keys.verifiedOwn(BearerToken(header: header).text, type: TokenType.deviceToken)
+            claims = try self.keys.signing.verifiedOwn(BearerToken(header: header).text, type: TokenType.deviceToken)
             try claims.check(issuer: self.issuer, audience: self.issuer, at: self.time)
         } catch let error as JOSEError {
             throw OAuthError(.invalidToken, "The access token is not valid.", detail: "\(error)")
@@ -234,30 +201,13 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// Returns the claims of a token that a key of this provider signed. An unknown key may be another node's new key:
-    /// the keys are then read again, at most once a second. Throws `JOSEError`.
-    ///
-    /// - Parameter retention: The time after its end for which a key verifies; `nil` for the time of the key in the key
-    ///   set.
-    func verified(
-        _ compact: String, type: String, of face: SigningKeyRecord.Face = .openID, keptFor retention: Duration? = nil,
-        at now: Timestamp
-    ) async throws -> (claims: JWTClaims, keyID: String?) {
-        do {
-            return try self.keys.verified(compact, type: type, of: face, keptFor: retention, at: now)
-        } catch let error as JOSEError where error.code == .unknownKey && self.keys.mayLookUp(at: now) {
-            try await self.refreshKeys()
-            return try self.keys.verified(compact, type: type, of: face, keptFor: retention, at: now)
-        }
-    }
-
     /// Returns the subject of an account at a client that is a sector by itself: always the same, and different from
     /// the account's subject at any other client (OpenID Connect Core 1.0, section 8.1). For a client with a
     /// `sector_identifier_uri` use ``subject(ofAccount:of:)``.
     ///
     /// Cost: one HMAC.
     public func subject(ofAccount account: String, client: String) -> String {
-        self.keys.pairwise("sub", client: client, of: account)
+        self.keys.signing.pairwise("sub", client: client, of: account)
     }
 
     /// Returns the subject of an account at a client: always the same, and different from the account's subject in any
@@ -266,7 +216,7 @@ extension OpenIDProvider {
     /// Cost: one HMAC.
     public func subject(ofAccount account: String, of client: ClientRecord) -> String {
         guard let sector = client.settings.sector else { return self.subject(ofAccount: account, client: client.id) }
-        return self.keys.pairwise("sub of a sector", client: sector, of: account)
+        return self.keys.signing.pairwise("sub of a sector", client: sector, of: account)
     }
 
     /// Returns the subject as ``subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.

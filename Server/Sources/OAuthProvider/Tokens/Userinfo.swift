@@ -74,14 +74,14 @@ extension OpenIDProvider {
         guard let algorithm = try await self.store.client(client)?.settings.tokens.userinfoAlgorithm else {
             return ProviderAnswer(status: 200, body: members)
         }
-        try await self.requireSigningKey(algorithm)
+        try await self.keys.require(algorithm)
         var claims = members
         claims["iss"] = .string(self.issuer)
         claims["aud"] = .string(client)
         let now = self.time.now()
         claims["iat"] = .integer(now.seconds)
         return ProviderAnswer(
-            signed: try self.keys.sign(claims, type: TokenType.userinfo, algorithm: algorithm, at: now),
+            signed: try self.keys.signing.sign(claims, type: TokenType.userinfo, algorithm: algorithm, at: now),
             type: "application/jwt")
     }
 

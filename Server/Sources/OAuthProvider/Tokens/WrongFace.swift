@@ -22,7 +22,8 @@ extension OpenIDProvider {
     ///
     /// Cost: nothing if the request has no such token; else two store steps.
     func burnToken(_ parameters: Parameters, shownBy client: ClientRecord) async throws {
-        guard let token = parameters["refresh_token"].flatMap({ RefreshToken(inParts: $0, keys: self.keys) }) else {
+        guard let token = parameters["refresh_token"].flatMap({ RefreshToken(inParts: $0, keys: self.keys.signing) })
+        else {
             return
         }
         try await self.burn(token, shownBy: client.id)

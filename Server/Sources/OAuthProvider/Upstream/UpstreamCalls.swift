@@ -138,7 +138,7 @@ struct UpstreamCalls: Sendable {
             form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
             form.append(
                 "client_assertion",
-                try self.provider.keys.sign(
+                try self.provider.keys.signing.sign(
                     [
                         "iss": .string(upstream.clientID), "sub": .string(upstream.clientID),
                         "aud": .string(upstream.issuer), "jti": .string(self.provider.random.identifier()),

@@ -129,7 +129,7 @@ private struct ToldCentre: Sendable {
 
     /// The claims of a token that this server signed.
     func claims(_ token: String) throws -> JSONObject {
-        let keys = try JWKSet(parsing: JSON.object(self.server.assembly.provider.keySet).serialized)
+        let keys = try JWKSet(parsing: JSON.object(self.server.assembly.provider.keys.keySet).serialized)
         return try JWTClaims(UnverifiedJWS(compact: token).verified(by: keys, allowing: [.es256])).members
     }
 

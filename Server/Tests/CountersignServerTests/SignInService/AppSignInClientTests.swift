@@ -113,7 +113,7 @@ struct AppSignInClientTests {
         try await AppSignIn.run { place async throws in
             let before = try await place.appTokens()
             let shown = try await place.client.send(.get, "/sign_in/openid_connect/certs").object
-            try await place.server.assembly.provider.rotateSigningKeys(by: "test")
+            try await place.server.assembly.provider.keys.rotate(by: "test")
             let after = try await place.client.send(.get, "/sign_in/openid_connect/certs").object
             #expect(try shown.array("keys")?.count == 1 && after.array("keys")?.count == 2)
             #expect(try await place.client.send(.get, "/oauth2/jwks").object.array("keys")?.count == 2)

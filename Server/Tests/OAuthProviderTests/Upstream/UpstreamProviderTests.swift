@@ -179,7 +179,7 @@ struct UpstreamProviderTests {
                 guard let assertion = form["client_assertion"] else { return }
                 #expect(form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
                 // Whoever has this server's public keys can verify it.
-                let keys = try JWKSet(parsing: JSON.object(place.provider.keySet).serialized)
+                let keys = try JWKSet(parsing: JSON.object(place.provider.keys.keySet).serialized)
                 let claims = try JWTClaims(UnverifiedJWS(compact: assertion).verified(by: keys, allowing: [.es256]))
                 #expect(claims.issuer == "our-client" && claims.subject == "our-client")
                 #expect(claims.audience == [SimulatedProvider.issuer] && claims.members["jti"] != nil)

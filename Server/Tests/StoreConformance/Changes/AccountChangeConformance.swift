@@ -543,7 +543,9 @@ public enum AccountChangeConformance {
                 _ = try await store.setRecoveryCodes(
                     (id == "later" ? [1, 2] : [3]).map(Self.bytes), accountID: Self.alice, audit: sampleAudit())
             }
-            func codes() async throws -> Int? { try await store.passwordAccount(id: Self.alice)?.recoveryCodes }
+            func codes() async throws -> Int? {
+                try await store.passwordAccount(id: Self.alice)?.recoveryCodes
+            }
             try await Self.disownTwo(store)
             try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
             try expect(try await codes() == 0, "the codes are still disowned")

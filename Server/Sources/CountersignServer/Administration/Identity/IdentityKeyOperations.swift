@@ -71,7 +71,7 @@ struct IdentityKeyOperations: Sendable {
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
         let (names, now) = (self.keys.signingKeyNames, self.time.now())
-        let signing = self.provider.signingKeys.filter { names.containsBytes(of: $0.name) }
+        let signing = self.provider.keys.signingKeys.filter { names.containsBytes(of: $0.name) }
         return [
             "sealing": .array(try await self.keys.sealingKeys().map { .object(Self.json($0)) }),
             "signing": .array(signing.map { .object(Self.json($0, at: now)) }),
