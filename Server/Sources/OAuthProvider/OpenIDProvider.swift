@@ -84,6 +84,8 @@ public struct OpenIDProvider: Sendable {
     /// The way to ask people who sit at no browser; `nil` if the provider has none.
     let backchannel: (any BackchannelMethod)?
     let people: any PersonDirectory
+    /// The sessions of people.
+    public let sessions: Sessions
     /// Answers if a person may get or use tokens now.
     let standing: Standing
     /// The signing keys.
@@ -141,7 +143,10 @@ public struct OpenIDProvider: Sendable {
         let signIns = Budget(limits.signIns)
         let provider = OpenIDProvider(
             configuration: configuration, store: store, methods: methods, backchannel: backchannel,
-            people: people, standing: Standing(store: store, people: people, terms: configuration.terms), keys: keys,
+            people: people,
+            sessions: Sessions(
+                store: store, keys: keys, issuer: configuration.issuer, limits: configuration.limits, time: time),
+            standing: Standing(store: store, people: people, terms: configuration.terms), keys: keys,
             signIns: signIns,
             pushedRequests: Budget(limits.pushedRequests), nativeSignIns: NativeSignInBudgets(limits),
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients, protecting: .node),
@@ -166,14 +171,6 @@ public struct OpenIDProvider: Sendable {
             }
         }
         return provider
-    }
-
-    /// Returns the number of all people's running sessions.
-    ///
-    /// Cost: one query, which reads every session.
-    public func sessionCount() async throws -> Int {
-        let now = self.time.now()
-        return try await self.store.sessionCount(at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime)
     }
 
     /// Deletes ended requests of every kind, grants, sessions, authentications, and the names of revoked tokens and
@@ -207,8 +204,6 @@ extension AuditEvent.Kind {
     static let grantRevoked = Self(rawValue: "grant-revoked")
     /// A person agreed to the operator's terms; the detail is the version of the terms, the address is the browser's.
     static let termsAgreed = Self(rawValue: "terms-agreed")
-    /// A browser was signed out; the actor is the client that asked, if any.
-    static let signedOut = Self(rawValue: "signed-out")
 }
 
 /// A request in a client's name that does not fit the client's registration, or a dangerous setting of a client. The

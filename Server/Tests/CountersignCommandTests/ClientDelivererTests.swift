@@ -51,7 +51,7 @@ struct ClientDelivererTests {
         let client = try await assembly.provider.registerClient(
             name: "Bank", redirectURIs: ["https://bank.example/"], settings: settings
         ).client.id
-        let subject = assembly.provider.subject(ofAccount: "alice", client: client)
+        let subject = assembly.provider.keys.subject(ofAccount: "alice", client: client)
         let digest = [UInt8](repeating: 1, count: 32)
         let authentication = AuthenticationRecord(
             id: "authentication", account: "alice", method: "phone", at: now, acr: "a", amr: [])
@@ -98,7 +98,7 @@ struct ClientDelivererTests {
         let before = try open()
         let first = try await assembly(before)
         let subject = try await Self.signedIn(before, first, at: "http://127.0.0.1:\(port)/told")
-        #expect(try await first.provider.endSessions(ofAccount: "alice", by: "root") == 1)
+        #expect(try await first.provider.sessions.endAll(ofAccount: "alice", by: "root") == 1)
         await before.database.close()
 
         let store = try open()

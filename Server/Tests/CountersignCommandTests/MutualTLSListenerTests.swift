@@ -138,7 +138,7 @@ private struct MutualListener: Sendable {
                     expiresAt: now + .seconds(600)),
                 grant: GrantRecord(
                     id: RandomSource.system.identifier(), client: client,
-                    subject: self.assembly.provider.subject(ofAccount: "alice", client: client),
+                    subject: self.assembly.provider.keys.subject(ofAccount: "alice", client: client),
                     authentication: "authentication", session: "session", scope: "openid",
                     expiresAt: now + .seconds(360)),
                 code: CodeRecord(

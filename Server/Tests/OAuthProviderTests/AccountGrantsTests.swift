@@ -47,7 +47,7 @@ struct AccountGrantsTests {
             let mail = try await Self.mail(f)
             let start = f.clock.source.now()
             let given = try await Self.tokens(f, mail)
-            for session in try await f.provider.sessions(ofAccount: "account-a") {
+            for session in try await f.provider.sessions.running(ofAccount: "account-a") {
                 #expect(try await f.store.endSession(session.id, audit: AuditEvent(.accountRenamed, at: start)))
             }
             let first = try #require(try await Self.grants(f).lasting(ofAccount: "account-a").first)
@@ -138,13 +138,13 @@ struct AccountGrantsTests {
             let first = try await f.tokens()
             let second = try await f.tokens()
             let others = try await f.tokens(account: "account-b")
-            #expect(try await f.provider.endSessions(ofAccount: "account-a", by: "root") == 2)
-            #expect(try await f.provider.endSessions(ofAccount: "account-a", by: "root") == 0)
+            #expect(try await f.provider.sessions.endAll(ofAccount: "account-a", by: "root") == 2)
+            #expect(try await f.provider.sessions.endAll(ofAccount: "account-a", by: "root") == 0)
             for ended in [first, second] {
-                #expect(try await f.provider.session(ended.session) == nil)
+                #expect(try await f.provider.sessions.session(ended.session) == nil)
                 #expect(try await f.provider.userinfo(header: "Bearer \(ended.access)").status == 401)
             }
-            #expect(try await f.provider.session(others.session) != nil)
+            #expect(try await f.provider.sessions.session(others.session) != nil)
             let events = try await Self.trail(f, "session-revoked")
             #expect(events.map(\.detail) == ["all"] && events.map(\.actor) == ["root"])
         }
@@ -171,7 +171,7 @@ struct AccountGrantsTests {
             #expect(refusals.map(\.code) == ["access_denied"])
             f.clock.advance(.seconds(1))
             _ = try await f.signIn()
-            #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1)
         }
     }
 }

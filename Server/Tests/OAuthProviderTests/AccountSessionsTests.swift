@@ -18,7 +18,7 @@ struct AccountSessionsTests {
                     browser: "Firefox on Mac", address: "192.0.2.7"), request: request, browser: f.browser)
             f.clock.advance(.seconds(5))
             _ = try await f.provider.complete(request: request, browser: f.browser, session: nil)
-            let listed = try await f.provider.sessions(ofAccount: "account-a")
+            let listed = try await f.provider.sessions.running(ofAccount: "account-a")
             let session = try #require(listed.first)
             #expect(listed.count == 1)
             #expect(session.services.map(\.name) == ["Demo Bank"])
@@ -26,7 +26,7 @@ struct AccountSessionsTests {
             #expect(session.browser == "Firefox on Mac" && session.address == "192.0.2.7")
             #expect(session.authenticatedAt == start && session.usedAt == start + .seconds(5))
             #expect(session.expiresAt == start + .seconds(5) + Limits().sessionLifetime)
-            #expect(try await f.provider.sessions(ofAccount: "account-b").isEmpty)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-b").isEmpty)
         }
     }
 
@@ -37,7 +37,7 @@ struct AccountSessionsTests {
             f.clock.advance(.seconds(9))
             _ = try await f.provider.authorize(
                 f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
-            let listed = try await f.provider.sessions(ofAccount: "account-a")
+            let listed = try await f.provider.sessions.running(ofAccount: "account-a")
             #expect(listed.map { $0.services.map(\.name) } == [["Shop", "Demo Bank"]])
             #expect(listed.first?.usedAt == f.clock.source.now())
         }
@@ -50,16 +50,16 @@ struct AccountSessionsTests {
         try await ProviderFixture.run(limits: limits) { f in
             let session = try await f.signIn().session
             f.clock.advance(.seconds(59))
-            #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1)
             _ = try await f.provider.authorize(
                 f.query(), browser: f.browser, session: session, source: "a", address: nil)
             f.clock.advance(.seconds(40))
-            #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1)
             f.clock.advance(.seconds(1))
-            #expect(try await f.provider.sessions(ofAccount: "account-a").isEmpty)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").isEmpty)
             _ = try await f.signIn()
             f.clock.advance(.seconds(60))
-            #expect(try await f.provider.sessions(ofAccount: "account-a").isEmpty)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").isEmpty)
         }
     }
 
@@ -68,17 +68,17 @@ struct AccountSessionsTests {
         limits.activityRows = 2
         try await ProviderFixture.run(limits: limits) { f in
             for _ in 0..<3 { _ = try await f.signIn() }
-            #expect(try await f.provider.sessions(ofAccount: "account-a").count == 2)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 2)
         }
     }
 
     @Test func aRevokedSessionAndItsTokensAreDeadAtOnceAndNoOthers() async throws {
         try await ProviderFixture.run { f in
             let revoked = try await f.tokens()
-            let id = try #require(try await f.provider.sessions(ofAccount: "account-a").first?.id)
+            let id = try #require(try await f.provider.sessions.running(ofAccount: "account-a").first?.id)
             let kept = try await f.tokens()
-            #expect(try await f.provider.endSession(id, ofAccount: "account-a"))
-            #expect(try await f.provider.session(revoked.session) == nil)
+            #expect(try await f.provider.sessions.end(id, ofAccount: "account-a"))
+            #expect(try await f.provider.sessions.session(revoked.session) == nil)
             let answer = try await f.provider.userinfo(header: "Bearer \(revoked.access)")
             #expect(answer.status == 401 && answer.error == "invalid_token")
             #expect(try await f.provider.userinfo(header: "Bearer \(kept.access)").status == 200)
@@ -100,10 +100,10 @@ struct AccountSessionsTests {
     @Test func nobodyEndsAnotherPersonsSession() async throws {
         try await ProviderFixture.run { f in
             let session = try await f.signIn().session
-            let id = try #require(try await f.provider.sessions(ofAccount: "account-a").first?.id)
-            #expect(try await f.provider.endSession(id, ofAccount: "account-b") == false)
-            #expect(try await f.provider.endSession("unknown", ofAccount: "account-a") == false)
-            #expect(try await f.provider.session(session) != nil)
+            let id = try #require(try await f.provider.sessions.running(ofAccount: "account-a").first?.id)
+            #expect(try await f.provider.sessions.end(id, ofAccount: "account-b") == false)
+            #expect(try await f.provider.sessions.end("unknown", ofAccount: "account-a") == false)
+            #expect(try await f.provider.sessions.session(session) != nil)
         }
     }
 }

@@ -262,12 +262,12 @@ struct AuthorizationEndpointTests {
             let idle = Limits().oauth.sessionIdleLifetime
             let session = try await f.signIn().session
             f.clock.advance(idle - .seconds(1))
-            #expect(try await f.provider.session(session)?.account == "account-a")
+            #expect(try await f.provider.sessions.session(session)?.account == "account-a")
             #expect(try await self.answer(f, [:], session) == "code")  // and so it was used
             f.clock.advance(idle - .seconds(1))
-            #expect(try await f.provider.session(session) != nil)
+            #expect(try await f.provider.sessions.session(session) != nil)
             f.clock.advance(.seconds(1))
-            #expect(try await f.provider.session(session) == nil)
+            #expect(try await f.provider.sessions.session(session) == nil)
             #expect(try await self.answer(f, [:], session) == "sign-in")
         }
         var limits = Limits()
@@ -353,7 +353,7 @@ struct AuthorizationEndpointTests {
             #expect(try ProviderFixture.parameter("error", of: address) == "login_required")
             #expect(try ProviderFixture.parameter("state", of: address) == "st&te")
             #expect(try ProviderFixture.parameter("code", of: address) == nil)
-            #expect(try await f.provider.sessions(ofAccount: "account-b").isEmpty)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-b").isEmpty)
             // The request has ended with it.
             let again = try await f.provider.complete(request: request, browser: f.browser, session: nil)
             #expect(again == .page(OAuthError(.invalidRequest)))

@@ -66,7 +66,7 @@ struct BackchannelLogoutTests {
             let given = try await f.tokens()
             let idToken = try f.claims(given.id, type: "JWT")
             f.clock.advance(.seconds(5))
-            let answer = try await f.provider.logout(
+            let answer = try await f.provider.sessions.logout(
                 "id_token_hint=\(given.id)", session: given.session, confirmed: false)
             #expect(answer == .signedOut)
             let calls = TestCalls()
@@ -115,9 +115,10 @@ struct BackchannelLogoutTests {
             try await Self.run(Self.deliveries(f, calls))
             let statement = try Self.token(calls.calls.first)
             let next = try await f.signIn().session
-            let answer = try await f.provider.logout("id_token_hint=\(statement)", session: next, confirmed: false)
+            let answer = try await f.provider.sessions.logout(
+                "id_token_hint=\(statement)", session: next, confirmed: false)
             #expect(answer == .askPerson(clientName: nil, fields: [:]))
-            #expect(try await f.provider.session(next) != nil)
+            #expect(try await f.provider.sessions.session(next) != nil)
         }
     }
 
@@ -227,7 +228,7 @@ struct BackchannelLogoutTests {
             change.logoutURI = "https://shop.example/out"
             _ = try await f.provider.changeClient(shop.client.id, change)
             let signedIn = try await f.signIn(["client_id": shop.client.id])
-            _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
+            _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             #expect(try await Self.run(deliveries) == [.delivered])
             #expect(calls.calls.map(\.address) == ["https://shop.example/out"])
             #expect(try await deliveries.deliver(slow.removeLast()) == .delivered)
@@ -249,7 +250,7 @@ struct BackchannelLogoutTests {
             let signedIn = try await f.signIn(["client_id": mail.client.id, "scope": "openid offline_access"])
             let body = try #require(
                 try await f.provider.token(header: f.basic(mail), body: f.form(signedIn.code)).body)
-            _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
+            _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             let calls = TestCalls()
             #expect(try await Self.run(Self.deliveries(f, calls)) == [.delivered])
             let form: Parameters = [

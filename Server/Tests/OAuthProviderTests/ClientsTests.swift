@@ -73,10 +73,10 @@ struct ClientsTests {
     func subjects() async throws {
         try await ProviderFixture.run { f in
             let client = f.bank.client.id
-            let subject = f.provider.subject(ofAccount: "account-a", client: client)
-            #expect(subject == f.provider.subject(ofAccount: "account-a", client: client))
-            #expect(subject != f.provider.subject(ofAccount: "account-b", client: client))
-            #expect(subject != f.provider.subject(ofAccount: "account-a", client: "other"))
+            let subject = f.provider.keys.subject(ofAccount: "account-a", client: client)
+            #expect(subject == f.provider.keys.subject(ofAccount: "account-a", client: client))
+            #expect(subject != f.provider.keys.subject(ofAccount: "account-b", client: client))
+            #expect(subject != f.provider.keys.subject(ofAccount: "account-a", client: "other"))
             // Nobody is found before the client was given the person.
             #expect(try await f.provider.account(ofSubject: subject, client: client) == nil)
             _ = try await f.signIn()
@@ -86,7 +86,7 @@ struct ClientsTests {
             let again = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people)
-            #expect(again.subject(ofAccount: "account-a", client: client) == subject)
+            #expect(again.keys.subject(ofAccount: "account-a", client: client) == subject)
         }
     }
 }

@@ -50,7 +50,7 @@ struct CompletionTests {
                     Issue.record("\(answer)")
                     continue
                 }
-                #expect(try await provider.session(secret)?.acr == "urn:\(name)")
+                #expect(try await provider.sessions.session(secret)?.acr == "urn:\(name)")
                 let kept = try await f.store.sessions(
                     account: "account-a", at: f.clock.source.now(), idleSince: f.clock.source.now() - .seconds(1),
                     limit: 9, services: 9
@@ -143,8 +143,8 @@ struct CompletionTests {
             let first = try await f.signIn().session
             let second = try await f.signIn(["prompt": "login"], session: first).session
             #expect(first != second)
-            #expect(try await f.provider.session(first) == nil)
-            let session = try #require(try await f.provider.session(second))
+            #expect(try await f.provider.sessions.session(first) == nil)
+            let session = try #require(try await f.provider.sessions.session(second))
             #expect(session.account == "account-a" && session.acr == "urn:x" && session.amr == ["pin", "hwk"])
             #expect(session.authenticatedAt == f.clock.source.now())
         }
@@ -155,7 +155,7 @@ struct CompletionTests {
             let planted = try #require(SessionSecret(cookie: RandomSource.system.token(byteCount: 32)))
             let signedIn = try await f.signIn(["prompt": "login"], session: planted)
             #expect(signedIn.session != planted)
-            #expect(try await f.provider.session(planted) == nil)
+            #expect(try await f.provider.sessions.session(planted) == nil)
         }
     }
 

@@ -145,7 +145,7 @@ struct ConsentTests {
                 }
                 #expect(reasons.count == 1)
             }
-            #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1, "no other has begun")
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1, "no other has begun")
             // The browser that has it goes on.
             guard case .consent = try await f.provider.complete(request: request, browser: f.browser, session: session)
             else {
@@ -199,15 +199,15 @@ struct ConsentTests {
                 case .consent(_, let secret?, _) = try await f.provider.complete(
                     request: request, browser: f.browser, session: nil)
             else { throw OAuthError(.serverError, detail: "not asked") }
-            let session = try #require(try await f.provider.sessions(ofAccount: "account-a").first)
-            #expect(try await f.provider.endSession(session.id, ofAccount: "account-a"))
+            let session = try #require(try await f.provider.sessions.running(ofAccount: "account-a").first)
+            #expect(try await f.provider.sessions.end(session.id, ofAccount: "account-a"))
             for shown in [secret, nil] {
                 switch try await f.provider.complete(request: request, browser: f.browser, session: shown) {
                 case .refused, .page: break
                 case let answer: Issue.record("signed in again: \(answer)")
                 }
             }
-            #expect(try await f.provider.sessions(ofAccount: "account-a").isEmpty)
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").isEmpty)
         }
     }
 
@@ -267,7 +267,7 @@ struct ConsentTests {
             #expect(late == .page(OAuthError(.invalidRequest)), "the request has ended")
             #expect(try await f.provider.consents.given(byAccount: "account-a").isEmpty)
             #expect(try await f.answer([:], session: session, client: shop) == "consent")
-            #expect(try await f.provider.session(session) != nil, "the person stays signed in here")
+            #expect(try await f.provider.sessions.session(session) != nil, "the person stays signed in here")
         }
     }
 
@@ -289,7 +289,7 @@ struct ConsentTests {
                 Issue.record("not asked")
                 return
             }
-            #expect(try await f.provider.session(secret)?.account == "account-a")
+            #expect(try await f.provider.sessions.session(secret)?.account == "account-a")
             // Coming again changes nothing.
             guard
                 case .consent(_, nil, _) = try await f.provider.complete(
@@ -298,12 +298,12 @@ struct ConsentTests {
                 Issue.record("not asked again")
                 return
             }
-            #expect(try await f.provider.session(secret) != nil)
+            #expect(try await f.provider.sessions.session(secret) != nil)
             #expect(try await f.provider.consentQuestion(request: request, browser: f.browser, session: nil) == nil)
             let fields = try await self.decide(f, request, secret)
             let claims = try f.claims(
                 try await self.tokens(f, shop, fields["code"]).requiredString("id_token"), type: "JWT")
-            #expect(claims.subject == f.provider.subject(ofAccount: "account-a", client: shop.client.id))
+            #expect(claims.subject == f.provider.keys.subject(ofAccount: "account-a", client: shop.client.id))
         }
     }
 
@@ -428,7 +428,7 @@ struct ConsentTests {
         try await ProviderFixture.run(levels: levels) { f in
             let shop = try await self.shop(f)
             let session = try await f.signIn(acr: "urn:low").session
-            let before = try await f.provider.sessions(ofAccount: "account-a").map(\.id)
+            let before = try await f.provider.sessions.running(ofAccount: "account-a").map(\.id)
             f.clock.advance(.seconds(5))
             let answer = try await f.provider.authorize(
                 f.query(["acr_values": "urn:high"], client: shop), browser: f.browser, session: session, source: "a",
@@ -445,8 +445,8 @@ struct ConsentTests {
                 Issue.record("not asked")
                 return
             }
-            #expect(try await f.provider.sessions(ofAccount: "account-a").map(\.id) == before)
-            #expect(try await f.provider.session(raised)?.acr == "urn:high")
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").map(\.id) == before)
+            #expect(try await f.provider.sessions.session(raised)?.acr == "urn:high")
             #expect(try await self.decide(f, request, raised)["code"] != nil)
         }
     }

@@ -72,7 +72,7 @@ struct IDTokenAlgorithmTests {
             #expect(try UnverifiedJWS(compact: tokens.access).header.algorithm == "ES256")
             #expect(try await f.provider.userinfo(header: "Bearer \(tokens.access)").status == 200)
             // The ID token is a hint that its client can give.
-            let hinted = try await f.provider.logout(
+            let hinted = try await f.provider.sessions.logout(
                 "id_token_hint=\(tokens.id)", session: nil, confirmed: false)
             #expect(hinted == .signedOut)
         }

@@ -25,7 +25,8 @@ struct IntrospectionTests {
             #expect(told["active"] == .bool(true) && told["aud"] == .string(ResourceTests.accounts))
             #expect(told["client_id"] == .string(party.client.client.id))
             #expect(told["sid"] != nil && told["token_type"] == .string("Bearer"))
-            #expect(told["sub"] == .string(f.provider.subject(ofAccount: "account-a", client: party.client.client.id)))
+            #expect(
+                told["sub"] == .string(f.provider.keys.subject(ofAccount: "account-a", client: party.client.client.id)))
             #expect(try await f.introspect(token, by: party.client) == told)
             #expect(try await f.introspect(token, by: party.payments) == Self.inactive)
             #expect(try await f.introspect(token, by: f.bank) == Self.inactive)

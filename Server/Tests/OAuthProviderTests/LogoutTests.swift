@@ -14,12 +14,12 @@ struct LogoutTests {
             let text = self.form([
                 "id_token_hint": tokens.id, "post_logout_redirect_uri": ProviderFixture.afterLogout, "state": "x y",
             ])
-            let answer = try await f.provider.logout(text, session: tokens.session, confirmed: false)
+            let answer = try await f.provider.sessions.logout(text, session: tokens.session, confirmed: false)
             #expect(answer == .redirect(ProviderFixture.afterLogout + "?state=x%20y"))
-            #expect(try await f.provider.session(tokens.session) == nil)
+            #expect(try await f.provider.sessions.session(tokens.session) == nil)
             // Once more, without a session: the client still gets its person back.
-            #expect(try await f.provider.logout(text, session: tokens.session, confirmed: false) == answer)
-            #expect(try await f.provider.logout(text, session: nil, confirmed: false) == answer)
+            #expect(try await f.provider.sessions.logout(text, session: tokens.session, confirmed: false) == answer)
+            #expect(try await f.provider.sessions.logout(text, session: nil, confirmed: false) == answer)
         }
     }
 
@@ -28,8 +28,8 @@ struct LogoutTests {
             let tokens = try await f.tokens()
             f.clock.advance(.seconds(600))
             let text = self.form(["id_token_hint": tokens.id])
-            #expect(try await f.provider.logout(text, session: tokens.session, confirmed: false) == .signedOut)
-            #expect(try await f.provider.session(tokens.session) == nil)
+            #expect(try await f.provider.sessions.logout(text, session: tokens.session, confirmed: false) == .signedOut)
+            #expect(try await f.provider.sessions.session(tokens.session) == nil)
         }
     }
 
@@ -39,13 +39,13 @@ struct LogoutTests {
             let text = self.form([
                 "client_id": f.bank.client.id, "post_logout_redirect_uri": ProviderFixture.afterLogout,
             ])
-            let asked = try await f.provider.logout(text, session: session, confirmed: false)
+            let asked = try await f.provider.sessions.logout(text, session: session, confirmed: false)
             let fields = try Parameters(parsing: text)
             #expect(asked == .askPerson(clientName: "Demo Bank", fields: fields))
-            #expect(try await f.provider.session(session) != nil)
-            let answer = try await f.provider.logout(fields.encoded, session: session, confirmed: true)
+            #expect(try await f.provider.sessions.session(session) != nil)
+            let answer = try await f.provider.sessions.logout(fields.encoded, session: session, confirmed: true)
             #expect(answer == .redirect(ProviderFixture.afterLogout))
-            #expect(try await f.provider.session(session) == nil)
+            #expect(try await f.provider.sessions.session(session) == nil)
         }
     }
 
@@ -53,7 +53,7 @@ struct LogoutTests {
         try await ProviderFixture.run { f in
             let session = try await f.signIn().session
             let text = self.form(["x\"\u{301}y": "1", "client_id": f.bank.client.id, "logout_hint": "a", "state": "s"])
-            let asked = try await f.provider.logout(text, session: session, confirmed: false)
+            let asked = try await f.provider.sessions.logout(text, session: session, confirmed: false)
             #expect(
                 asked == .askPerson(clientName: "Demo Bank", fields: ["client_id": f.bank.client.id, "state": "s"]))
         }
@@ -63,13 +63,13 @@ struct LogoutTests {
         try await ProviderFixture.run { f in
             let other = try await f.tokens(account: "account-b")
             let own = try await f.tokens(account: "account-a")
-            let answer = try await f.provider.logout(
+            let answer = try await f.provider.sessions.logout(
                 self.form(["id_token_hint": other.id]), session: own.session, confirmed: false)
             #expect(
                 answer == .askPerson(clientName: "Demo Bank", fields: ["id_token_hint": other.id]))
-            #expect(try await f.provider.session(own.session) != nil)
+            #expect(try await f.provider.sessions.session(own.session) != nil)
             #expect(
-                try await f.provider.logout("", session: own.session, confirmed: false)
+                try await f.provider.sessions.logout("", session: own.session, confirmed: false)
                     == .askPerson(clientName: nil, fields: [:]))
         }
     }
@@ -92,10 +92,10 @@ struct LogoutTests {
                     "state": String(repeating: "s", count: 1025),
                 ]),
             ] {
-                let answer = try await f.provider.logout(text, session: tokens.session, confirmed: true)
+                let answer = try await f.provider.sessions.logout(text, session: tokens.session, confirmed: true)
                 #expect(answer == .page(OAuthError(.invalidRequest)))
             }
-            #expect(try await f.provider.session(tokens.session) != nil)
+            #expect(try await f.provider.sessions.session(tokens.session) != nil)
         }
     }
 }

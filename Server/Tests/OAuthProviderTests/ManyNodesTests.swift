@@ -29,7 +29,7 @@ struct ManyNodesTests {
             let body = try #require(try await third.token(header: f.basic(), body: f.form(code)).body)
             let access = try body.requiredString("access_token")
             #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
-            #expect(try await f.provider.session(session)?.account == "account-a")
+            #expect(try await f.provider.sessions.session(session)?.account == "account-a")
             // A code that one node took is taken for all.
             #expect(try await f.token(code).error == "invalid_grant")
             #expect(try await third.userinfo(header: "Bearer \(access)").status == 401)

@@ -109,7 +109,7 @@ struct NamedClaimsTests {
     func subject() async throws {
         try await ProviderFixture.run { f in
             func wish(_ account: String, _ member: String = "id_token") -> [String: String?] {
-                let subject = f.provider.subject(ofAccount: account, client: f.bank.client.id)
+                let subject = f.provider.keys.subject(ofAccount: account, client: f.bank.client.id)
                 return ["claims": "{\"\(member)\": {\"sub\": {\"value\": \"\(subject)\"}}}"]
             }
             let own = try await f.tokens()

@@ -43,7 +43,7 @@ struct NativeClientTests {
             #expect(answer.status == 200)
             // The person sees later where it was.
             let origin = try RedirectURI(address, allowing: RedirectURI.everyKind).origin
-            let services = try await f.provider.sessions(ofAccount: "account-a").flatMap(\.services)
+            let services = try await f.provider.sessions.running(ofAccount: "account-a").flatMap(\.services)
             #expect(services.map(\.origin) == [origin])
         }
     }
@@ -187,7 +187,7 @@ struct NativeClientTests {
             let query: Parameters = [
                 "client_id": app.client.id, "post_logout_redirect_uri": "com.example.app:/bye", "state": "s",
             ]
-            let answer = try await f.provider.logout(query.encoded, session: nil, confirmed: false)
+            let answer = try await f.provider.sessions.logout(query.encoded, session: nil, confirmed: false)
             #expect(answer == .redirect("com.example.app:/bye?state=s"))
         }
     }

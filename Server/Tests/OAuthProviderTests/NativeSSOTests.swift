@@ -99,7 +99,7 @@ struct NativeSSOTests {
             #expect(body["device_secret"] == nil, "it stays, and so does the pair that the apps share")
             let second = try f.claims(try body.requiredString("id_token"), type: "JWT")
             #expect(second.audience == [apps.second.client.id])
-            #expect(second.subject == f.provider.subject(ofAccount: "account-a", client: apps.second.client.id))
+            #expect(second.subject == f.provider.keys.subject(ofAccount: "account-a", client: apps.second.client.id))
             #expect(second.members["ds_hash"] == Self.hash(secret))
             #expect(try second.members.requiredString("sid") != sid, "a session has another name at each client")
             #expect(second.members["auth_time"] == first.members["auth_time"])
@@ -117,7 +117,7 @@ struct NativeSSOTests {
             #expect(try await apps.exchange(shared, by: apps.first).status == 200)
             let trail = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
             #expect(trail.contains { $0.kind.rawValue == "signed-in-by-device-secret" && $0.accountID == "account-a" })
-            let listed = try await f.provider.sessions(ofAccount: "account-a")
+            let listed = try await f.provider.sessions.running(ofAccount: "account-a")
             #expect(listed.first?.services.count == 2, "the person sees both")
         }
     }
@@ -361,7 +361,7 @@ struct NativeSSOTests {
             #expect(body["scope"] == .string("openid") && body["refresh_token"] == nil)
             let header = "Bearer \(try body.requiredString("access_token"))"
             #expect(try await f.provider.userinfo(header: header).status == 200)
-            _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
+            _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             #expect(try await f.provider.userinfo(header: header).status == 401)
         }
     }

@@ -226,8 +226,8 @@ struct ProviderFixture: Sendable {
 
     /// Ends all of alice's sessions.
     func endSessions() async throws {
-        for session in try await self.provider.sessions(ofAccount: "account-a") {
-            #expect(try await self.provider.endSession(session.id, ofAccount: "account-a"))
+        for session in try await self.provider.sessions.running(ofAccount: "account-a") {
+            #expect(try await self.provider.sessions.end(session.id, ofAccount: "account-a"))
         }
     }
 

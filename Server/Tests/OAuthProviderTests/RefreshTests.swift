@@ -96,7 +96,7 @@ struct RefreshTests {
                 #expect(claims["iss"] == .string(ProviderFixture.issuer) && token.audience == [client.client.client.id])
                 #expect(
                     claims["sub"]
-                        == .string(f.provider.subject(ofAccount: "account-a", client: client.client.client.id)))
+                        == .string(f.provider.keys.subject(ofAccount: "account-a", client: client.client.client.id)))
                 #expect(claims["auth_time"] == .integer(signedInAt.seconds), "nobody has authenticated anew")
                 #expect(claims["iat"] == .integer(f.clock.source.now().seconds))
                 #expect(claims["nonce"] == nil && claims["acr"] == .string("urn:x"))
@@ -392,8 +392,8 @@ struct RefreshTests {
     @Test func aSignOutLeavesItAndALockDoesNot() async throws {
         try await ProviderFixture.run { f in
             var client = try await Renewing(f)
-            _ = try await f.provider.logout("", session: client.session, confirmed: true)
-            #expect(try await f.provider.session(client.session) == nil)
+            _ = try await f.provider.sessions.logout("", session: client.session, confirmed: true)
+            #expect(try await f.provider.sessions.session(client.session) == nil)
             #expect(try await client.renew().status == 200)
             _ = try await f.store.setAccountLocked(
                 true, id: "account-a", audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))

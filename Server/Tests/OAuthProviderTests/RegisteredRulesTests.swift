@@ -251,7 +251,7 @@ struct RegisteredRulesTests {
             #expect(answer.status == 200 && answer.header("Content-Type") == "application/jwt" && answer.body == nil)
             let claims = try f.claims(try #require(answer.signed?.text), type: "userinfo+jwt")
             #expect(claims.issuer == ProviderFixture.issuer && claims.audience == [client.id])
-            #expect(claims.subject == f.provider.subject(ofAccount: "account-a", of: client.record))
+            #expect(claims.subject == f.provider.keys.subject(ofAccount: "account-a", of: client.record))
             #expect(claims.members["name"] == .string("Alice Example"))
             // A refusal is no statement about a person.
             let refused = try await f.provider.userinfo(header: "Bearer x")
@@ -279,10 +279,10 @@ struct RegisteredRulesTests {
             ])
             let alone = try await registering.client()
             #expect(calls.calls.map(\.address) == [Self.sector, "https://SECTOR.example/another.json"])
-            let names = [one, two, alone].map { f.provider.subject(ofAccount: "account-a", of: $0.record) }
+            let names = [one, two, alone].map { f.provider.keys.subject(ofAccount: "account-a", of: $0.record) }
             #expect(names[0] == names[1] && names[0] != names[2])
-            #expect(names[0] != f.provider.subject(ofAccount: "account-b", of: one.record))
-            #expect(names[2] == f.provider.subject(ofAccount: "account-a", client: alone.id))
+            #expect(names[0] != f.provider.keys.subject(ofAccount: "account-b", of: one.record))
+            #expect(names[2] == f.provider.keys.subject(ofAccount: "account-a", client: alone.id))
             // What the client is told is that name.
             let tokens = try #require(try await registering.tokens(one).body)
             #expect(try f.claims(tokens.requiredString("id_token"), type: "JWT").subject == names[0])

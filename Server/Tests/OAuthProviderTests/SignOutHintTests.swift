@@ -36,7 +36,7 @@ struct SignOutHintTests {
         let now = f.clock.source.now()
         var claims: JSONObject = [
             "iss": .string(ProviderFixture.issuer), "aud": .string(f.bank.client.id),
-            "sub": .string(f.provider.subject(ofAccount: "account-a", client: f.bank.client.id)),
+            "sub": .string(f.provider.keys.subject(ofAccount: "account-a", client: f.bank.client.id)),
             "iat": .integer(now.seconds), "exp": .integer((now + .seconds(300)).seconds),
         ]
         for (name, value) in changes { claims[name] = value }
@@ -50,11 +50,12 @@ struct SignOutHintTests {
     /// ends.
     private func expectAbsent(_ hint: String, _ f: ProviderFixture, _ what: Comment) async throws {
         let session = try await f.signIn().session
-        let plain = try await f.provider.logout(self.form(hint), session: session, confirmed: false)
+        let plain = try await f.provider.sessions.logout(self.form(hint), session: session, confirmed: false)
         #expect(plain == .askPerson(clientName: nil, fields: [:]), what)
-        #expect(try await f.provider.session(session) != nil, what)
-        #expect(try await f.provider.logout(self.form(hint), session: nil, confirmed: false) == .signedOut, what)
-        let named = try await f.provider.logout(
+        #expect(try await f.provider.sessions.session(session) != nil, what)
+        #expect(
+            try await f.provider.sessions.logout(self.form(hint), session: nil, confirmed: false) == .signedOut, what)
+        let named = try await f.provider.sessions.logout(
             self.form(hint, client: f.bank.client.id), session: session, confirmed: false)
         guard case .askPerson("Demo Bank", let fields) = named else {
             Issue.record("\(what): \(named)")
@@ -64,13 +65,13 @@ struct SignOutHintTests {
             fields == [
                 "client_id": f.bank.client.id, "post_logout_redirect_uri": ProviderFixture.afterLogout, "state": "s-1",
             ], what)
-        let left = try await f.provider.logout(fields.encoded, session: session, confirmed: true)
+        let left = try await f.provider.sessions.logout(fields.encoded, session: session, confirmed: true)
         #expect(left == .redirect(ProviderFixture.afterLogout + "?state=s-1"), what)
-        #expect(try await f.provider.session(session) == nil, what)
+        #expect(try await f.provider.sessions.session(session) == nil, what)
         // Without a client_id the person's yes ends the session as well, and leads nowhere.
         let again = try await f.signIn().session
-        #expect(try await f.provider.logout("", session: again, confirmed: true) == .signedOut, what)
-        #expect(try await f.provider.session(again) == nil, what)
+        #expect(try await f.provider.sessions.logout("", session: again, confirmed: true) == .signedOut, what)
+        #expect(try await f.provider.sessions.session(again) == nil, what)
     }
 
     @Test("broken, of another kind, of another issuer, from the future, for several clients, for nobody, too long")
@@ -101,7 +102,7 @@ struct SignOutHintTests {
             for (what, hint) in hints { try await self.expectAbsent(hint, f, what) }
             // The hint that these were made from is good.
             let session = try await f.signIn().session
-            let answer = try await f.provider.logout(
+            let answer = try await f.provider.sessions.logout(
                 self.form(try await self.hint(f)), session: session, confirmed: false)
             #expect(answer == .redirect(ProviderFixture.afterLogout + "?state=s-1"))
         }
@@ -117,15 +118,15 @@ struct SignOutHintTests {
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             // The claims of the bank, under a signature that is none.
             let broken = String(tokens.id.dropLast(8))
-            let answer = try await f.provider.logout(
+            let answer = try await f.provider.sessions.logout(
                 self.form(broken, client: shop.client.id), session: tokens.session, confirmed: true)
             #expect(answer == .page(OAuthError(.invalidRequest)))
             // A good hint of another client than the client_id is refused: section 2 has both match.
-            let torn = try await f.provider.logout(
+            let torn = try await f.provider.sessions.logout(
                 self.form(tokens.id, client: shop.client.id, to: "https://shop.example/bye"), session: tokens.session,
                 confirmed: true)
             #expect(torn == .page(OAuthError(.invalidRequest)))
-            #expect(try await f.provider.session(tokens.session) != nil)
+            #expect(try await f.provider.sessions.session(tokens.session) != nil)
         }
     }
 
@@ -136,19 +137,19 @@ struct SignOutHintTests {
             f.clock.advance(Self.day + .seconds(1))
             let text = self.form(old.id)
             #expect(
-                try await f.provider.logout(text, session: old.session, confirmed: false)
+                try await f.provider.sessions.logout(text, session: old.session, confirmed: false)
                     == .redirect(ProviderFixture.afterLogout + "?state=s-1"), "nobody is signed in")
             let session = try await f.signIn().session
-            let asked = try await f.provider.logout(text, session: session, confirmed: false)
+            let asked = try await f.provider.sessions.logout(text, session: session, confirmed: false)
             guard case .askPerson("Demo Bank", let fields) = asked else {
                 Issue.record("\(asked)")
                 return
             }
-            #expect(try await f.provider.session(session) != nil)
+            #expect(try await f.provider.sessions.session(session) != nil)
             #expect(
-                try await f.provider.logout(fields.encoded, session: session, confirmed: true)
+                try await f.provider.sessions.logout(fields.encoded, session: session, confirmed: true)
                     == .redirect(ProviderFixture.afterLogout + "?state=s-1"))
-            #expect(try await f.provider.session(session) == nil)
+            #expect(try await f.provider.sessions.session(session) == nil)
             // Authorization keeps its limit.
             #expect(try await f.answer(["id_token_hint": old.id], session: nil) == "invalid_request")
         }
@@ -159,17 +160,17 @@ struct SignOutHintTests {
         try await ProviderFixture.run(limits: Self.longSessions) { f in
             let tokens = try await f.tokens()
             f.clock.advance(Self.day * 2)
-            let answer = try await f.provider.logout(
+            let answer = try await f.provider.sessions.logout(
                 self.form(tokens.id, to: nil), session: tokens.session, confirmed: false)
             #expect(answer == .signedOut)
-            #expect(try await f.provider.session(tokens.session) == nil)
+            #expect(try await f.provider.sessions.session(tokens.session) == nil)
             let recent = try await f.tokens()
             try await f.endSessions()
             let next = try await f.signIn().session
             #expect(
-                try await f.provider.logout(self.form(recent.id, to: nil), session: next, confirmed: false)
+                try await f.provider.sessions.logout(self.form(recent.id, to: nil), session: next, confirmed: false)
                     == .signedOut)
-            #expect(try await f.provider.session(next) == nil)
+            #expect(try await f.provider.sessions.session(next) == nil)
         }
     }
 
@@ -190,11 +191,11 @@ struct SignOutHintTests {
             #expect(try await f.provider.userinfo(header: "Bearer \(tokens.access)").status == 401)
             let statement = try await self.hintOfFace(f)
             #expect(
-                try await f.provider.logout(self.form(statement), session: tokens.session, confirmed: false)
+                try await f.provider.sessions.logout(self.form(statement), session: tokens.session, confirmed: false)
                     == .askPerson(clientName: nil, fields: [:]), "no key of the other face")
             f.clock.advance(Self.day * 2 - .seconds(1) - Self.longSessions.oauth.keyAnnouncement)
             #expect(
-                try await f.provider.logout(self.form(tokens.id), session: tokens.session, confirmed: false)
+                try await f.provider.sessions.logout(self.form(tokens.id), session: tokens.session, confirmed: false)
                     == .redirect(ProviderFixture.afterLogout + "?state=s-1"), "of this very session")
             f.clock.advance(Self.longSessions.oauth.keyAnnouncement + .seconds(1))
             try await self.expectAbsent(tokens.id, f, "past the sessions of its time")
@@ -223,7 +224,7 @@ struct SignOutHintTests {
                 #expect(try await provider.userinfo(header: "Bearer \(tokens.access)").status == 401)
                 for hint in [tokens.id, former.id] {
                     #expect(
-                        try await provider.logout(self.form(hint), session: tokens.session, confirmed: false)
+                        try await provider.sessions.logout(self.form(hint), session: tokens.session, confirmed: false)
                             == .askPerson(clientName: nil, fields: [:]))
                 }
             }

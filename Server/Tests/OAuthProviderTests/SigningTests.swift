@@ -172,7 +172,7 @@ struct SigningTests {
             let signedIn = try await f.signIn()
             _ = try await f.token(signedIn.code)
             _ = try await f.token(signedIn.code)
-            _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
+            _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             try await f.provider.keys.rotate(by: "root")
             #expect(try await f.provider.deleteClient("unknown", by: "root") == false)
             #expect(try await f.provider.deleteClient(shop.client.id, by: "root"))

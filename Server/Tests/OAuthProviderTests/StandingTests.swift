@@ -268,7 +268,7 @@ struct StandingTests {
                 }
             case .otherTerms:
                 return try await self.node(Terms(version: "2027-02", address: "https://id.example/terms/2"))
-            case .sessionEnded: _ = try await self.f.provider.endSessions(ofAccount: "account-a")
+            case .sessionEnded: _ = try await self.f.provider.sessions.endAll(ofAccount: "account-a")
             }
             return try await self.node()
         }

@@ -84,7 +84,7 @@ struct StepUpTests {
         try await self.run { f in
             let first = try await f.signIn(acr: "urn:low")
             let low = try await self.claims(f, first)
-            let before = try #require(try await f.provider.sessions(ofAccount: "account-a").first)
+            let before = try #require(try await f.provider.sessions.running(ofAccount: "account-a").first)
             f.clock.advance(.seconds(60))
             let second = try await f.signIn(["acr_values": "aal2"], acr: "urn:high", session: first.session)
             let high = try await self.claims(f, second)
@@ -92,15 +92,15 @@ struct StepUpTests {
             #expect(low["sid"] != nil && low["sid"] == high["sid"])
             #expect(high["auth_time"] == .integer(f.clock.source.now().seconds))
 
-            let after = try await f.provider.sessions(ofAccount: "account-a")
+            let after = try await f.provider.sessions.running(ofAccount: "account-a")
             #expect(after.map(\.id) == [before.id] && after[0].expiresAt == before.expiresAt)
             #expect(after[0].authenticatedAt == f.clock.source.now(), "the last authentication counts")
-            #expect(try await f.provider.session(first.session) == nil, "the former cookie opens nothing")
-            #expect(try await f.provider.session(second.session)?.acr == "urn:high")
+            #expect(try await f.provider.sessions.session(first.session) == nil, "the former cookie opens nothing")
+            #expect(try await f.provider.sessions.session(second.session)?.acr == "urn:high")
             // From then on nobody is asked again, and with its end both sign-ins have ended.
             #expect(try await f.answer(["acr_values": "aal2", "prompt": "none"], session: second.session) == "code")
             try await f.endSessions()
-            #expect(try await f.provider.session(second.session) == nil)
+            #expect(try await f.provider.sessions.session(second.session) == nil)
         }
     }
 
@@ -111,12 +111,12 @@ struct StepUpTests {
             f.clock.advance(.seconds(1))
             let carol = try await f.signIn(
                 ["acr_values": "aal2"], account: "account-c", acr: "urn:high", session: alice.session)
-            #expect(try await f.provider.session(alice.session) == nil)
-            #expect(try await f.provider.session(carol.session)?.account == "account-c")
-            #expect(try await f.provider.sessions(ofAccount: "account-a").isEmpty)
-            let before = try await f.provider.sessions(ofAccount: "account-c").map(\.id)
+            #expect(try await f.provider.sessions.session(alice.session) == nil)
+            #expect(try await f.provider.sessions.session(carol.session)?.account == "account-c")
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").isEmpty)
+            let before = try await f.provider.sessions.running(ofAccount: "account-c").map(\.id)
             _ = try await f.signIn(["prompt": "login"], account: "account-c", acr: "urn:high", session: carol.session)
-            let after = try await f.provider.sessions(ofAccount: "account-c").map(\.id)
+            let after = try await f.provider.sessions.running(ofAccount: "account-c").map(\.id)
             #expect(before.count == 1 && after.count == 1 && before != after)
         }
     }
@@ -140,8 +140,8 @@ struct StepUpTests {
                 let again = try await f.provider.complete(request: request, browser: f.browser, session: session)
                 #expect(again == .page(OAuthError(.invalidRequest)), "the request has ended")
             }
-            #expect(try await f.provider.session(session)?.acr == "urn:low")
-            #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1)
+            #expect(try await f.provider.sessions.session(session)?.acr == "urn:low")
+            #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1)
         }
     }
 
@@ -157,7 +157,7 @@ struct StepUpTests {
                 Issue.record("not signed in: \(answer)")
                 return
             }
-            #expect(try await f.provider.session(session)?.acr == "urn:high")
+            #expect(try await f.provider.sessions.session(session)?.acr == "urn:high")
         }
     }
 

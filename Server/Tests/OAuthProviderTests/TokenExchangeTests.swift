@@ -83,7 +83,7 @@ struct TokenExchangeTests {
             #expect(body["scope"] == .string("read write"), "what both have")
             let claims = try f.claims(try chain.access(answer), type: "at+jwt")
             #expect(claims.audience == ["urn:ledger"])
-            #expect(claims.subject == f.provider.subject(ofAccount: "account-a", client: chain.shop.client.id))
+            #expect(claims.subject == f.provider.keys.subject(ofAccount: "account-a", client: chain.shop.client.id))
             #expect(claims.members["client_id"] == .string(chain.api.client.id))
             #expect(claims.members["act"] == .object(["sub": .string(chain.api.client.id)]))
             #expect(try await chain.isActive(try chain.access(answer)))

@@ -9,7 +9,7 @@ import _Primitives
 struct UserinfoTests {
     @Test func theProfileIsGivenWhereItWasAskedFor() async throws {
         try await ProviderFixture.run { f in
-            let subject = JSON.string(f.provider.subject(ofAccount: "account-a", client: f.bank.client.id))
+            let subject = JSON.string(f.provider.keys.subject(ofAccount: "account-a", client: f.bank.client.id))
             var answer = try await f.provider.userinfo(header: "Bearer \(try await f.tokens().access)")
             #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store")
             #expect(
@@ -175,7 +175,7 @@ struct UserinfoTests {
     @Test func signingOutEndsTheToken() async throws {
         try await ProviderFixture.run { f in
             let tokens = try await f.tokens()
-            let answer = try await f.provider.logout("", session: tokens.session, confirmed: true)
+            let answer = try await f.provider.sessions.logout("", session: tokens.session, confirmed: true)
             #expect(answer == .signedOut)
             try await self.expectRefusal(f, "Bearer \(tokens.access)")
         }

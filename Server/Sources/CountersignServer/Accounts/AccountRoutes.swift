@@ -204,7 +204,7 @@ struct AccountRoutes: Sendable {
 
     @Sendable private func sessions(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
-        let sessions = try await self.provider.sessions(ofAccount: account.id)
+        let sessions = try await self.provider.sessions.running(ofAccount: account.id)
         return .json([
             "username": .string(account.reference.text), "sessions": .array(sessions.map { .object($0.json) }),
         ])
@@ -212,7 +212,7 @@ struct AccountRoutes: Sendable {
 
     @Sendable private func endSession(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
-        guard try await self.provider.endSession(try context.pathParameter("id"), ofAccount: account.id) else {
+        guard try await self.provider.sessions.end(try context.pathParameter("id"), ofAccount: account.id) else {
             throw Problem(.notFound, Problem.Name.notFound, "The account has no such session.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
@@ -221,7 +221,7 @@ struct AccountRoutes: Sendable {
     /// Ends every session, and everything that outlasts a session.
     @Sendable private func endSessions(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
-        _ = try await self.provider.endSessions(ofAccount: account.id)
+        _ = try await self.provider.sessions.endAll(ofAccount: account.id)
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 

@@ -82,14 +82,14 @@ struct AccessOperations: Sendable {
         let account = try await self.account(call)
         return [
             "sessions": .array(
-                try await self.provider.sessions(ofAccount: account.id).map { .object($0.json) })
+                try await self.provider.sessions.running(ofAccount: account.id).map { .object($0.json) })
         ]
     }
 
     @Sendable private func endSession(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
         let id = call.parameters["id"] ?? ""
-        guard try await self.provider.endSession(id, ofAccount: account.id, by: call.actor) else {
+        guard try await self.provider.sessions.end(id, ofAccount: account.id, by: call.actor) else {
             throw AccountError(.notFound)
         }
         return [:]
@@ -97,7 +97,7 @@ struct AccessOperations: Sendable {
 
     @Sendable private func endSessions(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
-        let count = try await self.provider.endSessions(ofAccount: account.id, by: call.actor)
+        let count = try await self.provider.sessions.endAll(ofAccount: account.id, by: call.actor)
         return ["ended": .integer(Int64(count))]
     }
 

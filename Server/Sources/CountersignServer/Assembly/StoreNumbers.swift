@@ -49,7 +49,7 @@ public struct StoreNumbers: Service {
     func look() async throws {
         let now = self.assembly.time.now()
         let mails = try await self.assembly.mails.waitingMails()
-        let sessions = try await self.assembly.provider.sessionCount()
+        let sessions = try await self.assembly.provider.sessions.count()
         self.seen.note(
             StoreCounts(mails: mails.count, mailAge: mails.oldest.map { now - $0 } ?? .zero, sessions: sessions))
     }

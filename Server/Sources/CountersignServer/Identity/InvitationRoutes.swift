@@ -104,7 +104,8 @@ struct InvitationRoutes: Sendable {
             return .page(self.answers.pages.html(page), status: status)
         }
         var other: String?
-        if let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
+        if let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session),
             let name = try await self.directory.name(accountID: active.account)
         {
             if try await self.directory.isAddressed(invite, accountID: active.account) {
@@ -164,7 +165,8 @@ struct InvitationRoutes: Sendable {
     private func acceptSignedIn(
         _ invite: InviteRecord, _ link: String, _ form: OAuth.Parameters, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        guard let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session)
         else { return try await self.page(about: invite, link, request, status: .forbidden) }
         try self.cookies.requireToken(of: form, session)
         do {

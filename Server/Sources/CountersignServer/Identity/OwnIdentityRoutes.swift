@@ -130,7 +130,8 @@ struct OwnIdentityRoutes: Sendable {
     }
 
     func visitor(_ request: Request) async throws -> Visitor? {
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        guard let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session)
         else { return nil }
         return Visitor(accountID: active.account, session: session, active: active)
     }

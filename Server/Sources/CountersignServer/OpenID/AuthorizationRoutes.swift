@@ -122,7 +122,7 @@ struct AuthorizationRoutes: Sendable {
         -> Response
     {
         let session = self.cookies.session(of: request)
-        switch try await self.provider.logout(text, session: session, confirmed: confirmed) {
+        switch try await self.provider.sessions.logout(text, session: session, confirmed: confirmed) {
         case .redirect(let location): return .seeOther(location, headers: HTTPFields([self.cookies.endSession]))
         case .signedOut:
             return .page(

@@ -191,7 +191,8 @@ struct MailedLinkRoutes: Sendable {
     // MARK: An address
 
     private func visitor(_ request: Request) async throws -> (session: SessionSecret, accountID: String)? {
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        guard let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session)
         else { return nil }
         return (session, active.account)
     }

@@ -70,7 +70,8 @@ struct OwnPasswordRoutes: Sendable {
     }
 
     private func visitor(_ request: Request) async throws -> Visitor? {
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
+        guard let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session),
             let summary = try await self.passwords.summary(accountID: active.account), summary.hasPassword
         else { return nil }
         return Visitor(accountID: active.account, summary: summary, session: session, sessionID: active.id)

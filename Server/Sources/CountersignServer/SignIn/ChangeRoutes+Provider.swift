@@ -206,7 +206,8 @@ extension ChangeRoutes {
 
     @Sendable private func stop(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        guard let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session)
         else { return .seeOther(IdentityPaths.changes) }
         try self.cookies.requireToken(of: form, session)
         let isStopped = try await self.confirmations.stopDelayed(

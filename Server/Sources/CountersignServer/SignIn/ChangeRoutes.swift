@@ -179,7 +179,8 @@ struct ChangeRoutes: Sendable {
 
     /// Returns `true` if the person of a change's account is signed in here.
     func isSignedIn(_ request: Request, _ change: RequestedChange) async throws -> Bool {
-        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        guard let session = self.cookies.session(of: request),
+            let active = try await self.provider.sessions.session(session)
         else { return false }
         return active.account.hasSameBytes(as: change.accountID)
     }

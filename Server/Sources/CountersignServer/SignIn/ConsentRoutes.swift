@@ -70,7 +70,7 @@ struct ConsentRoutes: Sendable {
                 requestID: address.request, client: asked.client, returnOrigin: asked.clientOrigin,
                 username: asked.username, name: connection.name, provider: connection.title,
                 confirmation: self.cookies.formToken(session))
-            if let active = try await self.provider.session(session),
+            if let active = try await self.provider.sessions.session(session),
                 let confirmed = try await self.changes.confirmed(request, accountID: active.account),
                 confirmed.change == .provider(name: connection.name, title: connection.title)
             {
@@ -119,7 +119,7 @@ struct ConsentRoutes: Sendable {
             let question = try await self.provider.consentQuestion(
                 request: address.request, browser: browser, session: session)
             if let wanted = question?.connection, wanted.name.hasSameBytes(as: connection ?? ""),
-                let active = try await self.provider.session(session)
+                let active = try await self.provider.sessions.session(session)
             {
                 if let asked = try await self.changes.answer(
                     unlessConfirmed: .provider(name: wanted.name, title: wanted.title),

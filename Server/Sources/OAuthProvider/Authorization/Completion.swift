@@ -114,7 +114,7 @@ extension OpenIDProvider {
         // A browser that repeats the request comes to the same page again. The browser must show the session that has
         // begun, as the outcome was spent on the session.
         if let asking = request.session {
-            guard let old, try await self.liveSession(old)?.id.hasSameBytes(as: asking) ?? false else {
+            guard let old, try await self.sessions.live(old)?.id.hasSameBytes(as: asking) ?? false else {
                 explain(ProviderRefusal(ended, client: client.id))
                 return .page(ended)
             }
@@ -232,7 +232,7 @@ extension OpenIDProvider {
     private func lesserSession(
         _ secret: SessionSecret, than authentication: AuthenticationRecord, _ wishes: AuthorizationWishes
     ) async throws -> SessionRecord? {
-        guard let session = try await self.liveSession(secret),
+        guard let session = try await self.sessions.live(secret),
             session.account.hasSameBytes(as: authentication.account),
             !wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels)
         else { return nil }

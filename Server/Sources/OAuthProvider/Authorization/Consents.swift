@@ -215,7 +215,7 @@ extension OpenIDProvider {
         wishes: AuthorizationWishes
     )? {
         guard let request = try await self.openRequest(id, browser), let secret,
-            let session = try await self.liveSession(secret),
+            let session = try await self.sessions.live(secret),
             request.session?.hasSameBytes(as: session.id) ?? false,
             let client = try await self.client(of: request)
         else { return nil }

@@ -199,7 +199,7 @@ public struct DeviceAuthorizations: Sendable {
             let scope = try Scope(code.scope)
             let grant = GrantRecord(
                 id: self.provider.random.grantIdentifier(at: now), client: client.id,
-                subject: self.provider.subject(ofAccount: outcome.account, of: client),
+                subject: self.provider.keys.subject(ofAccount: outcome.account, of: client),
                 authentication: session.authentication.id, session: session.id,
                 isLasting: scope.contains(Scope.offlineAccess), scope: code.scope,
                 expiresAt: code.expiresAt + self.provider.limits.accessTokenLifetime)

@@ -75,7 +75,7 @@ extension OpenIDProvider {
     ) async throws -> (SessionRecord, Person)? {
         // A `max_age` of zero also asks for a new authentication (OpenID Connect Core 1.0, section 3.1.2.1).
         guard !wishes.isFresh, wishes.maximumAge != .zero, let secret,
-            let session = try await self.liveSession(secret)
+            let session = try await self.sessions.live(secret)
         else { return nil }
         guard wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels) else { return nil }
         // A session counts only if this client accepts its sign-in method, even if another client accepted the method.
@@ -86,7 +86,7 @@ extension OpenIDProvider {
             return nil
         }
         if let age = wishes.maximumAge, self.time.now() - session.authentication.at > age { return nil }
-        let subject = self.subject(ofAccount: session.account, of: client)
+        let subject = self.keys.subject(ofAccount: session.account, of: client)
         if let expected = request.expectedSubject, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
         guard let person = try await self.standing.person(ofAccount: session.account) else { return nil }
         return (session, person)

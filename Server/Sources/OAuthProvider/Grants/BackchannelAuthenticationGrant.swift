@@ -68,7 +68,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         let scope = try Scope(asked.scope)
         let grant = GrantRecord(
             id: provider.random.grantIdentifier(at: now), client: client.id,
-            subject: provider.subject(ofAccount: outcome.account, of: client),
+            subject: provider.keys.subject(ofAccount: outcome.account, of: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: asked.scope, details: asked.details,
             expiresAt: now + provider.limits.accessTokenLifetime)

@@ -235,7 +235,7 @@ extension OpenIDProvider {
         let session = held.session
         return GrantRecord(
             id: self.random.grantIdentifier(at: now), client: client.id,
-            subject: self.subject(ofAccount: session.account, of: client),
+            subject: self.keys.subject(ofAccount: session.account, of: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent,
             deviceSecret: held.secret.digest, origin: held.secret.id,

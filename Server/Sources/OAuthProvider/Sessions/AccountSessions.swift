@@ -35,12 +35,12 @@ extension AuditEvent.Kind {
     static let sessionRevoked = Self(rawValue: "session-revoked")
 }
 
-extension OpenIDProvider {
+extension Sessions {
     /// Returns the running sessions of an account, those without a browser included, the last used first, at most
     /// ``Limits/activityRows``.
     ///
     /// Cost: one query, and one for each session.
-    public func sessions(ofAccount account: String) async throws -> [AccountSession] {
+    public func running(ofAccount account: String) async throws -> [AccountSession] {
         let now = self.time.now()
         return try await self.store.sessions(
             account: account, at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime,
@@ -68,7 +68,7 @@ extension OpenIDProvider {
     /// - Parameter operator: The operator, for the audit trail; `nil` for the person's own phone.
     ///
     /// Cost: one store step.
-    public func endSession(_ id: String, ofAccount account: String, by operator: String? = nil) async throws -> Bool {
+    public func end(_ id: String, ofAccount account: String, by operator: String? = nil) async throws -> Bool {
         try await self.store.endSession(
             id, account: account,
             audit: AuditEvent(
@@ -79,7 +79,7 @@ extension OpenIDProvider {
     /// consents. The account also forgets its known browsers and networks. Returns the number of sessions that ended.
     ///
     /// Cost: one store step.
-    public func endSessions(ofAccount account: String, by operator: String? = nil) async throws -> Int {
+    public func endAll(ofAccount account: String, by operator: String? = nil) async throws -> Int {
         try await self.store.endSessions(
             account: account,
             audit: AuditEvent(

@@ -32,12 +32,30 @@ public enum LogoutAnswer: Sendable, Equatable {
     case page(OAuthError)
 }
 
-extension OpenIDProvider {
+/// The sessions of people: signed-in browsers, and apps and devices that were signed in without a browser.
+public struct Sessions: Sendable {
+    let store: any ClientStore & SessionStore
+    let keys: Keys
+    let issuer: String
+    let limits: Limits
+    let time: TimeSource
+
+    /// Creates the part over a store, with the keys that verify ID tokens at sign-out.
+    init(
+        store: any ClientStore & SessionStore, keys: Keys, issuer: String, limits: Limits, time: TimeSource
+    ) {
+        self.store = store
+        self.keys = keys
+        self.issuer = issuer
+        self.limits = limits
+        self.time = time
+    }
+
     /// Returns the session of a cookie; `nil` if the session is unknown or has ended.
     ///
     /// Cost: one query, one hash.
     public func session(_ secret: SessionSecret) async throws -> ActiveSession? {
-        try await self.liveSession(secret).map {
+        try await self.live(secret).map {
             ActiveSession(
                 id: $0.id, account: $0.account, authenticatedAt: $0.authentication.at,
                 isByAnotherProvider: $0.authentication.method.hasBytes(atStart: UpstreamProvider.methodPrefix),
@@ -46,11 +64,19 @@ extension OpenIDProvider {
     }
 
     /// Returns the session of a cookie, before its absolute and its idle end.
-    func liveSession(_ secret: SessionSecret) async throws -> SessionRecord? {
+    func live(_ secret: SessionSecret) async throws -> SessionRecord? {
         guard let session = try await self.store.session(cookieDigest: secret.digest) else { return nil }
         let now = self.time.now()
         guard now < session.expiresAt, now < session.usedAt + self.limits.oauth.sessionIdleLifetime else { return nil }
         return session
+    }
+
+    /// Returns the number of all people's running sessions.
+    ///
+    /// Cost: one query, which reads every session.
+    public func count() async throws -> Int {
+        let now = self.time.now()
+        return try await self.store.sessionCount(at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime)
     }
 
     /// Signs a browser out, at the request of a client or the person (OpenID Connect RP-Initiated Logout 1.0, section
@@ -81,7 +107,7 @@ extension OpenIDProvider {
                 guard client != nil else { throw OAuthError(.invalidRequest, "The client is not known here.") }
             }
             let destination = try self.destination(parameters, client: client)
-            if let secret, let session = try await self.liveSession(secret) {
+            if let secret, let session = try await self.live(secret) {
                 guard confirmed || hint.map({ self.isShown(session, by: $0) }) == true else {
                     return .askPerson(clientName: client?.name, fields: parameters)
                 }
@@ -132,4 +158,9 @@ extension OpenIDProvider {
         }
         return try RedirectURI(address, allowing: client.settings.redirectKinds).adding(reply)
     }
+}
+
+extension AuditEvent.Kind {
+    /// A browser was signed out; the actor is the client that asked, if any.
+    static let signedOut = Self(rawValue: "signed-out")
 }

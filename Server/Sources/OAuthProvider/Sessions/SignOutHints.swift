@@ -15,7 +15,7 @@ struct SignOutHint {
     let issuedAt: Timestamp
 }
 
-extension OpenIDProvider {
+extension Sessions {
     /// Returns the hint of a sign-out (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 4). The ID token may have
     /// expired, and be of any age that its key still verifies.
     ///
@@ -49,7 +49,7 @@ extension OpenIDProvider {
     /// suspect).
     func isShown(_ session: SessionRecord, by hint: SignOutHint) -> Bool {
         let client = hint.client.id
-        guard hint.subject.hasSameBytes(as: self.subject(ofAccount: session.account, of: hint.client)) else {
+        guard hint.subject.hasSameBytes(as: self.keys.subject(ofAccount: session.account, of: hint.client)) else {
             return false
         }
         return hint.session?.hasSameBytes(as: self.keys.signing.pairwise("sid", client: client, of: session.id))

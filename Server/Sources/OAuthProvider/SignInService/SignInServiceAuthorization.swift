@@ -206,7 +206,7 @@ extension SignInService {
         let codeEndsAt = now + self.provider.limits.authorizationCodeLifetime
         let passed = GrantRecord(
             id: self.provider.random.grantIdentifier(at: now), client: app.id,
-            subject: self.provider.subject(ofAccount: session.account, of: app),
+            subject: self.provider.keys.subject(ofAccount: session.account, of: app),
             authentication: authentication.id, session: nil, isLasting: true, scope: Scope.offlineAccess,
             origin: grant.id, expiresAt: min(codeEndsAt + target.accessTokenLifetime, grant.expiresAt))
         do {

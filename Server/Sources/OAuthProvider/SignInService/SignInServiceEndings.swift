@@ -161,7 +161,7 @@ extension SignInService {
             named = session.client.id
             try self.checkPlace(of: request, session.settings)
             if isByCookie { try self.checkCause(of: request, session, status: 401) }
-            _ = try await self.provider.endSessions(ofAccount: session.account)
+            _ = try await self.provider.sessions.endAll(ofAccount: session.account)
             _ = try await self.grants.end(.all, ofAccount: session.account)
             return SignInServiceAnswer(cookies: isByCookie ? .delete : .keep)
         }

@@ -271,7 +271,7 @@ extension SignInService {
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         let grant = GrantRecord(
             id: self.provider.random.grantIdentifier(at: now), client: client.id,
-            subject: self.provider.subject(ofAccount: app.account, of: client),
+            subject: self.provider.keys.subject(ofAccount: app.account, of: client),
             authentication: authentication.id, session: origin.session, isLasting: true, scope: Scope.offlineAccess,
             keyThumbprint: binding?.text, deviceSecret: secret, origin: origin.id, expiresAt: origin.expiresAt)
         // The other client can take fewer people than the app. The lock was read with the app's session.

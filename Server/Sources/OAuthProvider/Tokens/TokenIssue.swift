@@ -133,7 +133,7 @@ extension OpenIDProvider {
     }
 
     /// Reads the ID token by which a client names a person (`id_token_hint`), if any. The token may have expired, but
-    /// not long ago. A sign-out has a hint of its own (``signOutHint(_:)``).
+    /// not long ago. A sign-out has a hint of its own (``Sessions/signOutHint(_:)``).
     ///
     /// Throws `OAuthError` `invalid_request`. Cost: one verification.
     func hint(_ idToken: String?) async throws -> (client: String, subject: String)? {
@@ -201,28 +201,12 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// Returns the subject of an account at a client that is a sector by itself: always the same, and different from
-    /// the account's subject at any other client (OpenID Connect Core 1.0, section 8.1). For a client with a
-    /// `sector_identifier_uri` use ``subject(ofAccount:of:)``.
-    ///
-    /// Cost: one HMAC.
-    public func subject(ofAccount account: String, client: String) -> String {
-        self.keys.signing.pairwise("sub", client: client, of: account)
-    }
-
-    /// Returns the subject of an account at a client: always the same, and different from the account's subject in any
-    /// other sector.
-    ///
-    /// Cost: one HMAC.
-    public func subject(ofAccount account: String, of client: ClientRecord) -> String {
-        guard let sector = client.settings.sector else { return self.subject(ofAccount: account, client: client.id) }
-        return self.keys.signing.pairwise("sub of a sector", client: sector, of: account)
-    }
-
-    /// Returns the subject as ``subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
+    /// Returns the subject as ``Keys/subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
     public func subject(ofAccount account: String, ofClient id: String) async throws -> String {
-        guard let client = try await self.store.client(id) else { return self.subject(ofAccount: account, client: id) }
-        return self.subject(ofAccount: account, of: client)
+        guard let client = try await self.store.client(id) else {
+            return self.keys.subject(ofAccount: account, client: id)
+        }
+        return self.keys.subject(ofAccount: account, of: client)
     }
 
     /// Returns the account that a client knows by a subject; `nil` if the client has never received the subject.

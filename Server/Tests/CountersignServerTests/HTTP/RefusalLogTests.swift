@@ -200,7 +200,7 @@ struct RefusalLogTests {
             // A service dispatches to those whom it knows.
             try await server.signInTwice(TestBrowser(client), party, try await server.enrolledPhone(client))
             let account = try await server.assembly.directory.account(username: "alice").id
-            let subject = server.assembly.provider.subject(ofAccount: account, client: party.id)
+            let subject = server.assembly.provider.keys.subject(ofAccount: account, client: party.id)
             let dispatched = try await client.send(
                 .post, "/token/dispatch/authentication",
                 [

@@ -60,7 +60,7 @@ struct SecretLengthTests {
             // Whatever a service dispatches, and however the token travels.
             let service = RelyingParty(id: party.id, secret: secrets["rotated secret"] ?? "")
             let account = try await server.assembly.directory.account(username: "alice").id
-            let subject = JSON.string(server.assembly.provider.subject(ofAccount: account, client: party.id)).text
+            let subject = JSON.string(server.assembly.provider.keys.subject(ofAccount: account, client: party.id)).text
             for (operation, name, context) in [
                 ("authentication", "Auth", nil), ("authentication", "Auth", "{\"subject\":\(subject)}"),
                 ("deregistration", "Dereg", "{\"subject\":\(subject),\"mode\":\"username\"}"),

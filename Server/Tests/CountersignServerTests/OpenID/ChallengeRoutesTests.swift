@@ -128,7 +128,7 @@ struct ChallengeRoutesTests {
             #expect(try claims.string("nonce") == "n-1")
             // The session is the person's to see.
             let account = try await app.place.server.assembly.directory.account(username: "alice").id
-            let listed = try await app.place.server.assembly.provider.sessions(ofAccount: account)
+            let listed = try await app.place.server.assembly.provider.sessions.running(ofAccount: account)
             #expect(listed.map { $0.services.map(\.origin) } == [["http://127.0.0.1:8081"]])
             let other = try await app.post(
                 app.first.merging(["username": "alice", "password": PasswordPlace.password]) { _, new in new })
@@ -550,7 +550,7 @@ struct ChallengeRoutesTests {
             #expect(App.error(refused) == "redirect_to_web" && refused.object["auth_session"] == nil)
             #expect(App.error(try await app.show(session)) == "invalid_session")
             let account = try await server.assembly.directory.account(username: "alice").id
-            #expect(try await server.assembly.provider.sessions(ofAccount: account).isEmpty)
+            #expect(try await server.assembly.provider.sessions.running(ofAccount: account).isEmpty)
             let audit = AuditEvent(
                 AuditEvent.Kind(rawValue: "terms-agreed"), at: server.clock.timeSource.now(), accountID: account)
             _ = try await server.database.agree(account: account, version: "2027-01", audit: audit)

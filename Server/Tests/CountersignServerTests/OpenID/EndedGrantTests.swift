@@ -87,7 +87,7 @@ private struct EndingGrant {
     private func path(_ end: GrantEnd, _ account: AccountRecord) async throws -> String {
         let grants = try await self.server.database.lastingGrants(
             account: account.id, at: self.server.clock.now(), limit: 9)
-        let sessions = try await self.server.assembly.provider.sessions(ofAccount: account.id)
+        let sessions = try await self.server.assembly.provider.sessions.running(ofAccount: account.id)
         switch end {
         case .operatorEndsGrant, .phoneEndsGrant:
             let own = grants.filter { $0.kind == .grant && $0.client == self.client }

@@ -68,16 +68,16 @@ struct AppPasswordTests {
             let provider = scene.place.server.assembly.provider
             let account = try await scene.place.server.assembly.directory.account(written: "alice").id
             try await scene.start().withPassword(username: "alice", password: PasswordPlace.password) { true }
-            #expect(try await provider.sessions(ofAccount: account).count == 1)
+            #expect(try await provider.sessions.running(ofAccount: account).count == 1)
             var app = try await scene.start()
             for _ in 0..<2 {
                 app = try await scene.start()
                 scene.device.sensor.feel(.match)
                 try await app.withSavedPassword()
-                #expect(try await provider.sessions(ofAccount: account).count == 1)
+                #expect(try await provider.sessions.running(ofAccount: account).count == 1)
             }
             #expect(try await app.signOut())
-            #expect(try await provider.sessions(ofAccount: account).isEmpty)
+            #expect(try await provider.sessions.running(ofAccount: account).isEmpty)
         }
     }
 

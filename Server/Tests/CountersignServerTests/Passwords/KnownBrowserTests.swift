@@ -130,7 +130,7 @@ struct KnownBrowserTests {
                 }
             case "sessions":
                 let account = try await directory.account(username: "alice").id
-                _ = try await place.server.assembly.provider.endSessions(ofAccount: account, by: "test")
+                _ = try await place.server.assembly.provider.sessions.endAll(ofAccount: account, by: "test")
             default: place.server.clock.advance(by: Limits().passwords.knownBrowserLifetime)
             }
             try await place.haveRest()

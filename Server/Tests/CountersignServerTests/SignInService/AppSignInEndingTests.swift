@@ -133,7 +133,7 @@ struct AppSignInEndingTests {
             #expect(try await place.introspect(bob.access) == 200)
             let account = try #require(
                 try await place.server.database.accounts(after: nil, limit: 9).first { $0.username?.text == "alice" })
-            #expect(try await place.server.assembly.provider.sessions(ofAccount: account.id).isEmpty)
+            #expect(try await place.server.assembly.provider.sessions.running(ofAccount: account.id).isEmpty)
             // Nobody is signed in any more who could do it again.
             let again = try await place.get(
                 "revoke_all_sessions", headers: [.authorization: "Bearer \(devices.other.access)"])

@@ -36,7 +36,7 @@ struct UpstreamRoutesTests {
             let again = try await two.here.get(two.party.authorizeAddress())
             #expect(again.headers[.location]?.hasPrefix(two.party.redirectURI) == true)
             // Once it has ended here, the other server is asked anew.
-            #expect(try await two.server.assembly.provider.endSessions(ofAccount: accounts[0].id) == 1)
+            #expect(try await two.server.assembly.provider.sessions.endAll(ofAccount: accounts[0].id) == 1)
             #expect(try await two.open().headers[.location]?.hasPrefix(TwoServers.upstream) == true)
         }
     }
@@ -166,13 +166,13 @@ struct UpstreamRoutesTests {
             let id = try link.requiredString("id")
             let foreign = try await two.client.send(.delete, "\(path)/\(id)", headers: mallory)
             #expect(foreign.response.status == .notFound)
-            #expect(try await two.server.assembly.provider.sessions(ofAccount: account.id).count == 1)
+            #expect(try await two.server.assembly.provider.sessions.running(ofAccount: account.id).count == 1)
             let ended = try await two.client.send(.delete, "\(path)/\(id)", headers: own)
             #expect(ended.response.status == .noContent && ended.response.headers[.cacheControl] == "no-store")
             let again = try await two.client.send(.delete, "\(path)/\(id)", headers: own)
             #expect(again.response.status == .notFound)
             #expect(try await two.client.send(.get, path, headers: own).object.array("links") == [])
-            #expect(try await two.server.assembly.provider.sessions(ofAccount: account.id).isEmpty)
+            #expect(try await two.server.assembly.provider.sessions.running(ofAccount: account.id).isEmpty)
             let trail = try await two.server.database.auditEntries(after: 0, limit: 99).map(\.event)
             #expect(trail.contains { $0.kind == .identityUnlinked && $0.accountID == account.id && $0.actor == nil })
             // Whoever comes from there is somebody new.

@@ -96,7 +96,7 @@ struct UpstreamLevelTests {
             let (fields, next) = try await place.complete(request, session: session)
             #expect(fields["code"] != nil && next != nil)
             let account = try #require(try await place.account())
-            #expect(try await place.provider.sessions(ofAccount: account).count == 1)
+            #expect(try await place.provider.sessions.running(ofAccount: account).count == 1)
         }
     }
 

@@ -76,7 +76,7 @@ struct UpstreamLinkTests {
             let claims = try await place.claims(again.request)
             #expect(
                 try claims.string("sub")
-                    == place.provider.subject(ofAccount: "account-a", client: place.f.bank.client.id))
+                    == place.provider.keys.subject(ofAccount: "account-a", client: place.f.bank.client.id))
         }
     }
 
@@ -270,7 +270,7 @@ struct UpstreamLinkTests {
     func anotherPersonExpected() async throws {
         try await UpstreamPlace.run({ $0.newcomers = .created }) { place async throws in
             _ = try await place.goThere()
-            let subject = place.provider.subject(ofAccount: "account-a", client: place.f.bank.client.id)
+            let subject = place.provider.keys.subject(ofAccount: "account-a", client: place.f.bank.client.id)
             let hint = #"{"id_token": {"sub": {"value": "\#(subject)"}}}"#
             let (step, request) = try await place.goThere(["claims": hint])
             #expect(step == .finished)
