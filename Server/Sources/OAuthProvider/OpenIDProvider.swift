@@ -84,6 +84,8 @@ public struct OpenIDProvider: Sendable {
     /// The way to ask people who sit at no browser; `nil` if the provider has none.
     let backchannel: (any BackchannelMethod)?
     let people: any PersonDirectory
+    /// Proofs that the sender of a request holds a key.
+    let proofs: KeyProofs
     /// The sessions of people.
     public let sessions: Sessions
     /// Answers if a person may get or use tokens now.
@@ -144,6 +146,7 @@ public struct OpenIDProvider: Sendable {
         let provider = OpenIDProvider(
             configuration: configuration, store: store, methods: methods, backchannel: backchannel,
             people: people,
+            proofs: KeyProofs(store: store, keys: keys, limits: configuration.limits, time: time),
             sessions: Sessions(
                 store: store, keys: keys, issuer: configuration.issuer, limits: configuration.limits, time: time),
             standing: Standing(store: store, people: people, terms: configuration.terms), keys: keys,
@@ -297,5 +300,15 @@ public struct ProviderAnswer: Sendable {
         self.refusal = nil
         self.shortage = nil
         self.headers = [("Cache-Control", "no-store"), ("Content-Type", type)]
+    }
+}
+
+extension ProviderAnswer {
+    /// Creates the answer to a client that has used up a budget (RFC 9126, section 2.3).
+    init(_ shortage: Shortage) {
+        let error = OAuthError(.temporarilyUnavailable, shortage.remedy)
+        self.init(
+            status: 429, body: error.json, headers: [("Retry-After", String(shortage.retryAfterSeconds))],
+            refusal: ProviderRefusal(error, client: shortage.clientID, setting: shortage.setting), shortage: shortage)
     }
 }

@@ -169,12 +169,6 @@ extension OpenIDProvider {
         return "--pkce"
     }
 
-    /// Reports a client's misfit to the operator, within the budget of such reports.
-    func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
-        guard self.notes.spend(client.id, at: self.time.now()) == nil else { return }
-        self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
-    }
-
     /// The error for a request whose hint names another person than the browser's person. The message does not say that
     /// another person is signed in.
     static let anotherPerson = OAuthError(

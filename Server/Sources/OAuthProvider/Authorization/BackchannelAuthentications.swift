@@ -26,7 +26,7 @@ extension OpenIDProvider {
             guard !client.settings.isPublic else {
                 throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
             }
-            guard client.settings.grantTypes.containsBytes(of: BackchannelAuthenticationGrant.type) else {
+            guard client.settings.grantTypes.containsBytes(of: OpenIDProvider.backchannelGrant) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")

@@ -92,7 +92,7 @@ public struct Challenges: Sendable {
         }
         let now = provider.time.now()
         if let shortage = provider.signIns.spend(place.source, at: now) { return ProviderAnswer(shortage) }
-        if let proof { try await provider.take(proof) }
+        if let proof { try await provider.proofs.take(proof) }
         let id = provider.random.identifier()
         let secret = provider.random.token(byteCount: 32)
         let request = AuthorizationRequestRecord(
@@ -131,7 +131,7 @@ public struct Challenges: Sendable {
         }
         var session = text
         do {
-            if let proof { try await provider.take(proof) }
+            if let proof { try await provider.proofs.take(proof) }
             // The session moves on before anything is judged: a second request with the same session gets nothing.
             guard let next = try await self.next(of: waiting) else { throw Self.noSession }
             session = next

@@ -82,7 +82,7 @@ public struct DeviceAuthorizations: Sendable {
         header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.provider.answerClient(header: header, body: body, over: connection) { client, form in
-            guard client.settings.grantTypes.containsBytes(of: DeviceCodeGrant.type) else {
+            guard client.settings.grantTypes.containsBytes(of: OpenIDProvider.deviceCodeGrant) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")

@@ -63,7 +63,7 @@ extension OpenIDProvider {
             if !client.isStranger, let shortage = self.pushedRequests.spend(spender, of: client.id, at: now) {
                 return ProviderAnswer(shortage)
             }
-            if let proof { try await self.take(proof) }
+            if let proof { try await self.proofs.take(proof) }
             let name = self.random.token(byteCount: 32)
             let set = self.limits.oauth.pushedRequestLifetime
             let lifetime = client.settings.isFAPI2 ? min(set, Limits.Fixed.fapiPushedRequestLifetime) : set
@@ -177,15 +177,5 @@ extension OpenIDProvider {
         OAuthError(
             .invalidRequestURI, "This request has ended, or was begun in another browser. Begin again at the service.",
             detail: detail)
-    }
-}
-
-extension ProviderAnswer {
-    /// Creates the answer to a client that has used up a budget (RFC 9126, section 2.3).
-    init(_ shortage: Shortage) {
-        let error = OAuthError(.temporarilyUnavailable, shortage.remedy)
-        self.init(
-            status: 429, body: error.json, headers: [("Retry-After", String(shortage.retryAfterSeconds))],
-            refusal: ProviderRefusal(error, client: shortage.clientID, setting: shortage.setting), shortage: shortage)
     }
 }

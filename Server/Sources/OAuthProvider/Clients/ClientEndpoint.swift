@@ -47,7 +47,7 @@ extension OpenIDProvider {
     ) async throws -> ProviderAnswer {
         var given = try await self.answerProvenClient(
             header: header, body: body, proofs: proofs, over: connection, for: endpoint, from: source, answer)
-        if !proofs.isEmpty { given.headers.append(self.keyProofNonceField) }
+        if !proofs.isEmpty { given.headers.append(self.proofs.nonceField) }
         return given
     }
 
@@ -68,9 +68,9 @@ extension OpenIDProvider {
             clientID = credential.clientID
             try self.checkTime(of: connection, else: .invalidClient, "The client did not authenticate.")
             let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.origin(of: connection)))
-            let proof = proofs.isEmpty ? nil : try self.keyProof(proofs, purpose)
+            let proof = proofs.isEmpty ? nil : try self.proofs.proof(proofs, purpose)
             let client = try await self.authenticate(credential, from: source)
-            if let proof { try self.checkClock(of: proof, by: client) }
+            if let proof { try self.proofs.checkClock(of: proof, by: client) }
             try await self.burnToken(parameters, shownBy: client)
             guard client.settings.signInService == nil else {
                 try await self.burn(parameters, of: client)

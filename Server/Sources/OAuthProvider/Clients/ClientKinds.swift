@@ -32,6 +32,10 @@ extension OpenIDProvider {
     static let codeGrant = "authorization_code"
     /// The grant type of a client that already has tokens (RFC 6749, section 6).
     static let refreshGrant = "refresh_token"
+    /// The grant type of a device that its person signs in from elsewhere (RFC 8628, section 3.4).
+    static let deviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code"
+    /// The grant type of a client whose person is asked on the phone (OpenID Connect CIBA Core 1.0, section 10.1).
+    static let backchannelGrant = "urn:openid:params:grant-type:ciba"
 
     /// Checks a client's kind against the server's abilities, and against the client's other settings. Throws
     /// `OAuthError` `invalid_request` with a sentence for the administrator; `invalid_client_metadata` for its keys.

@@ -454,6 +454,12 @@ extension OpenIDProvider {
         }
     }
 
+    /// Reports a client's misfit to the operator, within the budget of such reports.
+    func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
+        guard self.notes.spend(client.id, at: self.time.now()) == nil else { return }
+        self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
+    }
+
     /// Gives a client a new secret. Returns the client and the secret; `nil` if the client is unknown.
     ///
     /// The previous secret works for `overlap` longer (`nil` for the usual time), so that the service can take over the

@@ -7,7 +7,7 @@ import _Primitives
 ///
 /// The client asks until the person has answered, and succeeds once.
 struct BackchannelAuthenticationGrant: TokenGrant {
-    static let type = "urn:openid:params:grant-type:ciba"
+    static let type = OpenIDProvider.backchannelGrant
     static let isForClientsThatProve = true
     static let asksNobody = true
 

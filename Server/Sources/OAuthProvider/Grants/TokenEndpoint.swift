@@ -40,7 +40,7 @@ extension OpenIDProvider {
             }
             // Before anything is spent: the client can repeat the request with the missing proof.
             let binding = try self.binding(of: client, proof, over: connection)
-            if let proof { try await self.take(proof) }
+            if let proof { try await self.proofs.take(proof) }
             let request = TokenRequest(
                 client: client, parameters: parameters, source: source, proof: proof, binding: binding)
             return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)

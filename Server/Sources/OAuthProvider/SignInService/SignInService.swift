@@ -265,7 +265,7 @@ extension SignInService {
             answer = Self.refusal(SignInServiceError(error, status: status), client)
         }
         if !request.proofs.isEmpty || answer.refusal?.code == OAuthError.Code.useDPoPNonce.rawValue {
-            answer.headers.append(self.provider.keyProofNonceField)
+            answer.headers.append(self.provider.proofs.nonceField)
         }
         return answer
     }

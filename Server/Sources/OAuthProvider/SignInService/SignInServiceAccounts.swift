@@ -40,7 +40,7 @@ extension SignInService {
         }
         try Self.check(verified.userAttributes, settings)
         try await self.provider.keys.require(account.settings.idTokenAlgorithm, of: .signInService)
-        if let proof { try await self.provider.take(proof) }
+        if let proof { try await self.provider.proofs.take(proof) }
         // After all checks: nobody else can use up a service's identifier, and a refused request can be corrected.
         guard
             try await self.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)

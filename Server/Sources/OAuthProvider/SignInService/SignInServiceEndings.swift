@@ -32,7 +32,7 @@ extension SignInService {
             let binding = proof.map { TokenBinding.key($0.thumbprint) }
             try Self.checkKey(of: shown, binding)
             try await self.provider.keys.require(shown.client.settings.idTokenAlgorithm, of: .signInService)
-            if let proof { try await self.provider.take(proof) }
+            if let proof { try await self.provider.proofs.take(proof) }
             let now = self.provider.time.now()
             let renewed = try await self.provider.renew(
                 shown.token, isBound: false, until: Self.end(of: shown, at: now), by: shown.client, showing: binding,

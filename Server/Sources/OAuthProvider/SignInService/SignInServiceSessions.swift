@@ -195,21 +195,21 @@ extension SignInService {
         guard shown.scheme == .dpop else {
             throw SignInServiceError.refused("The access token is not valid.", "bound to a key, shown as a bearer's")
         }
-        let proof = try self.provider.keyProof(
+        let proof = try self.provider.proofs.proof(
             request.proofs,
             KeyProofPurpose(
                 method: request.method, endpoint: self.provider.issuer + request.path, accessToken: shown.text))
         guard binding == .key(proof.thumbprint) else {
             throw SignInServiceError.refused("The access token is not valid.", "bound to another key")
         }
-        try await self.provider.take(proof)
+        try await self.provider.proofs.take(proof)
     }
 
     /// Returns the key proof of a request to the token endpoint and similar addresses; `nil` if the request has none.
-    /// The caller takes the proof (``OpenIDProvider/take(_:)``), which then counts once.
+    /// The caller takes the proof (``KeyProofs/take(_:)``), which then counts once.
     func binding(of request: SignInServiceRequest) throws -> DPoPProof? {
         guard !request.proofs.isEmpty else { return nil }
-        return try self.provider.keyProof(
+        return try self.provider.proofs.proof(
             request.proofs,
             KeyProofPurpose(method: request.method, endpoint: self.provider.issuer + request.path))
     }

@@ -80,7 +80,7 @@ extension SignInService {
         try self.checkPage(of: request, client, settings, status: 400)
         let facts = try await self.checkedPerson(of: standing, at: client, status: 400)
         try await self.provider.keys.require(client.settings.idTokenAlgorithm, of: .signInService)
-        if let proof { try await self.provider.take(proof) }
+        if let proof { try await self.provider.proofs.take(proof) }
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         var begun = try await self.begin(standing, for: client, settings, boundTo: binding, at: now)
         let deviceSecret = try await self.deviceSecret(for: standing.grant, settings)
@@ -246,7 +246,7 @@ extension SignInService {
         try self.checkKey(of: app, proof)
         try await self.checkTerms(ofAccount: app.account, at: client, status: 400)
         try await self.provider.keys.require(client.settings.idTokenAlgorithm, of: .signInService)
-        if let proof { try await self.provider.take(proof) }
+        if let proof { try await self.provider.proofs.take(proof) }
         return try await self.opened(app, for: client, settings, secret: digest, proof, request)
     }
 

@@ -25,11 +25,11 @@ extension OpenIDProvider {
         }
         var purpose = purpose
         purpose.accessToken = shown.text
-        let proof = try self.keyProof(proofs, purpose)
+        let proof = try self.proofs.proof(proofs, purpose)
         guard proof.thumbprint == expected else {
             throw OAuthError(.invalidToken, "The access token is not valid.", detail: "bound to another key")
         }
-        try await self.take(proof)
+        try await self.proofs.take(proof)
         return token
     }
 

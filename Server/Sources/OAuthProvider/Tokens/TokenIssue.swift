@@ -1,7 +1,7 @@
 import Crypto
 import JOSE
 import OAuth
-public import Records
+import Records
 import Sealing
 import Settings
 public import _Primitives
@@ -216,38 +216,7 @@ extension OpenIDProvider {
         try await self.store.account(subject: subject, client: client)
     }
 
-    // MARK: Metadata
-
-    /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
-    public var discovery: JSONObject {
-        var metadata = ProviderMetadata(
-            issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
-            clientAuthenticationMethods: self.authenticationMethods,
-            clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
-            idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
-            acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),
-            claims: [
-                "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid", "ds_hash",
-            ] + PersonClaims.names,
-            responseModes: ResponseMode.allCases.map(\.rawValue),
-            promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
-        metadata.supportsNativeSSO = true
-        metadata.idTokenKeyManagement = KeyManagementAlgorithm.all.map(\.rawValue)
-        metadata.idTokenEncryptions = ContentEncryption.all.map(\.rawValue)
-        metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
-        metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
-        metadata.hasRegistration = self.configuration.hasRegistration || self.configuration.isRegistrationOpen
-        metadata.takesClientIDDocuments = self.configuration.takesClientDocuments
-        metadata.backchannelModes =
-            self.configuration.calls == nil
-            ? [ClientSettings.AnswerDelivery.Mode.poll.rawValue]
-            : ClientSettings.AnswerDelivery.Mode.allCases.map(\.rawValue)
-        metadata.mutualTLSOrigin = self.configuration.mutualTLS?.origin
-        metadata.authorizationDetailTypes = self.configuration.detailTypes.map(\.type.name)
-        var json = metadata.json
-        json["userinfo_signing_alg_values_supported"] = .array(SigningKeys.algorithms.map { .string($0.rawValue) })
-        return json
-    }
+    // MARK: Scopes
 
     /// The scopes with a meaning at this provider.
     static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]

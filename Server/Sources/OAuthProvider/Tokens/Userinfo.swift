@@ -26,7 +26,7 @@ extension OpenIDProvider {
             return try PresentedToken(header: header, form: form)
         }
         var answer = try await self.userinfo(shown, method: method, proofs: proofs, over: connection)
-        if (try? shown.get())?.scheme == .dpop { answer.headers.append(self.keyProofNonceField) }
+        if (try? shown.get())?.scheme == .dpop { answer.headers.append(self.proofs.nonceField) }
         return answer
     }
 

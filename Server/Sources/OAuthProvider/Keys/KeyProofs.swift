@@ -17,36 +17,49 @@ struct KeyProofPurpose {
 ///
 /// Every proof has to have a nonce of this provider, whatever its purpose. So a proof made in advance, on a device in
 /// an attacker's hands for a minute, is worth nothing, and no client's clock decides about the lifetime (section 11.2).
-extension OpenIDProvider {
+struct KeyProofs: Sendable {
+    private let store: any ReplayStore
+    private let keys: Keys
+    private let limits: Limits
+    private let time: TimeSource
+
+    /// Creates the part over the store of proofs that count once.
+    init(store: any ReplayStore, keys: Keys, limits: Limits, time: TimeSource) {
+        self.store = store
+        self.keys = keys
+        self.limits = limits
+        self.time = time
+    }
+
     /// The header field with the present nonce, in every answer to a client that shows a proof, or has to show a proof
     /// (section 8).
     ///
     /// Cost: one HMAC.
-    var keyProofNonceField: (name: String, value: String) {
-        ("DPoP-Nonce", self.keys.signing.keyProofNonce(ofSlot: self.keyProofSlot(at: self.time.now())))
+    var nonceField: (name: String, value: String) {
+        ("DPoP-Nonce", self.keys.signing.keyProofNonce(ofSlot: self.slot(at: self.time.now())))
     }
 
     /// Returns the proof of a request. The proof does not count until it is taken (``take(_:)``).
     ///
     /// Throws `OAuthError` `invalid_dpop_proof`, and `use_dpop_nonce` if only the nonce is wrong. Cost: one signature,
     /// two HMACs.
-    func keyProof(_ fields: [String], _ purpose: KeyProofPurpose) throws -> DPoPProof {
+    func proof(_ fields: [String], _ purpose: KeyProofPurpose) throws -> DPoPProof {
         guard let target = TargetURI(purpose.endpoint) else {
             throw OAuthError(.serverError, detail: "the issuer is no address")
         }
         let now = self.time.now()
-        let slot = self.keyProofSlot(at: now)
+        let present = self.slot(at: now)
         return try DPoPProof(
             verifying: fields, method: purpose.method, target: target, accessToken: purpose.accessToken,
             within: ValidityWindow(
                 now: now, skew: self.limits.oauth.keyProofClockSkew,
                 longest: self.limits.oauth.keyProofLifetime + self.limits.oauth.keyProofClockSkew),
             nonceEnd: { nonce in
-                let taken = [slot, slot - 1].first { slot in
+                let taken = [present, present - 1].first { slot in
                     constantTimeEqual(Array(nonce.utf8), Array(self.keys.signing.keyProofNonce(ofSlot: slot).utf8))
                 }
                 // A nonce is accepted in its own slot and in the next.
-                return taken.map { self.keyProofSlotStart($0 + 2) }
+                return taken.map { self.slotStart($0 + 2) }
             })
     }
 
@@ -70,7 +83,7 @@ extension OpenIDProvider {
     /// Throws `OAuthError` `invalid_dpop_proof`.
     func checkClock(of proof: DPoPProof, by client: ClientRecord) throws {
         let (now, limits) = (self.time.now(), self.limits.oauth)
-        guard client.settings.isFAPI2 else { return }
+        guard client.settings.profile.security == .fapi2 else { return }
         guard proof.issuedAt <= now + limits.clientClockSkew, now <= proof.issuedAt + limits.keyProofLifetime else {
             throw OAuthError(
                 .invalidDPoPProof, "The DPoP proof is missing or is not right for this request.",
@@ -78,11 +91,11 @@ extension OpenIDProvider {
         }
     }
 
-    private func keyProofSlotStart(_ slot: Int64) -> Timestamp {
+    private func slotStart(_ slot: Int64) -> Timestamp {
         Timestamp(milliseconds: slot * self.limits.oauth.keyProofNonceLifetime.milliseconds)
     }
 
-    private func keyProofSlot(at moment: Timestamp) -> Int64 {
+    private func slot(at moment: Timestamp) -> Int64 {
         moment.milliseconds / self.limits.oauth.keyProofNonceLifetime.milliseconds
     }
 }
