@@ -497,6 +497,12 @@ struct ServeConfigurationTests {
         #expect(configuration.trustedProxies == ["10.0.0.0/8", "192.168.1.1/32"])
         #expect(configuration.issuer == "https://a.example")
         #expect(configuration.bind.description == "[::]:8080")
+        // The printed settings are a file that a server can be started with.
+        let folder = NSTemporaryDirectory() + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try configuration.printed.write(toFile: folder + "/c.yaml", atomically: true, encoding: .utf8)
+        #expect(try await self.load(file: folder + "/c.yaml").printed == configuration.printed)
     }
 }
 

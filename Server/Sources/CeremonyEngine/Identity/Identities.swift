@@ -28,17 +28,17 @@ public struct Identities: Sendable {
     /// The consents of people, for viewers.
     public let consents: IdentityConsents
     /// Sessions that apps begin themselves.
-    public let begins: SessionBegins
+    public let appSessions: AppSessions
     /// The start of sessions: activations claim sessions and give answers.
-    public let starts: SessionStarts
+    public let binding: SessionBinding
     /// The judgement of factors.
-    public let finishes: SessionFinishes
+    public let judgement: FactorJudgement
     /// The end of sessions: a phone gives up a session, prolongs a session or fetches its code.
-    public let ends: SessionEnds
+    public let control: SessionControl
     /// Questions to the PIN service.
     public let pinEvaluations: PinEvaluations
-    /// Completions: a granted action is carried out.
-    public let completions: Completions
+    /// Granted actions: a phone carries out the action that a session has granted.
+    public let grantedActions: GrantedActions
 
     init(
         environment: CeremonyEnvironment, store: any IdentityStores, hub: CeremonyHub, budgets: Budgets,
@@ -59,18 +59,18 @@ public struct Identities: Sendable {
         self.enrolments = ActivationEnrolments(
             environment: environment, store: store, envelope: envelope, openings: openings, hub: hub)
         self.activations = OwnActivations(environment: environment, store: store, envelope: envelope)
-        self.begins = SessionBegins(
+        self.appSessions = AppSessions(
             environment: environment, store: store, envelope: envelope, services: services, merges: merges,
             budgets: budgets)
-        self.starts = SessionStarts(
+        self.binding = SessionBinding(
             environment: environment, envelope: envelope, steps: steps,
             terms: SessionTermsReader(environment: environment))
-        self.finishes = SessionFinishes(environment: environment, envelope: envelope, steps: steps, merges: merges)
-        self.ends = SessionEnds(
+        self.judgement = FactorJudgement(environment: environment, envelope: envelope, steps: steps, merges: merges)
+        self.control = SessionControl(
             environment: environment, store: store, envelope: envelope, steps: steps, services: services)
         self.pinEvaluations = PinEvaluations(
             environment: environment, envelope: envelope, steps: steps, openings: openings, service: pins)
-        self.completions = Completions(environment: environment, envelope: envelope, steps: steps)
+        self.grantedActions = GrantedActions(environment: environment, envelope: envelope, steps: steps)
     }
 }
 

@@ -113,7 +113,7 @@ package enum IdentityEvent: Hashable, Sendable {
     /// The activation was locked, revoked or deleted elsewhere.
     case withdrawActivation
     /// A request comes from the bound activation during a lockout that another session's factors have caused.
-    case rest(LockoutInformation)
+    case rest(IdentityLockout)
     /// A request comes with the identifier of an answered request.
     case again(isIdentical: Bool)
 
@@ -125,7 +125,7 @@ package enum IdentityEvent: Hashable, Sendable {
         package var isGenuine = true
         package var isActivationActive = true
         /// The running lockout; `nil` if there is none.
-        package var lockout: LockoutInformation?
+        package var lockout: IdentityLockout?
         /// The device is secure enough for the server.
         package var isSecure = true
         package var isMember = true
@@ -150,7 +150,7 @@ package enum IdentityEvent: Hashable, Sendable {
         /// One whole alternative, with every signature valid over the challenge.
         case accepted
         /// Any other result, with the lockout that was reserved.
-        case refused(LockoutInformation)
+        case refused(IdentityLockout)
     }
 
     /// The result of judging the payload that uses a grant.

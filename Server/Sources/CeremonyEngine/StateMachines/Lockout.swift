@@ -2,7 +2,7 @@ package import Settings
 package import _Primitives
 
 /// The information for an app about a lockout, after a refused attempt or during a lockout.
-package struct LockoutInformation: Hashable, Sendable {
+package struct IdentityLockout: Hashable, Sendable {
     /// The end of the lockout, until which no attempt is judged; `nil` for a permanent lockout.
     package let lockedUntil: Timestamp?
 
@@ -62,19 +62,19 @@ package struct Lockout: Equatable, Sendable {
     ///
     /// During the verification of the last possible attempt, the activation may or may not be disabled. Other requests
     /// are told of the attempt's temporary lockout as long as the lockout runs.
-    package func pending(at now: Timestamp) -> LockoutInformation? {
-        let rest = self.lockedUntil.flatMap { now < $0 ? LockoutInformation(lockedUntil: $0) : nil }
+    package func pending(at now: Timestamp) -> IdentityLockout? {
+        let rest = self.lockedUntil.flatMap { now < $0 ? IdentityLockout(lockedUntil: $0) : nil }
         guard self.isPermanent else { return rest }
-        let forEver = LockoutInformation(lockedUntil: nil)
+        let forEver = IdentityLockout(lockedUntil: nil)
         return self.reservation == nil ? forEver : rest ?? forEver
     }
 
     /// The result of reserving an attempt.
     package enum Reserved: Equatable, Sendable {
         /// The attempt may be verified. `ifRefused` is the lockout for a wrong attempt.
-        case mayVerify(ifRefused: LockoutInformation)
+        case mayVerify(ifRefused: IdentityLockout)
         /// A lockout runs: nothing is verified, and nothing is counted.
-        case pending(LockoutInformation)
+        case pending(IdentityLockout)
     }
 
     /// Counts an attempt as failed before the verification. So an attacker cannot make more attempts at once than one
@@ -152,7 +152,7 @@ package struct Lockout: Equatable, Sendable {
         if let own = self.failures.lastIndex(of: reservation.at) { self.failures.remove(at: own) }
     }
 
-    private var outcome: LockoutInformation {
-        LockoutInformation(lockedUntil: self.isPermanent ? nil : self.lockedUntil)
+    private var outcome: IdentityLockout {
+        IdentityLockout(lockedUntil: self.isPermanent ? nil : self.lockedUntil)
     }
 }

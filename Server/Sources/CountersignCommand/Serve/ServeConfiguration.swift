@@ -485,12 +485,26 @@ extension ServeConfiguration {
             if let key = self.mtlsKey { lines.append("mtlsKey: \(key)") }
         }
         if let trace = self.traceFile { lines.append("trace: \(trace)") }
+        if self.tracesBeyondLoopback { lines.append("traceBeyondLoopback: true") }
         if self.logFormat != .text { lines.append("logFormat: \(self.logFormat.rawValue)") }
         if self.logLevel != .info { lines.append("logLevel: \(self.logLevel.rawValue)") }
         if !self.limits.isEmpty {
             let limits = self.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             lines.append("limits: \(limits.joined(separator: ","))")
         }
-        return lines.joined(separator: "\n")
+        return lines.map(Self.asYAML).joined(separator: "\n")
+    }
+
+    /// Returns the line of a setting with its value in quotes if YAML would read the plain value as something else, such
+    /// as the address `[::1]:8080` as a list.
+    private static func asYAML(_ line: String) -> String {
+        guard let colon = line.firstRange(of: ": ") else { return line }
+        let value = line[colon.upperBound...]
+        let isPlain =
+            value.first.map { !"[]{}&*!|>'\"%@`#,?:- ".contains($0) } == true && !value.contains(": ")
+            && !value.contains(" #") && value.last != " "
+        guard !isPlain else { return line }
+        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return line[..<colon.upperBound] + "\"" + escaped + "\""
     }
 }

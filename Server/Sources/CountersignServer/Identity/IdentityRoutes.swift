@@ -53,7 +53,7 @@ struct IdentityRoutes: Sendable {
                     .required("scope", "What is asked for."), .optional("state", "Comes back with the code."),
                     .optional("nonce", "Comes back in the ID token."),
                     .required("codeChallenge", "RFC 7636, by S256."),
-                ], self.identities.begins.inApp),
+                ], self.identities.appSessions.inApp),
             self.call(
                 .post, "/identity/api-access", "beginAccess", "An app wants something done with its own account.",
                 .none,
@@ -61,11 +61,11 @@ struct IdentityRoutes: Sendable {
                     Self.version, .required("purpose", "What."),
                     .optional("token", "To merge: what the PIN has earned."),
                     .optional("invitation", "To merge: the invitation's activation."),
-                ], self.identities.begins.access),
+                ], self.identities.appSessions.access),
             self.step(
                 "/identity/api-access", "complete", "completeAccess", "Do what a session has granted, once.", .gives,
                 [.required("completion", .object, "What is to be done, sealed.")],
-                self.identities.completions.complete),
+                self.identities.grantedActions.complete),
         ]
     }
 
@@ -104,13 +104,13 @@ struct IdentityRoutes: Sendable {
             self.step(
                 path, "start", "startSession", "An activation claims a session.", .none,
                 [Self.version, Self.claim, Self.security], recording: .sessionDescribed,
-                self.identities.starts.start),
+                self.identities.binding.start),
             self.step(
                 path, "prepare", "prepareSession", "What the person has said.", .none,
                 [
                     .optional("role", "As what they come."), .required("answers", .objects([]), "To the attributes."),
                     Self.security,
-                ], recording: .answersJudged, self.identities.starts.prepare),
+                ], recording: .answersJudged, self.identities.binding.prepare),
             self.step(
                 path, "pin-evaluation", "evaluatePin",
                 "Have the PIN service evaluate a PIN: an attempt, once for each document.", .none,
@@ -118,13 +118,13 @@ struct IdentityRoutes: Sendable {
             self.step(
                 path, "finish", "finishSession", "The factors.", .signsIn,
                 [.required("factors", .object, "The factors, sealed."), Self.security], recording: .factorsJudged,
-                self.identities.finishes.finish),
+                self.identities.judgement.finish),
             self.step(
-                path, "code", "sessionCode", "The authorization code, once.", .lasts, [], self.identities.ends.code),
+                path, "code", "sessionCode", "The authorization code, once.", .lasts, [], self.identities.control.code),
             self.step(
-                path, "abort", "abortSession", "Give the session up.", .takesAway, [], self.identities.ends.abort),
+                path, "abort", "abortSession", "Give the session up.", .takesAway, [], self.identities.control.abort),
             self.step(
-                path, "prolong", "prolongSession", "Ask for more time.", .none, [], self.identities.ends.prolong),
+                path, "prolong", "prolongSession", "Ask for more time.", .none, [], self.identities.control.prolong),
         ]
     }
 

@@ -110,7 +110,7 @@ struct AnswerWorkTests {
         let before = made.value
         var isAccepted = false
         let statements = try await AskedStatements.take(in: server.folder) {
-            let reply = try await server.engine.identities.finishes.finish(code.id, call)
+            let reply = try await server.engine.identities.judgement.finish(code.id, call)
             try await beside(server, sent)
             if case .accepted = try await phone.read(reply, to: call, as: FinishResponse.self) { isAccepted = true }
         }

@@ -24,12 +24,12 @@ struct IdentityAccessTests {
 
     private func begin(_ phone: IdentityPhone, _ request: InAppRequest) async throws -> SessionOffer {
         let call = try phone.call("/identity/in-app", request)
-        return try await phone.read(try await phone.server.engine.identities.begins.inApp(call), to: call)
+        return try await phone.read(try await phone.server.engine.identities.appSessions.inApp(call), to: call)
     }
 
     private func code(_ phone: IdentityPhone, _ session: String) async throws -> CodeResponse {
         let call = try phone.call("/identity/sessions/\(session)/code", EmptyBody())
-        return try await phone.read(try await phone.server.engine.identities.ends.code(session, call), to: call)
+        return try await phone.read(try await phone.server.engine.identities.control.code(session, call), to: call)
     }
 
     // MARK: In-app
@@ -53,14 +53,14 @@ struct IdentityAccessTests {
         #expect(accepted.purpose == .serviceLogin && accepted.continuesUntil == server.clock.now + .seconds(60))
 
         let call = try phone.call("/identity/sessions/\(offer.session)/code", EmptyBody())
-        let reply = try await server.engine.identities.ends.code(offer.session, call)
+        let reply = try await server.engine.identities.control.code(offer.session, call)
         let code: CodeResponse = try await phone.read(reply, to: call)
         #expect(code.state == "s" && code.issuer == IdentityPhone.issuer)
         let login = try #require(server.inApp.made.first)
         #expect(login.client == TestServer.service && login.accountID == account.id && login.deviceID == phone.id)
         #expect(login.wish.redirectURI == TestInAppServices.redirectURI && login.wish.nonce == "n")
         #expect(login.authenticatedAt == accepted.finishedAt)
-        #expect(try await server.engine.identities.ends.code(offer.session, call).body == reply.body)
+        #expect(try await server.engine.identities.control.code(offer.session, call).body == reply.body)
         await #expect(throws: IdentityProblem(.sessionConsumed)) { () async throws in
             _ = try await self.code(phone, offer.session)
         }
@@ -117,7 +117,7 @@ struct IdentityAccessTests {
         let refusals = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<20 {
                 let call = try phone.call("/identity/sessions/\(offer.session)/code", EmptyBody())
-                group.addTask { try await server.engine.identities.ends.code(offer.session, call).refusal }
+                group.addTask { try await server.engine.identities.control.code(offer.session, call).refusal }
             }
             return try await group.reduce(into: [String?]()) { $0.append($1) }
         }
@@ -495,7 +495,7 @@ struct IdentityAccessTests {
         let server = try TestServer { ($0.limits.provenRequestBurst, $0.limits.provenRequestsPerMinute) = (8, 0) }
         let (account, phone) = try await server.personalise()
         let (bob, _) = try await server.personalise("bob")
-        let completions = server.engine.identities.completions
+        let completions = server.engine.identities.grantedActions
         let (session, _) = try await phone.granted(.delete)
         let call = try await phone.completeCall(session, .delete, name: "deletion")
         let first = try await completions.complete(session, call)

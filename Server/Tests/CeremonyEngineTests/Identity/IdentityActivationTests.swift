@@ -371,7 +371,7 @@ struct IdentityActivationTests {
             _ = try await phone.finish(code.id, prepared)
         }
         let prolong = try phone.call("/identity/sessions/\(waiting.id)/prolong", EmptyBody())
-        #expect(try await server.engine.identities.ends.prolong(waiting.id, prolong).refusal == "activationDisabled")
+        #expect(try await server.engine.identities.control.prolong(waiting.id, prolong).refusal == "activationDisabled")
         let next = try await server.showCode("next")
         await #expect(throws: IdentityProblem(.activationDisabled)) { () async throws in
             _ = try await phone.start(next)

@@ -133,7 +133,7 @@ struct IdentityAttributeTests {
         case "abort":
             let call = try phone.call("/identity/sessions/\(code.id)/abort", EmptyBody())
             _ = try await phone.read(
-                try await server.engine.identities.ends.abort(code.id, call), to: call, as: EmptyBody.self)
+                try await server.engine.identities.control.abort(code.id, call), to: call, as: EmptyBody.self)
         case "expiry":
             server.clock.advance(.seconds(181))
             _ = try await server.engine.sweep.run()
@@ -430,7 +430,8 @@ struct IdentityAttributeTests {
             _ = try await phone.prepare(code.id, answers: [.givenName: .value("Alice")])
         }
         let prolong = try phone.call("/identity/sessions/\(code.id)/prolong", EmptyBody())
-        #expect(try await server.engine.identities.ends.prolong(code.id, prolong).refusal == "correctionLimitExceeded")
+        #expect(
+            try await server.engine.identities.control.prolong(code.id, prolong).refusal == "correctionLimitExceeded")
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 

@@ -20,7 +20,7 @@ struct IdentityBudgetTests {
 
     /// Begins a session of an app's own, or of its account's.
     private func begin(_ call: IdentityCall, at server: TestServer) async throws -> IdentityReply {
-        let begins = server.engine.identities.begins
+        let begins = server.engine.identities.appSessions
         return try await call.path == "/identity/in-app" ? begins.inApp(call) : begins.access(call)
     }
 

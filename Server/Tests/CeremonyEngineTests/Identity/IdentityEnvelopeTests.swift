@@ -23,7 +23,7 @@ struct IdentityEnvelopeTests {
     func anAlteredAnswerIsNoAnswer() async throws {
         let (server, phone, session) = try await self.started()
         let call = try phone.call("/identity/sessions/\(session)/prolong", EmptyBody())
-        let reply = try await server.engine.identities.ends.prolong(session, call)
+        let reply = try await server.engine.identities.control.prolong(session, call)
         let keys = try await server.keySet().signingKeys
         let name = ManagerResponse.name(ofRequest: Array((call.proof ?? "").utf8))
         _ = try ManagerResponse(
@@ -52,7 +52,7 @@ struct IdentityEnvelopeTests {
         let call = try await phone.finishCall(session, prepared, [.device, .pin]) { factor in
             if factor.type == .pin { factor = TestFactor(.pin) }
         }
-        let finishes = server.engine.identities.finishes
+        let finishes = server.engine.identities.judgement
         let first = try await finishes.finish(session, call)
         server.clock.advance(.seconds(30))
         #expect(try await finishes.finish(session, call).body == first.body)
@@ -63,7 +63,7 @@ struct IdentityEnvelopeTests {
     @Test("Other bytes under the name of a request that was answered are refused, and have no effect")
     func otherBytesUnderOneNameAreRefused() async throws {
         let (server, phone, session) = try await self.started()
-        let ends = server.engine.identities.ends
+        let ends = server.engine.identities.control
         let first = try phone.call("/identity/sessions/\(session)/prolong", EmptyBody(), name: "one")
         _ = try await ends.prolong(session, first)
         let other = try phone.call(
@@ -93,7 +93,7 @@ struct IdentityEnvelopeTests {
         let (server, phone, session) = try await self.started()
         let (_, stranger) = try await server.personalise("bob")
         let foreign = try stranger.call("/identity/sessions/\(session)/abort", EmptyBody())
-        let ends = server.engine.identities.ends
+        let ends = server.engine.identities.control
         #expect(try await ends.abort(session, foreign).refusal == "notProven")
         let signIns = server.engine.signIns
         var states = try await signIns.events(reference: "request", browser: server.browser).makeAsyncIterator()
@@ -127,7 +127,7 @@ struct IdentityEnvelopeTests {
     @Test("A session is prolonged up to its hard end, and no longer")
     func aSessionIsProlongedUntilItsHardEnd() async throws {
         let (server, phone, session) = try await self.started()
-        let ends = server.engine.identities.ends
+        let ends = server.engine.identities.control
         func prolong() async throws -> SessionDeadlines {
             let call = try phone.call("/identity/sessions/\(session)/prolong", EmptyBody())
             return try await phone.read(try await ends.prolong(session, call), to: call)
@@ -162,7 +162,7 @@ struct IdentityEnvelopeTests {
             let call = try await phone.finishCall(
                 code.id, try await phone.prepared(code.id), [.device, .pin], sealedTo: key)
             return try await phone.read(
-                try await server.engine.identities.finishes.finish(code.id, call), to: call)
+                try await server.engine.identities.judgement.finish(code.id, call), to: call)
         }
         server.clock.advance(.seconds(86_401))
         let second = try await server.keySet()
@@ -204,7 +204,7 @@ struct IdentityEnvelopeTests {
         _ = try await phone.start(code)
         func prolong() async throws -> (call: IdentityCall, reply: IdentityReply) {
             let call = try phone.call("/identity/sessions/\(code.id)/prolong", EmptyBody())
-            return (call, try await server.engine.identities.ends.prolong(code.id, call))
+            return (call, try await server.engine.identities.control.prolong(code.id, call))
         }
         let before = try await prolong()
         server.clock.advance(.seconds(3600))

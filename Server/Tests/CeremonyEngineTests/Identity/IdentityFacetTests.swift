@@ -119,7 +119,7 @@ struct IdentityFacetTests {
         let other = IdentityPhone(phone, at: server, facet: Self.facet)
         let prepared = try await phone.prepared(code.id)
         let call = try await other.finishCall(code.id, prepared, [.device, .pin])
-        let answer = try await server.engine.identities.finishes.finish(code.id, call).body
-        #expect(try await server.engine.identities.finishes.finish(code.id, call).body == answer)
+        let answer = try await server.engine.identities.judgement.finish(code.id, call).body
+        #expect(try await server.engine.identities.judgement.finish(code.id, call).body == answer)
     }
 }

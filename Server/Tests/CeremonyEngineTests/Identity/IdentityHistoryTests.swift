@@ -29,7 +29,7 @@ struct IdentityHistoryTests {
 
     private func abort(_ phone: IdentityPhone, _ session: String) async throws {
         let call = try phone.call("/identity/sessions/\(session)/abort", EmptyBody())
-        #expect(try await phone.server.engine.identities.ends.abort(session, call).refusal == nil)
+        #expect(try await phone.server.engine.identities.control.abort(session, call).refusal == nil)
     }
 
     @Test("A session that came to what it was for, and one that was given up, stand there with service, role and time")

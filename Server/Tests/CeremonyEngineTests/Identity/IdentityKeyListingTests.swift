@@ -46,7 +46,7 @@ struct IdentityKeyListingTests {
             .filter { $0.kind.rawValue == "identity-sealing-key-added" }
         #expect(entries.map(\.actor) == ["ann"] && entries.map(\.detail) == [set.sealingKeys[0].id])
         let call = try await phone.finishCall(code.id, prepared, [.device, .pin], sealedTo: former)
-        let reply = try await server.engine.identities.finishes.finish(code.id, call)
+        let reply = try await server.engine.identities.judgement.finish(code.id, call)
         guard case .accepted = try await phone.read(reply, to: call, as: FinishResponse.self) else {
             Issue.record("refused")
             return

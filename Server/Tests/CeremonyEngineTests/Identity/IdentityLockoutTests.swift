@@ -114,7 +114,7 @@ struct IdentityLockoutTests {
                 if factor.type == wrong.forged { factor.key = P256.Signing.PrivateKey() }
             }
             if !wrong.isSealed { call = try phone.call(call.path, body: Array("{}".utf8)) }
-            let reply = try await server.engine.identities.finishes.finish(session, call)
+            let reply = try await server.engine.identities.judgement.finish(session, call)
             guard case .message(let object) = try await server.content(of: reply, to: call),
                 case .lockout(let refused) = try FinishResponse(json: object)
             else {
@@ -156,7 +156,7 @@ struct IdentityLockoutTests {
     func whatIsNotSealedForTheSessionLocks() async throws {
         let (server, phone, session, prepared) = try await self.prepared()
         let call = try phone.call("/identity/sessions/\(session)/finish", body: Array("{}".utf8))
-        let reply = try await server.engine.identities.finishes.finish(session, call)
+        let reply = try await server.engine.identities.judgement.finish(session, call)
         guard case .lockout(let refused) = try await phone.read(reply, to: call, as: FinishResponse.self) else {
             Issue.record("accepted")
             return
@@ -178,7 +178,7 @@ struct IdentityLockoutTests {
         server.clock.advance(.seconds(6))
         // The very block that was right for the document of before, in a request of now.
         let replayed = try phone.call(right.path, body: right.body)
-        let reply = try await server.engine.identities.finishes.finish(session, replayed)
+        let reply = try await server.engine.identities.judgement.finish(session, replayed)
         guard case .lockout(let second) = try await phone.read(reply, to: replayed, as: FinishResponse.self) else {
             Issue.record("accepted")
             return
@@ -384,7 +384,7 @@ struct IdentityLockoutTests {
             return
         }
         #expect(try await server.lockout(of: phone)?.isPermanent == true)
-        let reply = try await server.engine.identities.finishes.finish(session, call)
+        let reply = try await server.engine.identities.judgement.finish(session, call)
         let answer: FinishResponse = try await phone.read(reply, to: call)
         guard case .accepted = answer else {
             Issue.record("\(answer)")
@@ -409,7 +409,7 @@ struct IdentityLockoutTests {
         return try await withThrowingTaskGroup(of: String.self) { group in
             for (session, call) in calls {
                 group.addTask {
-                    let reply = try await server.engine.identities.finishes.finish(session, call)
+                    let reply = try await server.engine.identities.judgement.finish(session, call)
                     switch try await server.content(of: reply, to: call) {
                     case .message: return "judged"
                     case .refusal(let problem): return problem.code.rawValue
@@ -466,10 +466,10 @@ struct IdentityLockoutTests {
             case 2: call.body += [32]
             default: call.path += "x"
             }
-            let reply = try await server.engine.identities.finishes.finish(session, call)
+            let reply = try await server.engine.identities.judgement.finish(session, call)
             #expect(reply.status == .notProven)
         }
-        #expect(try await server.engine.identities.finishes.finish(session, stolen).refusal == "notProven")
+        #expect(try await server.engine.identities.judgement.finish(session, stolen).refusal == "notProven")
         #expect(try await server.lockout(of: phone) == LockoutRecord())
         #expect(try await server.lockout(of: stranger) == LockoutRecord())
         guard case .accepted = try await phone.finish(session, prepared) else {
@@ -485,15 +485,15 @@ struct IdentityLockoutTests {
         call.proof = nil
         call.source = "192.0.2.7"
         for _ in 0..<3 {
-            #expect(try await server.engine.identities.finishes.finish(session, call).status == .notProven)
+            #expect(try await server.engine.identities.judgement.finish(session, call).status == .notProven)
         }
-        guard case .tooMany = try await server.engine.identities.finishes.finish(session, call).status else {
+        guard case .tooMany = try await server.engine.identities.judgement.finish(session, call).status else {
             Issue.record("not turned away")
             return
         }
         var right = try await phone.finishCall(session, prepared, [.device, .pin])
         right.source = "192.0.2.7"
-        #expect(try await server.engine.identities.finishes.finish(session, right).status == .answered)
+        #expect(try await server.engine.identities.judgement.finish(session, right).status == .answered)
     }
 
     /// A wrong attempt in another session than the one that is asked about.
@@ -522,7 +522,7 @@ struct IdentityLockoutTests {
                 default:
                     let call = try phone.call(path, EmptyBody())
                     _ = try await phone.read(
-                        try await server.engine.identities.ends.prolong(code.id, call), to: call,
+                        try await server.engine.identities.control.prolong(code.id, call), to: call,
                         as: SessionDeadlines.self)
                 }
             }
@@ -546,7 +546,7 @@ struct IdentityLockoutTests {
                     clientID: TestServer.service, redirectURI: TestInAppServices.redirectURI, scope: "openid",
                     state: nil, nonce: nil, codeChallenge: Base64URL.encode([UInt8](repeating: 7, count: 32))))
             _ = try await phone.read(
-                try await server.engine.identities.begins.inApp(call), to: call, as: SessionOffer.self)
+                try await server.engine.identities.appSessions.inApp(call), to: call, as: SessionOffer.self)
         }
         for body in [begin, { _ = try await phone.access(AccessRequest(purpose: .changePin)) }] {
             let problem = await #expect(throws: IdentityProblem.self) { () async throws in try await body() }
@@ -569,7 +569,7 @@ struct IdentityLockoutTests {
                 clientID: TestServer.service, redirectURI: TestInAppServices.redirectURI, scope: "openid", state: nil,
                 nonce: nil, codeChallenge: Base64URL.encode([UInt8](repeating: 7, count: 32))))
         let offer: SessionOffer = try await phone.read(
-            try await server.engine.identities.begins.inApp(begun), to: begun)
+            try await server.engine.identities.appSessions.inApp(begun), to: begun)
         _ = try await phone.start(offer.session, claim: offer.claim)
         _ = try await phone.finish(offer.session, try await phone.prepared(offer.session))
         _ = try await self.resting(server, phone)
@@ -578,7 +578,8 @@ struct IdentityLockoutTests {
             await expectRefusal(.lockedOut) { () async throws in
                 let call = try phone.call("/identity/sessions/\(offer.session)/code", EmptyBody())
                 _ = try await phone.read(
-                    try await server.engine.identities.ends.code(offer.session, call), to: call, as: CodeResponse.self)
+                    try await server.engine.identities.control.code(offer.session, call), to: call,
+                    as: CodeResponse.self)
             }
             server.clock.advance(.seconds(6))
         }
@@ -595,7 +596,7 @@ struct IdentityLockoutTests {
         let next = try #require(try await phone.miss(session, prepared).next)
         let call = try phone.call("/identity/sessions/\(session)/prolong", EmptyBody())
         _ = try await phone.read(
-            try await server.engine.identities.ends.prolong(session, call), to: call, as: SessionDeadlines.self)
+            try await server.engine.identities.control.prolong(session, call), to: call, as: SessionDeadlines.self)
         server.clock.advance(.seconds(6))
         guard case .accepted = try await phone.finish(session, next) else {
             Issue.record("refused")

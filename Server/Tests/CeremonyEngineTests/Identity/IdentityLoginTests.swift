@@ -231,7 +231,7 @@ struct IdentityLoginTests {
         await refused { () async throws in _ = try await phone.prepare(code.id, security: report) }
         let prepared = try await phone.prepared(code.id)
         let call = try await phone.finishCall(code.id, prepared, [.device, .pin], security: report)
-        let reply = try await server.engine.identities.finishes.finish(code.id, call)
+        let reply = try await server.engine.identities.judgement.finish(code.id, call)
         await refused { () async throws in _ = try await phone.read(reply, to: call, as: FinishResponse.self) }
         #expect(try await server.lockout(of: phone) == LockoutRecord())
         #expect(try await server.database.offer(id: offer.id)?.lockout == LockoutRecord())

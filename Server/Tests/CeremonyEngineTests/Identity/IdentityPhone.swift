@@ -142,7 +142,7 @@ final class IdentityPhone: Sendable {
         let call = try self.call(
             "/identity/sessions/\(session)/start",
             StartRequest(version: version, claim: claim, security: security))
-        return try await self.read(try await self.server.engine.identities.starts.start(session, call), to: call)
+        return try await self.read(try await self.server.engine.identities.binding.start(session, call), to: call)
     }
 
     func start(_ code: ProcessCode) async throws -> RequestDocument {
@@ -156,7 +156,7 @@ final class IdentityPhone: Sendable {
         let call = try self.call(
             "/identity/sessions/\(session)/prepare",
             PrepareRequest(role: role, answers: answers, security: security))
-        return try await self.read(try await self.server.engine.identities.starts.prepare(session, call), to: call)
+        return try await self.read(try await self.server.engine.identities.binding.prepare(session, call), to: call)
     }
 
     /// Leaves out what a session asks for as often as that can be corrected. Throws where nothing was wrong with that.
@@ -217,7 +217,7 @@ final class IdentityPhone: Sendable {
         _ adjust: (inout TestFactor) -> Void = { _ in }
     ) async throws -> FinishResponse {
         let call = try await self.finishCall(session, prepared, types, adjust)
-        return try await self.read(try await self.server.engine.identities.finishes.finish(session, call), to: call)
+        return try await self.read(try await self.server.engine.identities.judgement.finish(session, call), to: call)
     }
 
     /// An attempt with a wrong PIN.
@@ -256,12 +256,12 @@ final class IdentityPhone: Sendable {
 
     func prolong(_ session: String) async throws -> SessionDeadlines {
         let call = try self.call("/identity/sessions/\(session)/prolong", EmptyBody())
-        return try await self.read(try await self.server.engine.identities.ends.prolong(session, call), to: call)
+        return try await self.read(try await self.server.engine.identities.control.prolong(session, call), to: call)
     }
 
     func access(_ request: AccessRequest) async throws -> SessionOffer {
         let call = try self.call("/identity/api-access", request)
-        return try await self.read(try await self.server.engine.identities.begins.access(call), to: call)
+        return try await self.read(try await self.server.engine.identities.appSessions.access(call), to: call)
     }
 
     /// - Parameter name: What the request is called; without, a name of its own.
@@ -276,7 +276,7 @@ final class IdentityPhone: Sendable {
     func complete(_ session: String, _ completion: Completion) async throws -> CompleteResponse {
         let call = try await self.completeCall(session, completion)
         return try await self.read(
-            try await self.server.engine.identities.completions.complete(session, call), to: call)
+            try await self.server.engine.identities.grantedActions.complete(session, call), to: call)
     }
 
     /// New factors over a document's challenge.

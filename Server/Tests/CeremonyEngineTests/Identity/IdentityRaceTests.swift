@@ -96,7 +96,7 @@ struct IdentityRaceTests {
             self.server.clock.advance(.seconds(2))
             let (server, session) = (self.server, self.session)
             return try await self.gate.judge({
-                try await server.engine.identities.finishes.finish(session, call)
+                try await server.engine.identities.judgement.finish(session, call)
             }) {
                 let lockout = try #require(try await server.lockout(of: self.phone))
                 #expect(lockout.reservation != nil && lockout.isPermanent, "it is counted, and not judged yet")
@@ -110,7 +110,7 @@ struct IdentityRaceTests {
 
         func end(_ session: String, by step: String) async throws {
             let call = try self.phone.call("/identity/sessions/\(session)/\(step)", EmptyBody())
-            let ends = self.server.engine.identities.ends
+            let ends = self.server.engine.identities.control
             let reply = try await step == "abort" ? ends.abort(session, call) : ends.prolong(session, call)
             if case .refusal(let problem) = try await self.server.content(of: reply, to: call) { throw problem }
         }
@@ -150,7 +150,7 @@ struct IdentityRaceTests {
         #expect(try await scene.keys() == 0, "what is disabled for the PIN's sake signs nowhere else either")
         #expect(try await scene.state("other") == .failed)
         #expect(try await scene.disabled() == 1)
-        let again = try await scene.server.engine.identities.finishes.finish(scene.session, call)
+        let again = try await scene.server.engine.identities.judgement.finish(scene.session, call)
         #expect(again.body == reply.body)
     }
 
@@ -171,7 +171,7 @@ struct IdentityRaceTests {
             await rests("prolong") { () async throws in try await scene.end(scene.other.id, by: "prolong") }
             await rests("start") { () async throws in _ = try await scene.phone.start(third) }
             await rests("finish") { () async throws in
-                let finishes = scene.server.engine.identities.finishes
+                let finishes = scene.server.engine.identities.judgement
                 _ = try await scene.read(try await finishes.finish(scene.session, second), second)
             }
             #expect(try await scene.state("other") == .claimed)
@@ -241,7 +241,7 @@ struct IdentityRaceTests {
         let waiting = try await scene.phone.prepared(scene.other.id)
         let right = try await scene.phone.finishCall(scene.other.id, waiting, [.device, .pin])
         #expect(try await scene.phone.miss(scene.session, scene.prepared).lockout.isPermanent)
-        let late = try await scene.server.engine.identities.finishes.finish(scene.other.id, right)
+        let late = try await scene.server.engine.identities.judgement.finish(scene.other.id, right)
         #expect(late.refusal != nil)
         await expectRefusal(.activationDisabled) { () async throws in _ = try await scene.read(late, right) }
         #expect(try await scene.server.lockout(of: scene.phone)?.isPermanent == true)

@@ -92,7 +92,7 @@ extension IdentityPhone {
     fileprivate func abort(_ session: String) async throws {
         let call = try self.call("/identity/sessions/\(session)/abort", EmptyBody())
         _ = try await self.read(
-            try await self.server.engine.identities.ends.abort(session, call), to: call, as: EmptyBody.self)
+            try await self.server.engine.identities.control.abort(session, call), to: call, as: EmptyBody.self)
     }
 }
 

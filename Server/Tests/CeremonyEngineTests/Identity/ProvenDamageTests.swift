@@ -103,7 +103,7 @@ struct ProvenDamageTests {
         "Of a session's end, its code and its prolongation nothing is read: whatever comes there is as good as nothing")
     func unread() async throws {
         let place = try await Place()
-        let ends = place.server.engine.identities.ends
+        let ends = place.server.engine.identities.control
         for (index, body) in DamagedMessage.all(of: ["code": .string("x")], seed: "unread", bytes: 8).enumerated() {
             let session = try await place.started("request \(index)")
             let prolonging = try place.phone.call("/identity/sessions/\(session)/prolong", body: body)
@@ -146,7 +146,7 @@ struct ProvenDamageTests {
             let bodies = try damage(response, sealed)
             let body = bodies[Int(random.number(below: UInt64(bodies.count)))]
             let call = try place.phone.call("/identity/sessions/\(session)/finish", body: body)
-            let reply = try await place.server.engine.identities.finishes.finish(session, call)
+            let reply = try await place.server.engine.identities.judgement.finish(session, call)
             #expect(reply.status == .answered)
             switch try await place.phone.read(reply, to: call, as: FinishResponse.self) {
             // What was changed can be what nobody reads.
@@ -233,7 +233,7 @@ struct ProvenDamageTests {
                 return ProvenRequest(
                     path: "/identity/sessions/\(code.id)/start",
                     body: StartRequest(version: 1, claim: code.claim, security: security).json
-                ) { try await identities.starts.start(code.id, $0) }
+                ) { try await identities.binding.start(code.id, $0) }
             case .prepare:
                 let session = try await self.started()
                 return ProvenRequest(
@@ -242,7 +242,7 @@ struct ProvenDamageTests {
                         role: "patient", answers: [.givenName: .value("Alice"), .nickname: .value("Al")],
                         security: security
                     ).json
-                ) { try await identities.starts.prepare(session, $0) }
+                ) { try await identities.binding.prepare(session, $0) }
             case .sessionPin:
                 let (session, _) = try await self.prepared()
                 return ProvenRequest(
@@ -256,11 +256,11 @@ struct ProvenDamageTests {
                         clientID: TestServer.service, redirectURI: TestInAppServices.redirectURI, scope: "openid",
                         state: "state", nonce: "nonce", codeChallenge: Base64URL.encode(RandomSource.system.bytes(32))
                     ).json
-                ) { try await identities.begins.inApp($0) }
+                ) { try await identities.appSessions.inApp($0) }
             case .access:
                 return ProvenRequest(
                     path: "/identity/api-access", body: AccessRequest(purpose: .addFactor).json
-                ) { try await identities.begins.access($0) }
+                ) { try await identities.appSessions.access($0) }
             case .complete:
                 let (session, prepared) = try await self.phone.granted(.addFactor)
                 let response = try self.phone.registration(
@@ -279,7 +279,7 @@ struct ProvenDamageTests {
                             ).json
                         }
                     )
-                ) { try await identities.completions.complete(session, $0) }
+                ) { try await identities.grantedActions.complete(session, $0) }
             case .enroll, .activationPin, .open, .prove: return try await self.request(ofActivation: route)
             }
         }

@@ -21,8 +21,8 @@ private enum Expectation {
 struct IdentitySessionTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
     private static let limits = Limits()
-    private static let lock = LockoutInformation(lockedUntil: now + .seconds(5))
-    private static let forEver = LockoutInformation(lockedUntil: nil)
+    private static let lock = IdentityLockout(lockedUntil: now + .seconds(5))
+    private static let forEver = IdentityLockout(lockedUntil: nil)
     private static let over: Set<IdentityEffect> = [.dropSupplied, .tellBrowser]
 
     /// Every state, by the word that the table has for it.
@@ -258,7 +258,7 @@ struct IdentitySessionTests {
         _ = session.handle(.prepare(.complete), at: now, limits: limits)
         #expect(session.state == .prepared && session.deadline == session.hardEnd)
         // A lock that outlasts the session ends it by its time.
-        let long = LockoutInformation(lockedUntil: now + .seconds(3600))
+        let long = IdentityLockout(lockedUntil: now + .seconds(3600))
         _ = session.handle(.finish(.refused(long)), at: now, limits: limits)
         #expect(session.deadline == session.hardEnd)
         #expect(session.handle(.finish(.accepted), at: session.hardEnd, limits: limits) == .refuse(.sessionExpired))

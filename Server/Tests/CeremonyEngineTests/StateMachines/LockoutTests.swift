@@ -17,7 +17,7 @@ struct LockoutTests {
     /// An attempt from its reservation to its end; `nil` where a lockout runs.
     private func attempt(
         _ lockout: inout Lockout, _ number: Int, isRight: Bool, at now: Timestamp, limits: Limits = Self.limits
-    ) -> LockoutInformation? {
+    ) -> IdentityLockout? {
         guard case .mayVerify(let ifRefused) = lockout.reserve(request: self.request(number), at: now, limits: limits)
         else { return nil }
         #expect(lockout.settle(request: self.request(number), isRight: isRight) == true)
@@ -31,7 +31,7 @@ struct LockoutTests {
         for (index, seconds) in Self.growth.enumerated() {
             let cost = try #require(self.attempt(&lockout, index, isRight: false, at: now))
             let until = now + .seconds(seconds)
-            #expect(cost == LockoutInformation(lockedUntil: until) && !cost.isPermanent, "failure \(index + 1)")
+            #expect(cost == IdentityLockout(lockedUntil: until) && !cost.isPermanent, "failure \(index + 1)")
             #expect(lockout.pending(at: until - .milliseconds(1)) == cost)
             #expect(lockout.pending(at: until) == nil)
             now = until
@@ -49,7 +49,7 @@ struct LockoutTests {
         for milliseconds in [0, 1, 4999] {
             let now = Self.start + .milliseconds(milliseconds)
             let answer = lockout.reserve(request: self.request(2), at: now, limits: Self.limits)
-            #expect(answer == .pending(LockoutInformation(lockedUntil: Self.start + .seconds(5))))
+            #expect(answer == .pending(IdentityLockout(lockedUntil: Self.start + .seconds(5))))
             #expect(lockout == before)
         }
         #expect(self.attempt(&lockout, 2, isRight: true, at: Self.start + .seconds(5)) != nil)
@@ -84,7 +84,7 @@ struct LockoutTests {
             reservation: nil)
         let now = Self.start + .seconds(60)
         let reserved = lockout.reserve(request: [1], at: now, limits: Self.limits)
-        #expect(reserved == .mayVerify(ifRefused: LockoutInformation(lockedUntil: nil)))
+        #expect(reserved == .mayVerify(ifRefused: IdentityLockout(lockedUntil: nil)))
         #expect(lockout.isPermanent)
         #expect(lockout.settle(request: [1], isRight: true) && !lockout.isPermanent && lockout.failures.count == 9)
     }
@@ -97,7 +97,7 @@ struct LockoutTests {
         lockout.pass(from: [9], to: [2])
         #expect(lockout == reserved)
         lockout.pass(from: [1], to: [2])
-        let until = LockoutInformation(lockedUntil: Self.start + .seconds(5))
+        let until = IdentityLockout(lockedUntil: Self.start + .seconds(5))
         #expect(lockout.reserve(request: [1], at: Self.start, limits: Self.limits) == .pending(until))
         #expect(lockout.reserve(request: [2], at: Self.start, limits: Self.limits) == .mayVerify(ifRefused: until))
         #expect(lockout.failuresInARow == 1)
@@ -134,10 +134,10 @@ struct LockoutTests {
         let day = Duration.seconds(24 * 60 * 60)
         /// `count` failures, each followed by a right attempt, one every six hours.
         func run(_ count: Int, from start: Timestamp, _ lockout: inout Lockout) -> (
-            last: LockoutInformation?, end: Timestamp
+            last: IdentityLockout?, end: Timestamp
         ) {
             var now = start
-            var last: LockoutInformation?
+            var last: IdentityLockout?
             for number in 0..<count {
                 last = self.attempt(&lockout, 2 * number, isRight: false, at: now)
                 if last?.isPermanent == true { break }
@@ -179,7 +179,7 @@ struct LockoutTests {
             #expect(lockout == reserved)
         }
         let other = lockout.reserve(request: [2], at: Self.start + .seconds(1), limits: Self.limits)
-        #expect(other == .pending(LockoutInformation(lockedUntil: Self.start + .seconds(5))) && lockout == reserved)
+        #expect(other == .pending(IdentityLockout(lockedUntil: Self.start + .seconds(5))) && lockout == reserved)
         #expect(!lockout.settle(request: [2], isRight: true) && lockout == reserved)
         #expect(lockout.settle(request: [1], isRight: false) && lockout.reservation == nil)
         #expect(!lockout.settle(request: [1], isRight: true) && lockout.failuresInARow == 1)

@@ -64,7 +64,7 @@ public struct ActivationOpenings: CeremonyPart {
                     return (OfferChange(), ifRefused)
                 }
             }
-            let ifRefused: LockoutInformation
+            let ifRefused: IdentityLockout
             switch reserved {
             case .decided(let information): ifRefused = information
             case .again(let answer): return answer
@@ -111,7 +111,7 @@ public struct ActivationOpenings: CeremonyPart {
     ///
     /// - Parameter device: The device that a right proof has named; `nil` for a wrong proof.
     private func settle(
-        _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: LockoutInformation,
+        _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: IdentityLockout,
         provenBy device: String?, mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
     ) async throws -> [UInt8] {
         let limits = self.limits

@@ -49,11 +49,11 @@ extension IdentityProblem {
     }
 
     /// Creates the problem that tells a phone of its activation's lockout.
-    init(_ lockout: LockoutInformation) { self.init(IdentityRefusal.lockedOut(until: lockout.lockedUntil)) }
+    init(_ lockout: IdentityLockout) { self.init(IdentityRefusal.lockedOut(until: lockout.lockedUntil)) }
 }
 
 extension LockoutNotice {
-    init(_ lockout: LockoutInformation) { self.init(lockedUntil: lockout.lockedUntil) }
+    init(_ lockout: IdentityLockout) { self.init(lockedUntil: lockout.lockedUntil) }
 }
 
 extension Lockout {

@@ -25,7 +25,7 @@ extension StoredActivation {
     ///
     /// During the lockout the activation begins and continues nothing, except the session that waits for the end of the
     /// lockout.
-    func rest(at now: Timestamp) -> LockoutInformation? {
+    func rest(at now: Timestamp) -> IdentityLockout? {
         self.isActive ? Lockout(self.lockout).pending(at: now) : nil
     }
 

@@ -5,7 +5,7 @@ import UAF
 import _Primitives
 
 /// Sessions that an app begins itself, to sign its own person in or to act on the person's account.
-public struct SessionBegins: CeremonyPart {
+public struct AppSessions: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & IdentityStore & ServiceStore
     let envelope: IdentityEnvelope

@@ -4,8 +4,8 @@ import Records
 import UAF
 import _Primitives
 
-/// The start of sessions: an activation claims a session, and gives the person's answers.
-public struct SessionStarts: CeremonyPart {
+/// The binding of sessions: an activation claims a session, and gives the person's answers.
+public struct SessionBinding: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
     let steps: IdentitySteps

@@ -7,9 +7,9 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// Completions: a phone does, once, the action that a session has granted: a further factor, another PIN, an activation
+/// GrantedActions: a phone does, once, the action that a session has granted: a further factor, another PIN, an activation
 /// for another device, or the deletion of the account.
-public struct Completions: CeremonyPart {
+public struct GrantedActions: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
     let steps: IdentitySteps

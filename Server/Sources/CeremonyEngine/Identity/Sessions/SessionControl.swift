@@ -4,7 +4,7 @@ import _Primitives
 
 /// The end of sessions: a phone gives up a session, asks for more time, or fetches the code of a session that signs its
 /// own app in.
-public struct SessionEnds: CeremonyPart {
+public struct SessionControl: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any IdentityStore
     let envelope: IdentityEnvelope

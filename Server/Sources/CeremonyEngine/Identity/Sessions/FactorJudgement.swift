@@ -11,7 +11,7 @@ import _Primitives
 ///
 /// An attempt is counted in its own step before the verification; a second step writes the result. All faults of the
 /// factors lead to the same answer, of one form and size, after the same work.
-public struct SessionFinishes: CeremonyPart {
+public struct FactorJudgement: CeremonyPart {
     let environment: CeremonyEnvironment
     let envelope: IdentityEnvelope
     let steps: IdentitySteps
@@ -24,7 +24,7 @@ public struct SessionFinishes: CeremonyPart {
         let credentials: [CredentialRecord]
         let accountID: String
         /// The lockout that the phone is told of if the attempt is wrong.
-        let ifRefused: LockoutInformation
+        let ifRefused: IdentityLockout
         let invitation: ProvenInvitation?
         /// `true` if the PIN service was asked before.
         let isPinAsked: Bool
