@@ -4,6 +4,8 @@ import ctypes
 import re
 
 GREY = int.from_bytes(b"Y800", "little")
+# Numbers of the library: every kind of code, the kind of QR codes, and the setting that a kind is looked for.
+EVERY_KIND, QR_CODE, ENABLE = 0, 64, 0
 
 
 def text_of_svg(svg, scale=4):
@@ -25,6 +27,9 @@ def text_of_svg(svg, scale=4):
     scanner = ctypes.c_void_p(zbar.zbar_image_scanner_create())
     image = ctypes.c_void_p(zbar.zbar_image_create())
     try:
+        # The terminal phone looks for QR codes alone, too. The dots of a QR code can look like a barcode of another kind.
+        zbar.zbar_image_scanner_set_config(scanner, EVERY_KIND, ENABLE, 0)
+        zbar.zbar_image_scanner_set_config(scanner, QR_CODE, ENABLE, 1)
         zbar.zbar_image_set_format(image, ctypes.c_ulong(GREY))
         zbar.zbar_image_set_size(image, side * scale, side * scale)
         zbar.zbar_image_set_data(image, pixels, ctypes.c_ulong(len(pixels)), None)

@@ -22,9 +22,11 @@ public struct AddressBlock: Sendable, Equatable {
     /// Returns `true` if an address lies in the block. An IPv4 address mapped into IPv6 counts as IPv4.
     public func contains(_ address: String) -> Bool {
         guard let other = Self.bytes(address), other.count == self.bytes.count else { return false }
-        return (0..<self.prefix).allSatisfy { bit in
-            (self.bytes[bit / 8] ^ other[bit / 8]) & (0x80 >> UInt8(bit % 8)) == 0
-        }
+        let (whole, rest) = self.prefix.quotientAndRemainder(dividingBy: 8)
+        guard self.bytes.prefix(whole).elementsEqual(other.prefix(whole)) else { return false }
+        guard rest > 0 else { return true }
+        let difference = self.bytes[whole] ^ other[whole]
+        return difference >> UInt8(8 - rest) == 0
     }
 
     /// Returns the source that an address counts for: an IPv4 address is a source of its own; an IPv6 address counts by
@@ -32,9 +34,11 @@ public struct AddressBlock: Sendable, Equatable {
     public static func source(of address: String) -> String {
         guard let bytes = self.bytes(address) else { return address }
         guard bytes.count == 16 else { return bytes.map(String.init).joined(separator: ".") }
-        return stride(from: 0, to: 8, by: 2)
-            .map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
-            .joined(separator: ":") + "::/64"
+        let groups = stride(from: 0, to: 8, by: 2).map { (place: Int) -> String in
+            let (high, low) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+            return String(high << 8 | low, radix: 16)
+        }
+        return groups.joined(separator: ":") + "::/64"
     }
 
     private static func bytes(_ text: String) -> [UInt8]? {

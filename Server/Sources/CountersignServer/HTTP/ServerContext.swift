@@ -60,7 +60,10 @@ extension ServerContext {
     var reference: String {
         let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
         let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let letters = (0..<8).map { Self.alphabet[Int(bits >> UInt64(35 - 5 * $0)) & 31] }
+        let letters = (0..<8).map { (place: Int) in
+            let index = Int(bits >> UInt64(35 - 5 * place)) & 31
+            return Self.alphabet[index]
+        }
         return "\(String(letters[..<4]))-\(String(letters[4...]))"
     }
 }

@@ -290,17 +290,24 @@ extension UpstreamChange {
 extension UpstreamProvider {
     /// Returns the names of the changed settings, for the audit trail.
     fileprivate func differences(from before: UpstreamProvider) -> [String] {
-        [
-            ("title", self.title != before.title), ("endpoints", self.endpoints != before.endpoints),
-            ("client-id", self.clientID != before.clientID),
-            ("authentication", self.authentication != before.authentication || !self.hasSameSecret(as: before)),
-            ("scopes", self.scopes != before.scopes), ("levels", self.levels != before.levels),
-            ("usual-level", self.usualLevel != before.usualLevel), ("newcomers", self.newcomers != before.newcomers),
-            ("level-requests", self.levelRequests != before.levelRequests),
-            ("level-claim", self.levelClaim != before.levelClaim), ("level-hint", self.levelHint != before.levelHint),
-            ("sign-out", self.signsOut != before.signsOut),
-            ("email-domains", self.emailDomains != before.emailDomains),
-            ("subject-claim", self.subjectClaim != before.subjectClaim),
-        ].filter(\.1).map(\.0)
+        // Statements of their own: the compiler takes seconds for one list of so many comparisons.
+        var names: [String] = []
+        func compare(_ name: String, _ isChanged: Bool) { if isChanged { names.append(name) } }
+        compare("title", self.title != before.title)
+        compare("endpoints", self.endpoints != before.endpoints)
+        compare("client-id", self.clientID != before.clientID)
+        compare(
+            "authentication", self.authentication != before.authentication || !self.hasSameSecret(as: before))
+        compare("scopes", self.scopes != before.scopes)
+        compare("levels", self.levels != before.levels)
+        compare("usual-level", self.usualLevel != before.usualLevel)
+        compare("newcomers", self.newcomers != before.newcomers)
+        compare("level-requests", self.levelRequests != before.levelRequests)
+        compare("level-claim", self.levelClaim != before.levelClaim)
+        compare("level-hint", self.levelHint != before.levelHint)
+        compare("sign-out", self.signsOut != before.signsOut)
+        compare("email-domains", self.emailDomains != before.emailDomains)
+        compare("subject-claim", self.subjectClaim != before.subjectClaim)
+        return names
     }
 }
