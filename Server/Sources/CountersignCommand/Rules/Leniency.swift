@@ -53,6 +53,9 @@ struct Leniency: Equatable {
 
 /// Versions of the protocol as an operator writes them.
 enum ProtocolVersions {
+    /// The versions without a setting.
+    static let usual = "1.1"
+
     /// Reads `1.0,1.1`. Throws ``CommandFailure`` for another version, and for an empty list.
     static func versions(_ text: String) throws -> Set<Version> {
         let known: [Substring: Version] = ["1.0": .uaf10, "1.1": .uaf11]

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CeremonyEngine
 import Foundation
+import Logging
 import _Primitives
 
 /// `countersign serve`: the server.
@@ -248,7 +250,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "How many characters new PINs of personalised identities have, from 5 to 32, as LEAST-MOST.")
+        help:
+            "How many characters new PINs of personalised identities have, from \(IdentityRules.anyPinLength.lowerBound) to \(IdentityRules.anyPinLength.upperBound), as LEAST-MOST."
+    )
     var pinLength: String?
 
     @Option(name: .long, help: "Lifetimes in seconds, budgets and shares as numbers: name=number,name=number.")
@@ -260,71 +264,32 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Allow --trace where others than this machine reach the server.")
     var traceBeyondLoopback = false
 
-    @Option(name: .long, help: "How the log is written: text, or json with an object a line (default: text).")
+    @Option(
+        name: .long,
+        help:
+            "How the log is written: text, or json with an object a line (default: \(ServeConfiguration.usual.logFormat.rawValue))."
+    )
     var logFormat: String?
 
     @Option(
         name: .long,
-        help: "What the log has: trace, debug, info, notice, warning, error or critical, and worse (default: info).")
+        help:
+            "What the log has: trace, debug, info, notice, warning, error or critical, and worse (default: \(ServeConfiguration.usual.logLevel.rawValue))."
+    )
     var logLevel: String?
 
     @Flag(name: .long, help: "Print the merged settings and stop.")
     var printConfig = false
 
-    func run() async throws {
+    /// The texts of the given flags, by the name of their setting.
+    var flags: [String: String] {
         var flags: [String: String] = [:]
-        flags["data"] = self.data
-        flags["bind"] = self.bind
-        flags["operationsBind"] = self.operationsBind
-        flags["issuer"] = self.issuer
-        flags["serviceName"] = self.serviceName
-        flags["formerIssuer"] = self.formerIssuer
-        flags["keyFile"] = self.keyFile
-        flags["tlsCertificate"] = self.tlsCertificate
-        flags["tlsKey"] = self.tlsKey
-        flags["mtlsBind"] = self.mtlsBind
-        flags["mtlsAddress"] = self.mtlsAddress
-        flags["mtlsCa"] = self.mtlsCa
-        flags["mtlsCertificate"] = self.mtlsCertificate
-        flags["mtlsKey"] = self.mtlsKey
-        flags["connections"] = self.connections
-        flags["trustedProxies"] = self.trustedProxies
-        if self.clientRegistration { flags["clientRegistration"] = "true" }
-        if self.openClientRegistration { flags["openClientRegistration"] = "true" }
-        if self.clientIdDocuments { flags["clientIdDocuments"] = "true" }
-        flags["softwareStatements"] = self.softwareStatements
-        flags["termsVersion"] = self.termsVersion
-        flags["termsUri"] = self.termsUri
-        flags["signInIssuer"] = self.signInIssuer
-        flags["signInCookiePrefix"] = self.signInCookiePrefix
-        flags["signInCookieDomain"] = self.signInCookieDomain
-        flags["outgoingNetworks"] = self.outgoingNetworks
-        flags["caFile"] = self.caFile
-        flags["facets"] = self.facets
-        if self.noTerminalPhone { flags["noTerminalPhone"] = "true" }
-        flags["metadata"] = self.metadata
-        flags["policies"] = self.policies
-        flags["channelBinding"] = self.channelBinding
-        if self.channelBindingIfTold { flags["channelBindingIfTold"] = "true" }
-        flags["lenient"] = self.lenient
-        flags["versions"] = self.versions
-        flags["extensions"] = self.extensions
-        flags["breachedPasswords"] = self.breachedPasswords
-        flags["simulatedPeople"] = self.simulatedPeople
-        flags["mailCommand"] = self.mailCommand
-        flags["mailFrom"] = self.mailFrom
-        flags["pinService"] = self.pinService
-        if self.requireSecurityReport { flags["requireSecurityReport"] = "true" }
-        if self.acceptRooted { flags["acceptRooted"] = "true" }
-        if self.acceptHooked { flags["acceptHooked"] = "true" }
-        flags["accountFactors"] = self.accountFactors
-        flags["pinLength"] = self.pinLength
-        flags["limits"] = self.limits
-        flags["trace"] = self.trace
-        flags["logFormat"] = self.logFormat
-        flags["logLevel"] = self.logLevel
-        if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }
-        let configuration = try await ServeConfiguration.load(file: self.config, flags: flags)
+        for setting in ServeSetting.all { flags[setting.name] = setting.flagText(self) }
+        return flags
+    }
+
+    func run() async throws {
+        let configuration = try await ServeConfiguration.load(file: self.config, flags: self.flags)
         if self.printConfig {
             configuration.warn(by: configuration.logger())
             Terminal.standardOutput(configuration.printed)

@@ -18,6 +18,12 @@ struct ServeConfiguration: Sendable {
         var host: String
         var port: Int
 
+        /// Creates the address of a host and a port.
+        init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
         /// Reads `HOST:PORT`, with an IPv6 address in brackets.
         init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
@@ -40,10 +46,10 @@ struct ServeConfiguration: Sendable {
 
     var dataFolder: String
     var keyFile: String
-    var bind: Endpoint
-    var operationsBind: Endpoint
+    var bind = Endpoint(host: "127.0.0.1", port: 8080)
+    var operationsBind = Endpoint(host: "127.0.0.1", port: 9090)
     /// The base address for people and services, with its path if the address has a path, without a slash at its end.
-    var issuer: String
+    var issuer = ""
     /// The name of the deployment: on pages, in letters, on phones, and in one-time passwords' labels.
     var serviceName = "Countersign"
     /// The address at which the data folder's people were enrolled, if the operator wants to replace it by another
@@ -51,13 +57,13 @@ struct ServeConfiguration: Sendable {
     var formerIssuer: String?
     /// The number of connections that the public listener may have; `nil` for the rest of the process's limit.
     var connections: Int?
-    var trustedProxies: [String]
+    var trustedProxies: [String] = []
     /// `true` if clients can register themselves.
-    var clientRegistration: Bool
+    var clientRegistration = false
     /// `true` if anybody can register a client.
-    var openClientRegistration: Bool
+    var openClientRegistration = false
     /// `true` if a client's identifier can be the address of its metadata.
-    var clientIDDocuments: Bool
+    var clientIDDocuments = false
     /// A file of the issuers that may vouch for the software of clients.
     var softwareStatements: String?
     /// The version of the terms that everybody has to agree to, and the address at which people read the terms.
@@ -68,27 +74,27 @@ struct ServeConfiguration: Sendable {
     /// The rules of personalised identities.
     var identities = IdentityRules()
     /// Private networks, as CIDR, in which the server may call services.
-    var outgoingNetworks: [String]
+    var outgoingNetworks: [String] = []
     /// The certification authorities that calls trust beside the machine's, PEM.
     var caFile: String?
     /// The apps that may answer: the terminal phone unless the operator leaves the phone out, and the named apps.
-    var facets: [String]
+    var facets: [String] = []
     /// `true` if the terminal phone may not answer.
-    var noTerminalPhone: Bool
+    var noTerminalPhone = false
     /// A folder of metadata statements beside the program's statements, and of revocations.
     var metadataFolder: String?
     /// A folder of policies that relying parties may name.
     var policiesFolder: String?
     /// Files of certificates, PEM. A phone must have seen one of the certificates while getting its request.
-    var channelBinding: [String]
+    var channelBinding: [String] = []
     /// `true` if phones that do not tell the certificate may answer all the same.
-    var channelBindingIfTold: Bool
+    var channelBindingIfTold = false
     /// The names of the exceptions from ``Leniency``.
-    var lenient: [String]
+    var lenient: [String] = []
     /// Versions of UAF that responses may have.
-    var versions: String
+    var versions = ProtocolVersions.usual
     /// Extensions of responses beside the extensions that the server knows anyway.
-    var extensions: [String]
+    var extensions: [String] = []
     /// A list of forbidden passwords.
     var breachedPasswords: String?
     /// A simulated register of people, for clients of the app sign-in service.
@@ -109,11 +115,21 @@ struct ServeConfiguration: Sendable {
     var mtlsCertificate: String?
     var mtlsKey: String?
     var traceFile: String?
-    var tracesBeyondLoopback: Bool
-    var logFormat: LineLog.Format
-    var logLevel: Logger.Level
+    var tracesBeyondLoopback = false
+    var logFormat = LineLog.Format.text
+    var logLevel = Logger.Level.info
     /// Lifetimes in seconds, budgets and shares, by the name of their limit, e.g. `claimedLifetime`.
-    var limits: [String: Int]
+    var limits: [String: Int] = [:]
+
+    /// Creates the configuration of a server without any setting.
+    init(environment: [String: String]) {
+        self.dataFolder = Self.absolute(DataFolder.defaultPath(environment))
+        self.keyFile = Self.absolute(DataFolder.defaultKeyPath(environment))
+    }
+
+    /// The configuration of a server without any setting. The settings' help texts and the printed settings quote its
+    /// values.
+    static let usual = ServeConfiguration(environment: [:])
 }
 
 extension ServeConfiguration {
@@ -121,7 +137,7 @@ extension ServeConfiguration {
     static func load(
         file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> ServeConfiguration {
-        let names = SettingNames()
+        let names = SettingNames(ServeSetting.all.map(\.name))
         var providers: [any ConfigProvider] = [
             InMemoryProvider(
                 name: "flags",
@@ -144,141 +160,37 @@ extension ServeConfiguration {
             }
         }
         let reader = ConfigReader(providers: providers, accessReporter: names)
-        let bind = try Self.endpoint(reader, "bind", otherwise: "127.0.0.1:8080")
-        let certificate = reader.string(forKey: "tlsCertificate")
-        // The name `localhost` leads to the IPv4 address first, at which nobody would listen.
-        let host = bind.isLoopback && bind.host.contains(":") ? "[\(bind.host)]" : "localhost"
-        let scheme = certificate == nil ? "http" : "https"
-        let dataFolder = reader.string(forKey: "data", default: DataFolder.defaultPath(environment))
-        let noTerminalPhone = try Self.flag(reader, "noTerminalPhone")
-        var configuration = ServeConfiguration(
-            dataFolder: Self.absolute(dataFolder),
-            keyFile: Self.absolute(reader.string(forKey: "keyFile", default: DataFolder.defaultKeyPath(environment))),
-            bind: bind,
-            operationsBind: try Self.endpoint(reader, "operationsBind", otherwise: "127.0.0.1:9090"),
-            issuer: reader.string(forKey: "issuer", default: "\(scheme)://\(host):\(bind.port)"),
-            formerIssuer: reader.string(forKey: "formerIssuer"),
-            connections: try Self.count(reader, "connections"),
-            trustedProxies: Self.list(Self.several(reader, "trustedProxies")),
-            clientRegistration: try Self.flag(reader, "clientRegistration"),
-            openClientRegistration: try Self.flag(reader, "openClientRegistration"),
-            clientIDDocuments: try Self.flag(reader, "clientIdDocuments"),
-            softwareStatements: reader.string(forKey: "softwareStatements").map(Self.absolute),
-            termsVersion: reader.string(forKey: "termsVersion"), termsURI: reader.string(forKey: "termsUri"),
-            outgoingNetworks: Self.list(Self.several(reader, "outgoingNetworks")),
-            caFile: reader.string(forKey: "caFile").map(Self.absolute),
-            facets: Self.facets(Self.list(Self.several(reader, "facets")), withoutTerminalPhone: noTerminalPhone),
-            noTerminalPhone: noTerminalPhone,
-            metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
-            policiesFolder: reader.string(forKey: "policies").map(Self.absolute),
-            channelBinding: Self.list(Self.several(reader, "channelBinding")).map(Self.absolute),
-            channelBindingIfTold: try Self.flag(reader, "channelBindingIfTold"),
-            lenient: Self.list(Self.several(reader, "lenient")),
-            versions: Self.several(reader, "versions") ?? "1.1",
-            extensions: Self.list(Self.several(reader, "extensions")),
-            breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
-            simulatedPeople: reader.string(forKey: "simulatedPeople").map(Self.absolute),
-            mailCommand: reader.string(forKey: "mailCommand"), mailFrom: reader.string(forKey: "mailFrom"),
-            pinService: reader.string(forKey: "pinService").map(Self.absolute),
-            tlsCertificate: certificate,
-            tlsKey: reader.string(forKey: "tlsKey"),
-            mtlsBind: try reader.string(forKey: "mtlsBind").map { try Self.endpoint($0, "mtlsBind") },
-            mtlsAddress: reader.string(forKey: "mtlsAddress"),
-            mtlsAuthorities: reader.string(forKey: "mtlsCa").map(Self.absolute),
-            mtlsCertificate: reader.string(forKey: "mtlsCertificate") ?? certificate,
-            mtlsKey: reader.string(forKey: "mtlsKey") ?? reader.string(forKey: "tlsKey"),
-            traceFile: reader.string(forKey: "trace"),
-            tracesBeyondLoopback: try Self.flag(reader, "traceBeyondLoopback"),
-            logFormat: try Self.choice(reader, "logFormat", otherwise: .text),
-            logLevel: try Self.choice(reader, "logLevel", otherwise: .info),
-            limits: [:]
-        )
-        configuration.serviceName = reader.string(forKey: "serviceName", default: configuration.serviceName)
-        configuration.signInService = SignInService.Names(
-            issuer: reader.string(forKey: "signInIssuer"),
-            cookiePrefix: reader.string(forKey: "signInCookiePrefix", default: "countersign"),
-            cookieDomain: reader.string(forKey: "signInCookieDomain"))
-        configuration.identities.requiresSecurityReport = try Self.flag(reader, "requireSecurityReport")
-        configuration.identities.acceptsRooted = try Self.flag(reader, "acceptRooted")
-        configuration.identities.acceptsHooked = try Self.flag(reader, "acceptHooked")
-        configuration.identities.accountFactors = try Self.accountFactors(
-            Self.several(reader, "accountFactors") ?? "biometric+device,pin+device")
-        configuration.identities.pinLength = try Self.pinLength(reader.string(forKey: "pinLength", default: "5-32"))
-        while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
-        if let bind = configuration.mtlsBind, configuration.mtlsAddress == nil {
-            let host = URLComponents(string: configuration.issuer)?.host ?? ""
-            configuration.mtlsAddress = "https://\(host):\(bind.port)"
+        var configuration = ServeConfiguration(environment: environment)
+        var given: Set<String> = []
+        for setting in ServeSetting.all {
+            guard let text = setting.text(reader) else { continue }
+            try setting.read(text, &configuration)
+            given.insert(setting.name)
         }
-        configuration.limits = try Self.limits(Self.several(reader, "limits"))
+        configuration.complete(isIssuerGiven: given.contains("issuer"))
         try names.check(environment: environment)
         try configuration.check()
         return configuration
     }
 
-    private static func endpoint(_ reader: ConfigReader, _ key: String, otherwise: String) throws -> Endpoint {
-        try Self.endpoint(reader.string(forKey: ConfigKey([key]), default: otherwise), key)
-    }
-
-    private static func endpoint(_ text: String, _ key: String) throws -> Endpoint {
-        guard let endpoint = Endpoint(text) else {
-            throw CommandFailure(.usage, "\(key) takes HOST:PORT, not \(text)")
+    /// Fills in the values that follow from other values.
+    private mutating func complete(isIssuerGiven: Bool) {
+        if !isIssuerGiven {
+            // The name `localhost` leads to the IPv4 address first, at which nobody would listen.
+            let host = self.bind.isLoopback && self.bind.host.contains(":") ? "[\(self.bind.host)]" : "localhost"
+            self.issuer = "\(self.tlsCertificate == nil ? "http" : "https")://\(host):\(self.bind.port)"
         }
-        return endpoint
-    }
-
-    private static func flag(_ reader: ConfigReader, _ key: String) throws -> Bool {
-        switch reader.string(forKey: ConfigKey([key]), default: "false") {
-        case "true": return true
-        case "false": return false
-        case let text: throw CommandFailure(.usage, "\(key) takes true or false, not \(text)")
+        self.facets = Self.facets(self.facets, withoutTerminalPhone: self.noTerminalPhone)
+        self.mtlsCertificate = self.mtlsCertificate ?? self.tlsCertificate
+        self.mtlsKey = self.mtlsKey ?? self.tlsKey
+        if let bind = self.mtlsBind, self.mtlsAddress == nil {
+            let host = URLComponents(string: self.issuer)?.host ?? ""
+            self.mtlsAddress = "https://\(host):\(bind.port)"
         }
     }
 
-    private static func choice<Value: RawRepresentable<String> & CaseIterable>(
-        _ reader: ConfigReader, _ key: String, otherwise: Value
-    ) throws -> Value {
-        guard let text = reader.string(forKey: ConfigKey([key])) else { return otherwise }
-        guard let value = Value(rawValue: text) else {
-            let values = Value.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandFailure(.usage, "\(key) takes one of \(values), not \(text)")
-        }
-        return value
-    }
-
-    private static func count(_ reader: ConfigReader, _ key: String) throws -> Int? {
-        guard let text = reader.string(forKey: ConfigKey([key])) else { return nil }
-        guard let count = Int(text), count > 0 else {
-            throw CommandFailure(.usage, "\(key) takes a number of at least 1, not \(text)")
-        }
-        return count
-    }
-
-    /// Returns a setting that takes several values: one text with commas between the values or, in a file, a list.
-    private static func several(_ reader: ConfigReader, _ key: String) -> String? {
-        reader.string(forKey: ConfigKey([key]))
-            ?? reader.stringArray(forKey: ConfigKey([key]))?.joined(separator: ",")
-    }
-
-    private static func list(_ text: String?) -> [String] {
-        (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-    }
-
-    /// Reads `name=number,name=number`.
-    private static func limits(_ text: String?) throws -> [String: Int] {
-        var limits: [String: Int] = [:]
-        for entry in self.list(text) {
-            let parts = entry.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard parts.count == 2, let seconds = Int(parts[1]), seconds > 0 else {
-                throw CommandFailure(
-                    .usage, "limits takes name=number, separated by commas, not \(entry)",
-                    remedy: "The number is of at least 1: seconds of a lifetime, the count of a budget or a share.")
-            }
-            limits[parts[0]] = seconds
-        }
-        return limits
-    }
-
-    private static func absolute(_ path: String) -> String {
+    /// Returns the path from the root of a path from the working folder or from a home folder.
+    static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: (path as NSString).expandingTildeInPath).standardizedFileURL.path
     }
 
@@ -435,76 +347,18 @@ extension ServeConfiguration {
 
     /// The merged configuration as YAML, with masked secrets.
     var printed: String {
-        var lines = [
-            "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",
-            "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)", "serviceName: \(self.serviceName)",
-        ]
-        if let former = self.formerIssuer { lines.append("formerIssuer: \(former)") }
-        if let count = self.connections { lines.append("connections: \(count)") }
-        if !self.trustedProxies.isEmpty {
-            lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
-        }
-        if self.clientRegistration { lines.append("clientRegistration: true") }
-        if self.openClientRegistration { lines.append("openClientRegistration: true") }
-        if self.clientIDDocuments { lines.append("clientIdDocuments: true") }
-        if let file = self.softwareStatements { lines.append("softwareStatements: \(file)") }
-        if let version = self.termsVersion, let address = self.termsURI {
-            lines += ["termsVersion: \(version)", "termsUri: \(address)"]
-        }
-        if let issuer = self.signInService.issuer { lines.append("signInIssuer: \(issuer)") }
-        lines.append("signInCookiePrefix: \(self.signInService.cookiePrefix)")
-        if let domain = self.signInService.cookieDomain { lines.append("signInCookieDomain: \(domain)") }
-        if !self.outgoingNetworks.isEmpty {
-            lines.append("outgoingNetworks: \(self.outgoingNetworks.joined(separator: ","))")
-        }
-        if let file = self.caFile { lines.append("caFile: \(file)") }
-        lines.append("facets: \(self.facets.joined(separator: ","))")
-        if self.noTerminalPhone { lines.append("noTerminalPhone: true") }
-        if let folder = self.metadataFolder { lines.append("metadata: \(folder)") }
-        if let folder = self.policiesFolder { lines.append("policies: \(folder)") }
-        if self.versions != "1.1" { lines.append("versions: \(self.versions)") }
-        if !self.channelBinding.isEmpty {
-            lines.append("channelBinding: \(self.channelBinding.joined(separator: ","))")
-            if self.channelBindingIfTold { lines.append("channelBindingIfTold: true") }
-        }
-        if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
-        if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
-        if let list = self.breachedPasswords { lines.append("breachedPasswords: \(list)") }
-        if let file = self.simulatedPeople { lines.append("simulatedPeople: \(file)") }
-        if let command = self.mailCommand { lines.append("mailCommand: \(command)") }
-        if let from = self.mailFrom { lines.append("mailFrom: \(from)") }
-        if let path = self.pinService { lines.append("pinService: \(path)") }
-        lines += self.printedIdentities
-        if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
-        if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
-        if let bind = self.mtlsBind {
-            lines.append("mtlsBind: \(bind)")
-            if let address = self.mtlsAddress { lines.append("mtlsAddress: \(address)") }
-            if let file = self.mtlsAuthorities { lines.append("mtlsCa: \(file)") }
-            if let certificate = self.mtlsCertificate { lines.append("mtlsCertificate: \(certificate)") }
-            if let key = self.mtlsKey { lines.append("mtlsKey: \(key)") }
-        }
-        if let trace = self.traceFile { lines.append("trace: \(trace)") }
-        if self.tracesBeyondLoopback { lines.append("traceBeyondLoopback: true") }
-        if self.logFormat != .text { lines.append("logFormat: \(self.logFormat.rawValue)") }
-        if self.logLevel != .info { lines.append("logLevel: \(self.logLevel.rawValue)") }
-        if !self.limits.isEmpty {
-            let limits = self.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            lines.append("limits: \(limits.joined(separator: ","))")
-        }
-        return lines.map(Self.asYAML).joined(separator: "\n")
+        ServeSetting.all.compactMap { setting in
+            setting.print(self).map { "\(setting.name): \(Self.asYAML($0))" }
+        }.joined(separator: "\n")
     }
 
-    /// Returns the line of a setting with its value in quotes if YAML would read the plain value as something else, such
-    /// as the address `[::1]:8080` as a list.
-    private static func asYAML(_ line: String) -> String {
-        guard let colon = line.firstRange(of: ": ") else { return line }
-        let value = line[colon.upperBound...]
+    /// Returns a setting's value as YAML: in quotes if YAML would read the plain value as something else, such as the
+    /// address `[::1]:8080` as a list.
+    private static func asYAML(_ value: String) -> String {
         let isPlain =
             value.first.map { !"[]{}&*!|>'\"%@`#,?:- ".contains($0) } == true && !value.contains(": ")
             && !value.contains(" #") && value.last != " "
-        guard !isPlain else { return line }
-        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return line[..<colon.upperBound] + "\"" + escaped + "\""
+        guard !isPlain else { return value }
+        return "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }

@@ -1,15 +1,15 @@
 import Configuration
 import Synchronization
 
-/// The names of all settings, learnt from the look-ups. So the server refuses a misspelt name, and does not ignore the
-/// name.
+/// The check of the names that a file and the environment have. So the server refuses a misspelt name, and does not
+/// ignore the name.
 final class SettingNames: AccessReporter {
     private struct State {
-        var known: Set<String> = []
         var unreadable: Set<String> = []
         var inFile: Set<String> = []
     }
 
+    private let known: Set<String>
     private let state = Mutex(State())
 
     /// Variables with the same beginning that are for other commands.
@@ -17,11 +17,13 @@ final class SettingNames: AccessReporter {
     /// The variables that an orchestrator gives every container of a service called `countersign`.
     private static let serviceLinks = ["COUNTERSIGN_PORT", "COUNTERSIGN_SERVICE_HOST", "COUNTERSIGN_SERVICE_PORT"]
 
+    /// Creates the check for the names of all settings.
+    init(_ known: [String]) { self.known = Set(known) }
+
     func report(_ event: AccessEvent) {
         let name = event.metadata.key.description
         let isUnreadable = event.providerResults.contains { if case .failure = $0.result { true } else { false } }
         self.state.withLock { state in
-            state.known.insert(name)
             // A setting that takes several values is looked up as one text first, and then as a list.
             if isUnreadable { state.unreadable.insert(name) } else { state.unreadable.remove(name) }
         }
@@ -43,15 +45,15 @@ final class SettingNames: AccessReporter {
             throw CommandFailure(
                 .usage, "\(name) in the configuration file takes one value, not a list")
         }
-        for name in state.inFile.subtracting(state.known).sorted() {
-            if let group = name.split(separator: ".").first.map(String.init), group != name, state.known.contains(group)
+        for name in state.inFile.subtracting(self.known).sorted() {
+            if let group = name.split(separator: ".").first.map(String.init), group != name, self.known.contains(group)
             {
                 throw CommandFailure(
                     .usage, "\(group) in the configuration file takes one text, not a group of settings")
             }
-            throw Self.unknown("setting \(name) in the configuration file", name, among: state.known)
+            throw Self.unknown("setting \(name) in the configuration file", name, among: self.known)
         }
-        let variables = Set(state.known.map(Self.variable)).union(Self.otherVariables)
+        let variables = Set(self.known.map(Self.variable)).union(Self.otherVariables)
         for name in environment.keys.sorted() where name.hasPrefix("COUNTERSIGN_") && !variables.contains(name) {
             guard !Self.serviceLinks.contains(where: { name == $0 || name.hasPrefix($0 + "_") }) else { continue }
             throw Self.unknown("variable \(name)", name, among: variables)

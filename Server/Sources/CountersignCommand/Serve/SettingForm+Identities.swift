@@ -3,14 +3,20 @@ import Foundation
 import UAF
 import _Primitives
 
-/// An operator's settings of personalised identities.
-extension ServeConfiguration {
+extension SettingForm<[[AuthenticatorType]]> {
+    /// `biometric+device,pin+device`: alternatives of factors.
+    static var factors: Self {
+        Self(
+            isList: true, read: { text, _ in try Self.alternatives(of: text) },
+            write: { $0.map { $0.map(\.rawValue).joined(separator: "+") }.joined(separator: ",") })
+    }
+
     /// Reads `biometric+device,pin+device`: alternatives of types.
     ///
     /// Throws a usage ``CommandFailure`` for an unknown type, and for a combination that no role could request either.
     /// Throws also if every alternative has a finger in it: adding a finger is itself an action that these factors
     /// sign.
-    static func accountFactors(_ text: String) throws -> [[AuthenticatorType]] {
+    private static func alternatives(of text: String) throws -> [[AuthenticatorType]] {
         let known = AuthenticatorType.allCases.filter { !$0.isReserved }
         let names = known.map(\.rawValue).joined(separator: ", ")
         var alternatives: [[AuthenticatorType]] = []
@@ -46,11 +52,18 @@ extension ServeConfiguration {
         }
         return alternatives
     }
+}
+
+extension SettingForm<ClosedRange<Int>> {
+    /// `6-12`: the fewest and the most characters of a PIN.
+    static var lengths: Self {
+        Self(read: { text, _ in try Self.bounds(of: text) }, write: { "\($0.lowerBound)-\($0.upperBound)" })
+    }
 
     /// Reads `6-12`: the fewest and the most characters of a PIN, within the range that every app supports.
     ///
     /// Throws a usage ``CommandFailure`` for anything else.
-    static func pinLength(_ text: String) throws -> ClosedRange<Int> {
+    private static func bounds(of text: String) throws -> ClosedRange<Int> {
         let widest = IdentityRules.anyPinLength
         let bounds = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
         guard bounds.count == 2, bounds[0] <= bounds[1], widest.contains(bounds[0]), widest.contains(bounds[1]),
@@ -61,22 +74,5 @@ extension ServeConfiguration {
                 "pinLength takes LEAST-MOST, as 6-12, from \(widest.lowerBound) to \(widest.upperBound), not \(text)")
         }
         return bounds[0]...bounds[1]
-    }
-
-    /// The settings that differ from the defaults, as lines of the configuration.
-    var printedIdentities: [String] {
-        let (chosen, usual) = (self.identities, IdentityRules())
-        var lines: [String] = []
-        if chosen.requiresSecurityReport { lines.append("requireSecurityReport: true") }
-        if chosen.acceptsRooted { lines.append("acceptRooted: true") }
-        if chosen.acceptsHooked { lines.append("acceptHooked: true") }
-        if chosen.accountFactors != usual.accountFactors {
-            let alternatives = chosen.accountFactors.map { $0.map(\.rawValue).joined(separator: "+") }
-            lines.append("accountFactors: \(alternatives.joined(separator: ","))")
-        }
-        if chosen.pinLength != usual.pinLength {
-            lines.append("pinLength: \(chosen.pinLength.lowerBound)-\(chosen.pinLength.upperBound)")
-        }
-        return lines
     }
 }
