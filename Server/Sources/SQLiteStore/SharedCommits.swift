@@ -1,6 +1,6 @@
 import GRDB
 
-/// The threads' work: steps that share one commit, and reads that share one state.
+/// The work of the store's threads. Steps share one commit, and reads share one state.
 extension SQLiteDatabase {
     /// One step on its way to the writer.
     struct Step: Sendable {

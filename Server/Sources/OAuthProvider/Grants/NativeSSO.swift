@@ -116,7 +116,7 @@ struct NativeSSO {
         } catch let error as JOSEError {
             throw Self.refusal("the ID token: \(error)")
         }
-        // The ID token may have expired: it only proves that it was issued, and for which secret.
+        // The ID token may have expired. The ID token only proves its issue, and names its secret.
         guard claims.issuer?.hasSameBytes(as: self.provider.issuer) ?? false, claims.audience.count == 1 else {
             throw Self.refusal("the ID token's iss or aud")
         }
