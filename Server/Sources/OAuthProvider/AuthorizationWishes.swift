@@ -169,21 +169,6 @@ struct SignInServiceWishes: Sendable, Equatable {
     }
 }
 
-/// A word for a level of assurance that clients may request (`acr_values`), and the levels of authentication that
-/// satisfy the word.
-public struct AssuranceWord: Sendable, Equatable {
-    /// The word, a URN or an address.
-    public let name: String
-    /// The levels of authentications (`acr`) that satisfy the word; empty if this server cannot vouch for the word.
-    public let levels: [String]
-
-    /// Creates a word with the levels that satisfy the word.
-    public init(_ name: String, levels: [String]) {
-        self.name = name
-        self.levels = levels
-    }
-}
-
 /// The levels of assurance that a request requires, in the client's own words.
 ///
 /// A client that requests levels never gets less, neither by `acr_values` (RFC 9470, section 5) nor by an essential

@@ -1,5 +1,5 @@
 import JOSE
-public import OAuth
+import OAuth
 public import Records
 public import Settings
 public import _Primitives
@@ -18,20 +18,6 @@ public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientSto
 public struct OpenIDProvider: Sendable {
     /// The operator's choices.
     public struct Configuration: Sendable {
-        /// A listener that asks clients for their certificates (RFC 8705).
-        public struct MutualTLS: Sendable {
-            /// The start of the listener's addresses (`mtls_endpoint_aliases`), without a slash at the end.
-            public var origin: String
-            /// `true` if certificates of trusted authorities count (`tls_client_auth`).
-            public var hasAuthorities: Bool
-
-            /// Creates the description of a listener at that address.
-            public init(origin: String, hasAuthorities: Bool) {
-                self.origin = origin
-                self.hasAuthorities = hasAuthorities
-            }
-        }
-
         /// The issuer's address, without a slash at its end.
         public var issuer: String
         /// The operator's times, counts and sizes.
@@ -48,7 +34,7 @@ public struct OpenIDProvider: Sendable {
         /// (draft-ietf-oauth-client-id-metadata-document).
         public var takesClientDocuments = false
         /// The listener where clients show certificates; `nil` if no listener asks for certificates.
-        public var mutualTLS: MutualTLS?
+        public var mutualTLS: CertificateListener?
         /// The terms that people have to agree to before the provider issues anything for them; `nil` for no terms. The
         /// operator can exempt clients of the app sign-in service.
         public var terms: Terms?
@@ -86,6 +72,8 @@ public struct OpenIDProvider: Sendable {
     let people: any PersonDirectory
     /// Proofs that the sender of a request holds a key.
     let proofs: KeyProofs
+    /// The registered clients.
+    public let clients: Clients
     /// The sessions of people.
     public let sessions: Sessions
     /// Answers if a person may get or use tokens now.
@@ -96,22 +84,11 @@ public struct OpenIDProvider: Sendable {
     let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
     /// The budget of sign-ins that each browser's source may begin.
     let signIns: Budget
-    /// The budget of clients' pushed requests.
-    let pushedRequests: Budget
     /// The budgets of sign-ins from one app to another of the same person, and of wrong secrets from one source.
     let nativeSignIns: NativeSignInBudgets
-    /// The budget of reports to the operator about each client.
-    let notes: SourceBudget
     /// The budget of an app's questions about a phone's answer, for apps that sign their person in. Each sign-in counts
     /// as a source.
     let phoneQuestions: SourceBudget
-    /// The keys of clients that keep their keys elsewhere.
-    let remoteKeys: RemoteKeySets
-    /// The keys of strangers' clients (``ClientRecord/isStranger``). They have a space of their own, and take no place
-    /// from other clients' keys.
-    let strangersKeys: RemoteKeySets
-    /// The metadata of clients whose identifiers are addresses.
-    let clientDocuments: ClientDocuments
     let time: TimeSource
     let random: RandomSource
 
@@ -146,33 +123,20 @@ public struct OpenIDProvider: Sendable {
         let provider = OpenIDProvider(
             configuration: configuration, store: store, methods: methods, backchannel: backchannel,
             people: people,
-            proofs: KeyProofs(store: store, keys: keys, limits: configuration.limits, time: time),
+            proofs: KeyProofs(store: store, keys: keys, limits: limits, time: time),
+            clients: Clients(
+                store: store, keys: keys, rules: configuration.clientRules(methods),
+                choices: configuration.clientChoices, time: time, random: random),
             sessions: Sessions(
                 store: store, keys: keys, issuer: configuration.issuer, limits: configuration.limits, time: time),
             standing: Standing(store: store, people: people, terms: configuration.terms), keys: keys,
             signIns: signIns,
-            pushedRequests: Budget(limits.pushedRequests), nativeSignIns: NativeSignInBudgets(limits),
-            notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients, protecting: .node),
+            nativeSignIns: NativeSignInBudgets(limits),
             phoneQuestions: SourceBudget(
                 oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
                 protecting: .person),
-            remoteKeys: RemoteKeySets(calls: configuration.calls, of: .client, limits: limits),
-            strangersKeys: RemoteKeySets(calls: configuration.calls, of: .clientDocument, limits: limits),
-            clientDocuments: ClientDocuments(calls: configuration.calls, limits: limits), time: time, random: random)
-        // A restored store may lack the key of a client's algorithm. If every key is present, this step creates and
-        // writes nothing.
-        let clients = try await store.clients()
-        for face in SigningKeyRecord.Face.allCases {
-            let algorithms = Set(clients.filter { $0.settings.face == face }.flatMap(\.settings.answerAlgorithms))
-            for algorithm in algorithms {
-                do { try await provider.keys.provide(algorithm, of: face, by: nil) } catch let error as StoreError
-                    where error.code == .unavailable
-                {
-                    // The disk is full. Other clients do not need this key, and the token endpoint reports the missing
-                    // key.
-                }
-            }
-        }
+            time: time, random: random)
+        try await provider.clients.provideMissingKeys()
         return provider
     }
 
@@ -188,11 +152,24 @@ public struct OpenIDProvider: Sendable {
     }
 }
 
+extension OpenIDProvider.Configuration {
+    /// Returns the rules for clients of a provider with these ways to sign in.
+    fileprivate func clientRules(_ methods: [any SignInMethod]) -> ClientRules {
+        ClientRules(
+            issuer: self.issuer, limits: self.limits, certificates: self.mutualTLS, levels: self.levels,
+            detailTypes: self.detailTypes.map(\.type.name), ways: methods.map(\.ways),
+            isWay: { word in methods.contains { $0.isWay(word) } })
+    }
+
+    /// The operator's choices about clients.
+    fileprivate var clientChoices: Clients.Choices {
+        Clients.Choices(
+            isRegistrationOpen: self.isRegistrationOpen, takesDocuments: self.takesClientDocuments, calls: self.calls,
+            note: self.note)
+    }
+}
+
 extension AuditEvent.Kind {
-    /// A client was registered; the detail is its identifier.
-    static let clientAdded = Self(rawValue: "client-added")
-    /// A client was deleted; the detail is its identifier.
-    static let clientDeleted = Self(rawValue: "client-deleted")
     /// A browser with a session was admitted to a service without a phone. The detail names the service and the methods
     /// of the person's earlier authentication; the address is the browser's.
     static let signedInBySession = Self(rawValue: "signed-in-by-session")
@@ -209,17 +186,6 @@ extension AuditEvent.Kind {
     static let termsAgreed = Self(rawValue: "terms-agreed")
 }
 
-/// A request in a client's name that does not fit the client's registration, or a dangerous setting of a client. The
-/// report is for the operator, who can change the registration or ask the client's developer to change the request.
-public struct ClientMisfit: Sendable, Equatable {
-    /// The client's identifier.
-    public let client: String
-    /// The setting, by its name on the command line.
-    public let setting: String
-    /// The problem, and the remedy.
-    public let advice: String
-}
-
 /// The budgets of sign-ins with the tokens of another app on the same device.
 struct NativeSignInBudgets: Sendable {
     /// The sign-ins of each person. Each showing of a right secret costs a signature and a grant.
@@ -230,85 +196,5 @@ struct NativeSignInBudgets: Sendable {
     init(_ limits: Limits) {
         self.people = Budget(limits.nativeSignIns)
         self.guesses = Budget(limits.guesses)
-    }
-}
-
-/// The reason why the provider refused a request, for the request's line in the operator's log.
-public struct ProviderRefusal: Sendable, Equatable {
-    /// The error code of the answer (RFC 6749).
-    public let code: String
-    /// The reason in words, without any text from the request.
-    public let reason: String?
-    /// The client in whose name the request came, if the client is known or the name could be a client's identifier.
-    public let client: String?
-    /// The client's setting that the request does not fit, by its name on the command line.
-    public let setting: String?
-
-    /// Creates the reason of an error. Drops a `client` that could not be the identifier of a client here.
-    public init(_ error: OAuthError, client: String? = nil, setting: String? = nil) {
-        self.code = error.code.rawValue
-        self.reason = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
-        self.client = client.flatMap { Self.isClientName($0) ? $0 : nil }
-        self.setting = setting
-    }
-
-    /// `true` if the text could be the identifier of a client here.
-    static func isClientName(_ text: String) -> Bool {
-        ClientIDAddress(text) != nil
-            || (1...Limits.Fixed.notedClientBytes).contains(text.utf8.count)
-                && text.utf8.allSatisfy { byte in
-                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-                }
-    }
-}
-
-/// A complete answer to a client, ready to be written.
-public struct ProviderAnswer: Sendable {
-    /// The HTTP status.
-    public let status: Int
-    /// The header fields, among them `Cache-Control` and, with a body, `Content-Type`.
-    public internal(set) var headers: [(name: String, value: String)]
-    /// The body; `nil` for no body.
-    public let body: JSONObject?
-    /// The content of a signed answer in place of the body: a compact text, and its media type.
-    public let signed: (text: String, type: String)?
-    /// The reason of a refusal, for the operator's log.
-    public let refusal: ProviderRefusal?
-    /// The exhausted budget, if any, for the operator's log.
-    public let shortage: Shortage?
-
-    init(
-        status: Int, body: JSONObject?, headers: [(name: String, value: String)] = [], refusal: ProviderRefusal? = nil,
-        shortage: Shortage? = nil
-    ) {
-        self.signed = nil
-        self.refusal = refusal
-        self.shortage = shortage
-        self.status = status
-        self.body = body
-        // Tokens and claims are never cached (RFC 6749, section 5.1).
-        self.headers =
-            [("Cache-Control", "no-store")] + (body == nil ? [] : [("Content-Type", "application/json")]) + headers
-    }
-
-    /// Creates a signed answer with a media type.
-    init(signed text: String, type: String) {
-        self.status = 200
-        self.body = nil
-        self.signed = (text, type)
-        self.refusal = nil
-        self.shortage = nil
-        self.headers = [("Cache-Control", "no-store"), ("Content-Type", type)]
-    }
-}
-
-extension ProviderAnswer {
-    /// Creates the answer to a client that has used up a budget (RFC 9126, section 2.3).
-    init(_ shortage: Shortage) {
-        let error = OAuthError(.temporarilyUnavailable, shortage.remedy)
-        self.init(
-            status: 429, body: error.json, headers: [("Retry-After", String(shortage.retryAfterSeconds))],
-            refusal: ProviderRefusal(error, client: shortage.clientID, setting: shortage.setting), shortage: shortage)
     }
 }

@@ -48,7 +48,7 @@ struct ClientDelivererTests {
             audit: event)
         var settings = ClientSettings(idTokenAlgorithm: .es256)
         settings.logout = ClientSettings.LogoutAddress(address)
-        let client = try await assembly.provider.registerClient(
+        let client = try await assembly.provider.clients.register(
             name: "Bank", redirectURIs: ["https://bank.example/"], settings: settings
         ).client.id
         let subject = assembly.provider.keys.subject(ofAccount: "alice", client: client)
@@ -150,9 +150,9 @@ struct ClientDelivererTests {
         let (ceremony, request) = number == 0 ? ("ceremony", "request") : ("ceremony-\(number)", "request-\(number)")
         var settings = ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["urn:openid:params:grant-type:ciba"])
         settings.answers = ClientSettings.AnswerDelivery(.ping, at: address)
-        var client = try await assembly.provider.clients().first { $0.name == "Call Centre" }?.id ?? ""
+        var client = try await assembly.provider.clients.all().first { $0.name == "Call Centre" }?.id ?? ""
         if client.isEmpty {
-            client = try await assembly.provider.registerClient(
+            client = try await assembly.provider.clients.register(
                 name: "Call Centre", redirectURIs: ["https://calls.example/"], settings: settings
             ).client.id
         }

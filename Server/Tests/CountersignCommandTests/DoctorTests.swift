@@ -70,7 +70,7 @@ struct DoctorTests {
             for (name, binding) in [("Careful", ClientSettings.CodeBinding.usual), ("Careless", .nothing)] {
                 var settings = ClientSettings()
                 settings.codeBinding = binding
-                _ = try await assembly.provider.registerClient(
+                _ = try await assembly.provider.clients.register(
                     name: name, redirectURIs: ["https://\(name.lowercased()).example/callback"],
                     postLogoutRedirectURIs: [], clientURI: nil, settings: settings, by: "test")
             }

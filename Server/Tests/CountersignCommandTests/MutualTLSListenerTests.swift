@@ -69,7 +69,7 @@ private struct MutualListener: Sendable {
             keySet: keys.map { JSON.object(JWKSet([$0]).publicJSON).text },
             tokens: TokenSettings(scopes: ["read"], certificateBound: true))
         settings.certificateName = name
-        return try await self.assembly.provider.registerClient(
+        return try await self.assembly.provider.clients.register(
             name: "Bank", redirectURIs: ["https://bank.example/"], settings: settings
         ).client.id
     }
@@ -272,7 +272,7 @@ struct MutualTLSListenerTests {
         limits.oauth.deviceCodesPerMinute = 1
         let proxies = ["127.0.0.0/8", "::1/128"].compactMap { AddressBlock($0) }
         try await MutualListener.run(Self.files(), limits: limits, trustedProxies: proxies) { listener in
-            let device = try await listener.assembly.provider.registerClient(
+            let device = try await listener.assembly.provider.clients.register(
                 name: "Television", redirectURIs: ["https://bank.example/"],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"],

@@ -78,7 +78,7 @@ extension ServerFixture {
         mayDeregister: Bool = false, home: String? = nil, signInMethods: [String] = ["phone"],
         party: ClientSettings.Party = .first
     ) async throws -> RelyingParty {
-        let registered = try await self.assembly.provider.registerClient(
+        let registered = try await self.assembly.provider.clients.register(
             name: "Demo Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
             postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"], clientURI: home,
             // A key for it is there already, where an RSA key would be made for each test.

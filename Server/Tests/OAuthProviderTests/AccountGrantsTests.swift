@@ -13,7 +13,7 @@ struct AccountGrantsTests {
 
     /// A client that may renew its tokens.
     private static func mail(_ f: ProviderFixture, _ name: String = "Mail") async throws -> RegisteredClient {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: name, redirectURIs: [ProviderFixture.address],
             settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
     }

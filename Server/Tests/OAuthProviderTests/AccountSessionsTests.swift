@@ -32,7 +32,7 @@ struct AccountSessionsTests {
 
     @Test func aSecondServiceJoinsTheSession() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
+            let shop = try await f.provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             let session = try await f.signIn().session
             f.clock.advance(.seconds(9))
             _ = try await f.provider.authorize(

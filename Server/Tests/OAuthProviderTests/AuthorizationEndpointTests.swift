@@ -323,7 +323,7 @@ struct AuthorizationEndpointTests {
     func aHintOfAnotherClient() async throws {
         try await ProviderFixture.run { f in
             let own = try await f.tokens()
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             for session in [own.session, nil] {

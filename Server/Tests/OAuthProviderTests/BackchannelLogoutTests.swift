@@ -37,7 +37,7 @@ struct BackchannelLogoutTests {
     private static func change(_ f: ProviderFixture, to address: String = Self.address) async throws {
         var change = ClientChange()
         change.logoutURI = address
-        _ = try await f.provider.changeClient(f.bank.client.id, change)
+        _ = try await f.provider.clients.change(f.bank.client.id, change)
     }
 
     private static func deliveries(
@@ -95,7 +95,7 @@ struct BackchannelLogoutTests {
     func algorithm() async throws {
         try await ProviderFixture.run { f in
             try await Self.change(f)
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(idTokenAlgorithm: .edDSA))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(idTokenAlgorithm: .edDSA))
             _ = try await f.tokens()
             try await f.endSessions()
             let calls = TestCalls()
@@ -214,7 +214,7 @@ struct BackchannelLogoutTests {
     func shares() async throws {
         try await ProviderFixture.run { f in
             try await Self.change(f)
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             for _ in 0..<Limits().oauth.deliveriesAtOncePerClient + 2 { _ = try await f.tokens() }
@@ -226,7 +226,7 @@ struct BackchannelLogoutTests {
             #expect(try await deliveries.takeDue().isEmpty, "its turn is not over")
             var change = ClientChange()
             change.logoutURI = "https://shop.example/out"
-            _ = try await f.provider.changeClient(shop.client.id, change)
+            _ = try await f.provider.clients.change(shop.client.id, change)
             let signedIn = try await f.signIn(["client_id": shop.client.id])
             _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             #expect(try await Self.run(deliveries) == [.delivered])
@@ -241,12 +241,12 @@ struct BackchannelLogoutTests {
     @Test("a lasting grant outlives the logout that its client is told of")
     func lastingGrants() async throws {
         try await ProviderFixture.run { f in
-            let mail = try await f.provider.registerClient(
+            let mail = try await f.provider.clients.register(
                 name: "Mail", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
             var change = ClientChange()
             change.logoutURI = Self.address
-            _ = try await f.provider.changeClient(mail.client.id, change)
+            _ = try await f.provider.clients.change(mail.client.id, change)
             let signedIn = try await f.signIn(["client_id": mail.client.id, "scope": "openid offline_access"])
             let body = try #require(
                 try await f.provider.token(header: f.basic(mail), body: f.form(signedIn.code)).body)
@@ -269,17 +269,17 @@ struct BackchannelLogoutTests {
             ] {
                 await #expect(throws: OAuthError(.invalidRequest)) { try await Self.change(f, to: wrong) }
             }
-            #expect(try await f.provider.client(f.bank.client.id)?.settings.logout == nil)
+            #expect(try await f.provider.clients.client(f.bank.client.id)?.settings.logout == nil)
             for right in [Self.address, "http://127.0.0.1:8081/out?a=b"] {
                 try await Self.change(f, to: right)
-                #expect(try await f.provider.client(f.bank.client.id)?.settings.logout?.text == right)
+                #expect(try await f.provider.clients.client(f.bank.client.id)?.settings.logout?.text == right)
             }
             var change = ClientChange()
             change.logoutNeedsSession = true
             #expect(
-                try await f.provider.changeClient(f.bank.client.id, change)?.settings.logout?.needsSession == true)
+                try await f.provider.clients.change(f.bank.client.id, change)?.settings.logout?.needsSession == true)
             try await Self.change(f, to: "")
-            #expect(try await f.provider.client(f.bank.client.id)?.settings.logout == nil)
+            #expect(try await f.provider.clients.client(f.bank.client.id)?.settings.logout == nil)
             let trail = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
                 .filter { $0.kind == .clientLogoutChanged }
             #expect(trail.count == 4 && trail.allSatisfy { $0.detail == f.bank.client.id })

@@ -116,7 +116,7 @@ struct BoundTokenTests {
         /// - Parameter method: How it authenticates; `none` for an app.
         init(_ f: ProviderFixture, method: String, key: KeyHolder?) async throws {
             self.f = f
-            self.client = try await f.provider.registerClient(
+            self.client = try await f.provider.clients.register(
                 name: "Mail", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
@@ -213,7 +213,7 @@ struct BoundTokenTests {
     func usedTokenTime() async throws {
         try await ProviderFixture.run { f in
             let app = try await Renewing(f, method: "none", key: nil)
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 app.client.client.id, ClientChange(tokens: TokenSettingsChange(usedRefreshTokenLifetime: .seconds(20))))
             let first = try app.refresh
             #expect(try await app.show(first, key: nil).status == 200)

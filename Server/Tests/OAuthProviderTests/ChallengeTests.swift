@@ -73,14 +73,14 @@ private struct App {
     init(_ f: ProviderFixture, _ settings: ClientSettings? = nil) async throws {
         self.f = f
         if let settings {
-            self.client = try await f.provider.registerClient(
+            self.client = try await f.provider.clients.register(
                 name: "App", redirectURIs: [ProviderFixture.address], settings: settings)
         } else {
             self.client = f.bank
         }
         self.person = ScriptedSteps(f)
         self.challenges = Challenges(f.provider, by: self.person)
-        _ = try await f.provider.changeClient(
+        _ = try await f.provider.clients.change(
             self.client.client.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
     }
 
@@ -441,7 +441,7 @@ struct ChallengeTests {
             func turn(off isDisabled: Bool) async throws {
                 var change = ClientChange()
                 change.isDisabled = isDisabled
-                _ = try await app.f.provider.changeClient(app.client.client.id, change)
+                _ = try await app.f.provider.clients.change(app.client.client.id, change)
             }
             let session = try await app.begin()
             app.person.next(.done(account: "account-a", acr: "urn:x"))
@@ -464,14 +464,14 @@ struct ChallengeTests {
             let mark = ClientChange(profile: ClientProfileChange(signsInDirectly: true))
             let trail = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
             #expect(trail.last?.detail == "\(id) usual direct")
-            let device = try await f.provider.registerClient(
+            let device = try await f.provider.clients.register(
                 name: "Television", redirectURIs: [],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"]))
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(device.client.id, mark)
+                try await f.provider.clients.change(device.client.id, mark)
             }
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 id, ClientChange(profile: ClientProfileChange(signsInDirectly: false)))
             let answer = try await app.post(app.first())
             #expect(answer.status == 400 && answer.error == "unauthorized_client")

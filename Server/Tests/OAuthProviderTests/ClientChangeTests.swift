@@ -12,7 +12,7 @@ struct ClientChangeTests {
     private func isTaken(_ secret: String, _ f: ProviderFixture) async throws -> Bool {
         let credentials = Data("\(f.bank.client.id):\(secret)".utf8).base64EncodedString()
         do {
-            _ = try await f.provider.authenticate(header: "Basic \(credentials)")
+            _ = try await f.provider.clients.authenticate(header: "Basic \(credentials)")
             return true
         } catch let error as OAuthError {
             #expect(error == OAuthError(.invalidClient))
@@ -24,7 +24,8 @@ struct ClientChangeTests {
     func overlap() async throws {
         try await ProviderFixture.run { f in
             let id = f.bank.client.id
-            let second = try #require(try await f.provider.rotateSecret(ofClient: id, overlap: .seconds(60), by: "op"))
+            let second = try #require(
+                try await f.provider.clients.rotateSecret(ofClient: id, overlap: .seconds(60), by: "op"))
             #expect(try await self.isTaken(f.secret, f))
             #expect(try await self.isTaken(try #require(second.secret), f))
             f.clock.advance(.milliseconds(59_999))
@@ -41,18 +42,18 @@ struct ClientChangeTests {
     func twice() async throws {
         try await ProviderFixture.run { f in
             let id = f.bank.client.id
-            let second = try #require(try await f.provider.rotateSecret(ofClient: id))
-            let third = try #require(try await f.provider.rotateSecret(ofClient: id))
+            let second = try #require(try await f.provider.clients.rotateSecret(ofClient: id))
+            let third = try #require(try await f.provider.clients.rotateSecret(ofClient: id))
             #expect(try await !self.isTaken(f.secret, f))
             #expect(try await self.isTaken(try #require(second.secret), f))
-            let fourth = try #require(try await f.provider.rotateSecret(ofClient: id, overlap: .zero))
+            let fourth = try #require(try await f.provider.clients.rotateSecret(ofClient: id, overlap: .zero))
             #expect(try await !self.isTaken(try #require(second.secret), f))
             #expect(try await !self.isTaken(try #require(third.secret), f))
             #expect(try await self.isTaken(try #require(fourth.secret), f))
-            #expect(try await f.provider.rotateSecret(ofClient: "none") == nil)
+            #expect(try await f.provider.clients.rotateSecret(ofClient: "none") == nil)
             for overlap in [Duration.seconds(-1), .seconds(30 * 86_400 + 1)] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    try await f.provider.rotateSecret(ofClient: id, overlap: overlap)
+                    try await f.provider.clients.rotateSecret(ofClient: id, overlap: overlap)
                 }
             }
             #expect(try await self.isTaken(try #require(fourth.secret), f))
@@ -65,7 +66,7 @@ struct ClientChangeTests {
             let request = try await f.begin()
             f.authenticate(request)
             let other = "https://bank.example/other"
-            let changed = try await f.provider.changeClient(
+            let changed = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(name: "Lantern Street Bank", redirectURIs: [other]), by: "op")
             #expect(changed?.redirectURIs == [other] && changed?.name == "Lantern Street Bank")
             #expect(changed?.postLogoutRedirectURIs == f.bank.client.postLogoutRedirectURIs)
@@ -88,7 +89,7 @@ struct ClientChangeTests {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
             f.authenticate(request)
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 f.bank.client.id,
                 ClientChange(redirectURIs: ["https://bank.example/other", ProviderFixture.address]))
             guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
@@ -103,17 +104,17 @@ struct ClientChangeTests {
     func home() async throws {
         try await ProviderFixture.run { f in
             func register(_ home: String?) async throws -> ClientRecord {
-                try await f.provider.registerClient(
+                try await f.provider.clients.register(
                     name: "Shop", redirectURIs: ["https://shop.example/in"], clientURI: home,
                     settings: ClientSettings(idTokenAlgorithm: .es256)
                 ).client
             }
             let shop = try await register("https://shop.example/start?x=1")
             #expect(shop.clientURI == "https://shop.example/start?x=1")
-            #expect(try await f.provider.service(shop.id)?.home == "https://shop.example/start?x=1")
+            #expect(try await f.provider.clients.service(shop.id)?.home == "https://shop.example/start?x=1")
             #expect(try await register("http://127.0.0.1:8081/").clientURI == "http://127.0.0.1:8081/")
             for none in [nil, ""] { #expect(try await register(none).clientURI == nil) }
-            #expect(try await f.provider.service("nobody") == nil)
+            #expect(try await f.provider.clients.service("nobody") == nil)
             for wrong in [
                 "http://shop.example/", "javascript:alert(1)", "https://shop.example/#x", "https://a@shop.example/",
                 "//shop.example/", "/", "shop.example", "https://", "http://localhost/", "data:text/html,x",
@@ -121,16 +122,16 @@ struct ClientChangeTests {
             ] {
                 await #expect(throws: OAuthError(.invalidRequest), "\(wrong)") { try await register(wrong) }
                 await #expect(throws: OAuthError(.invalidRequest), "\(wrong)") {
-                    try await f.provider.changeClient(shop.id, ClientChange(clientURI: wrong))
+                    try await f.provider.clients.change(shop.id, ClientChange(clientURI: wrong))
                 }
             }
-            let moved = try await f.provider.changeClient(shop.id, ClientChange(clientURI: "https://shop.example/"))
+            let moved = try await f.provider.clients.change(shop.id, ClientChange(clientURI: "https://shop.example/"))
             #expect(moved?.clientURI == "https://shop.example/")
-            let renamed = try await f.provider.changeClient(shop.id, ClientChange(name: "Store"))
+            let renamed = try await f.provider.clients.change(shop.id, ClientChange(name: "Store"))
             #expect(renamed?.clientURI == "https://shop.example/")
-            let forgotten = try await f.provider.changeClient(shop.id, ClientChange(clientURI: ""))
+            let forgotten = try await f.provider.clients.change(shop.id, ClientChange(clientURI: ""))
             #expect(forgotten?.clientURI == nil)
-            let known = try await f.provider.service(shop.id)
+            let known = try await f.provider.clients.service(shop.id)
             #expect(known?.name == "Store" && known?.home == nil)
             let kinds = try await f.store.auditEntries(after: 0, limit: 99).suffix(3).map(\.event.kind.rawValue)
             #expect(kinds == ["client-addresses-changed", "client-renamed", "client-addresses-changed"])
@@ -147,9 +148,9 @@ struct ClientChangeTests {
             for attempt in 0...1 {
                 do {
                     if attempt == 0 {
-                        _ = try await f.provider.registerClient(name: "Shop", redirectURIs: [address])
+                        _ = try await f.provider.clients.register(name: "Shop", redirectURIs: [address])
                     } else {
-                        _ = try await f.provider.changeClient(
+                        _ = try await f.provider.clients.change(
                             f.bank.client.id, ClientChange(postLogoutRedirectURIs: [address]))
                     }
                     Issue.record("taken")

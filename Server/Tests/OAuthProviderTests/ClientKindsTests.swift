@@ -27,7 +27,7 @@ struct ClientKindsTests {
             var settings = ClientSettings(idTokenAlgorithm: .es256)
             func refusal(_ address: String, logout: [String] = [], home: String? = nil) async throws -> String? {
                 do {
-                    _ = try await f.provider.registerClient(
+                    _ = try await f.provider.clients.register(
                         name: "Shop", redirectURIs: [address], postLogoutRedirectURIs: logout, clientURI: home,
                         settings: settings)
                     return nil
@@ -84,9 +84,9 @@ struct ClientKindsTests {
             let refusal = try await self.refusal(f, settings)
             #expect(refusal?.contains("authorization_code") == true)
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(f.bank.client.id, ClientChange(grantTypes: types))
+                try await f.provider.clients.change(f.bank.client.id, ClientChange(grantTypes: types))
             }
-            let kept = try await f.provider.client(f.bank.client.id)
+            let kept = try await f.provider.clients.client(f.bank.client.id)
             #expect(kept == f.bank.client)
         }
     }
@@ -101,7 +101,7 @@ struct ClientKindsTests {
             settings.party = .third
             #expect(try await self.refusal(f, settings)?.contains("third party") == true)
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(own.client.id, ClientChange(party: .third))
+                try await f.provider.clients.change(own.client.id, ClientChange(party: .third))
             }
             settings.grantTypes = ["authorization_code"]
             #expect(try await self.refusal(f, settings) == nil)
@@ -135,7 +135,7 @@ struct ClientKindsTests {
             let refusal = try await self.refusal(f, settings)
             #expect(refusal?.contains("private_key_jwt, none") == true)
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(f.bank.client.id, ClientChange(authenticationMethod: method))
+                try await f.provider.clients.change(f.bank.client.id, ClientChange(authenticationMethod: method))
             }
         }
     }
@@ -163,7 +163,7 @@ struct ClientKindsTests {
         try await ProviderFixture.run { f in
             let app = try await f.register(Self.publicClient)
             #expect(app.secret == nil && app.client.secretDigest == nil)
-            #expect(try await f.provider.client(app.client.id) == app.client)
+            #expect(try await f.provider.clients.client(app.client.id) == app.client)
             let code = try await f.code(of: app)
             let answer = try await f.provider.token(header: nil, body: f.form(code, ["client_id": app.client.id]))
             #expect(answer.status == 200)
@@ -190,7 +190,7 @@ struct ClientKindsTests {
                 let shown = try await f.provider.token(header: f.basic(app, secret: secret), body: f.form(code))
                 #expect(shown.status == 401 && shown.error == "invalid_client")
                 await #expect(throws: OAuthError(.invalidClient)) {
-                    try await f.provider.authenticate(header: f.basic(app, secret: secret))
+                    try await f.provider.clients.authenticate(header: f.basic(app, secret: secret))
                 }
             }
             let answer = try await f.provider.token(
@@ -259,16 +259,16 @@ struct ClientKindsTests {
             let app = try await f.register(Self.publicClient)
             for change in [ClientChange(codeBinding: .nonce), ClientChange(grantTypes: ["client_credentials"])] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    try await f.provider.changeClient(app.client.id, change)
+                    try await f.provider.clients.change(app.client.id, change)
                 }
             }
             // From the other side, in one change and in two.
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .nonce))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .nonce))
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(f.bank.client.id, ClientChange(authenticationMethod: "none"))
+                try await f.provider.clients.change(f.bank.client.id, ClientChange(authenticationMethod: "none"))
             }
             let both = ClientChange(codeBinding: .pkce, authenticationMethod: "none")
-            #expect(try await f.provider.changeClient(f.bank.client.id, both)?.settings.isPublic == true)
+            #expect(try await f.provider.clients.change(f.bank.client.id, both)?.settings.isPublic == true)
         }
     }
 
@@ -276,28 +276,30 @@ struct ClientKindsTests {
     func rotation() async throws {
         try await ProviderFixture.run { f in
             let id = f.bank.client.id
-            #expect(try await f.provider.rotateSecret(ofClient: id) != nil)
-            let changed = try await f.provider.changeClient(id, ClientChange(authenticationMethod: "none"), by: "op")
+            #expect(try await f.provider.clients.rotateSecret(ofClient: id) != nil)
+            let changed = try await f.provider.clients.change(id, ClientChange(authenticationMethod: "none"), by: "op")
             #expect(changed?.secretDigest == nil && changed?.formerSecret == nil)
             let last = try #require(try await f.store.auditEntries(after: 0, limit: 99).last?.event)
             #expect(last.kind.rawValue == "client-authentication-changed" && last.detail == "\(id) none")
             do {
-                _ = try await f.provider.rotateSecret(ofClient: id)
+                _ = try await f.provider.clients.rotateSecret(ofClient: id)
                 Issue.record("a public client was given a secret")
             } catch let error as OAuthError {
                 #expect(error.message == "The client has no secret: it authenticates by none.")
             }
-            await #expect(throws: OAuthError(.invalidClient)) { try await f.provider.authenticate(header: f.basic()) }
+            await #expect(throws: OAuthError(.invalidClient)) {
+                try await f.provider.clients.authenticate(header: f.basic())
+            }
             // Back again: what it had before is worth nothing, until it is given another one.
-            _ = try await f.provider.changeClient(id, ClientChange(authenticationMethod: "client_secret_basic"))
+            _ = try await f.provider.clients.change(id, ClientChange(authenticationMethod: "client_secret_basic"))
             for secret in [f.secret, "", String(repeating: "\0", count: 32)] {
                 await #expect(throws: OAuthError(.invalidClient)) {
-                    try await f.provider.authenticate(header: f.basic(secret: secret))
+                    try await f.provider.clients.authenticate(header: f.basic(secret: secret))
                 }
             }
-            let rotated = try #require(try await f.provider.rotateSecret(ofClient: id))
+            let rotated = try #require(try await f.provider.clients.rotateSecret(ofClient: id))
             #expect(rotated.client.formerSecret == nil)
-            #expect(try await f.provider.authenticate(header: f.basic(rotated)).id == id)
+            #expect(try await f.provider.clients.authenticate(header: f.basic(rotated)).id == id)
         }
     }
 
@@ -312,7 +314,7 @@ struct ClientKindsTests {
                 ClientChange(keySet: try ClientKey(.es256).set), ClientChange(keySet: ""),
                 ClientChange(authenticationMethod: "client_secret_post", keySet: ""),
             ] {
-                _ = try await f.provider.changeClient(id, change, by: "op")
+                _ = try await f.provider.clients.change(id, change, by: "op")
             }
             let trail = try await f.store.auditEntries(after: 0, limit: 99).dropFirst(before).map(\.event)
             #expect(trail.map(\.kind.rawValue) == Array(repeating: "client-authentication-changed", count: 3))
@@ -321,7 +323,7 @@ struct ClientKindsTests {
                 client.settings.grantTypes = ["another"]
                 return []
             }
-            _ = try await f.provider.changeClient(id, ClientChange(grantTypes: ["authorization_code"]), by: "op")
+            _ = try await f.provider.clients.change(id, ClientChange(grantTypes: ["authorization_code"]), by: "op")
             let last = try #require(try await f.store.auditEntries(after: 0, limit: 99).last?.event)
             #expect(last.kind.rawValue == "client-grants-changed" && last.detail == "\(id) authorization_code")
         }
@@ -332,7 +334,7 @@ extension ProviderFixture {
     /// A client of these settings at the usual address.
     func register(_ settings: ClientSettings, at addresses: [String] = [Self.address]) async throws -> RegisteredClient
     {
-        try await self.provider.registerClient(name: "Shop", redirectURIs: addresses, settings: settings)
+        try await self.provider.clients.register(name: "Shop", redirectURIs: addresses, settings: settings)
     }
 
     /// A code of a client, of a person who has just signed in.

@@ -17,7 +17,7 @@ struct ClientRegistrationTests {
 
         init(_ f: ProviderFixture, issuers: SoftwareStatementIssuers = SoftwareStatementIssuers()) {
             self.f = f
-            self.registrations = ClientRegistrations(provider: f.provider, store: f.store, issuers: issuers)
+            self.registrations = ClientRegistrations(clients: f.provider.clients, store: f.store, issuers: issuers)
         }
 
         func token(_ uses: Int = 1, lifetime: Duration? = nil) async throws -> String {
@@ -87,7 +87,7 @@ struct ClientRegistrationTests {
                 try body.requiredString("registration_client_uri") == ProviderFixture.issuer + "/oauth2/register/\(id)")
             let secret = try body.requiredString("client_secret")
             #expect(secret.utf8.count == 43)
-            let client = try #require(try await f.provider.client(id))
+            let client = try #require(try await f.provider.clients.client(id))
             #expect(client.registration != nil && !client.settings.mayDeregister)
             #expect(client.settings.codeBinding == .usual)
             let registered = RegisteredClient.known(client, secret)
@@ -145,7 +145,7 @@ struct ClientRegistrationTests {
             #expect(try await registering.registrations.revokeInitialToken(revoked.token.id, by: "root"))
             #expect(try await registering.registrations.revokeInitialToken(revoked.token.id, by: "root") == false)
             #expect(try await registering.post(Self.body(), revoked.secret).status == 401)
-            #expect(try await f.provider.clients().count == 3)
+            #expect(try await f.provider.clients.all().count == 3)
             let kinds = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
                 .filter { $0.detail == revoked.token.id }.map(\.kind.rawValue)
             #expect(kinds == ["initial-token-added", "initial-token-revoked"])
@@ -187,7 +187,7 @@ struct ClientRegistrationTests {
         try await ProviderFixture.run { f in
             let answer = try await Registering(f).register(["redirect_uris": addresses])
             #expect(answer.status == 400 && answer.error == "invalid_redirect_uri")
-            #expect(try await f.provider.clients().count == 1)
+            #expect(try await f.provider.clients.all().count == 1)
         }
     }
 
@@ -215,7 +215,7 @@ struct ClientRegistrationTests {
             let answer = try await Registering(f).register(changes)
             #expect(answer.status == 400 && answer.error == "invalid_client_metadata", "\(answer.body ?? [:])")
             #expect(try answer.body?.string("error_description")?.isEmpty == false)
-            #expect(try await f.provider.clients().count == 1)
+            #expect(try await f.provider.clients.all().count == 1)
         }
     }
 
@@ -235,19 +235,19 @@ struct ClientRegistrationTests {
             }
             let key = try ClientKey(.es256, named: "one")
             let keys = try JSON(parsing: Array(key.set.utf8))
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 id,
                 ClientChange(
                     authenticationMethod: "private_key_jwt", keySet: key.set,
                     profile: ClientProfileChange(security: .fapi2)))
             let lesser = try await replaced([:])
             #expect(lesser.status == 400 && lesser.error == "invalid_client_metadata")
-            #expect(try await f.provider.client(id)?.settings.authenticationMethod == "private_key_jwt")
+            #expect(try await f.provider.clients.client(id)?.settings.authenticationMethod == "private_key_jwt")
             let fitting = try await replaced([
                 "token_endpoint_auth_method": .string("private_key_jwt"), "jwks": keys, "client_name": .string("Other"),
             ])
             #expect(fitting.status == 200, "\(fitting.body ?? [:])")
-            #expect(try await f.provider.client(id)?.name == "Other")
+            #expect(try await f.provider.clients.client(id)?.name == "Other")
         }
     }
 
@@ -286,7 +286,7 @@ struct ClientRegistrationTests {
                 ]))
             #expect(replaced.status == 200 && replaced.body?["client_name"] == .string("Other"))
             #expect(replaced.body?["client_secret"] == nil)
-            let client = try #require(try await f.provider.client(id))
+            let client = try #require(try await f.provider.clients.client(id))
             #expect(client.name == "Other" && client.clientURI == "https://bank.example/")
             let secret = try body.requiredString("client_secret")
             let code = try await Self.code(f, ["client_id": id])
@@ -295,11 +295,11 @@ struct ClientRegistrationTests {
             #expect(tokens.status == 200, "its secret stays")
             // What is missing has its default again.
             _ = try await registrations.replace(id, header: header, body: Self.body(["client_id": .string(id)]))
-            #expect(try await f.provider.client(id)?.clientURI == nil)
+            #expect(try await f.provider.clients.client(id)?.clientURI == nil)
             #expect(try await registrations.delete(id, header: header).status == 204)
-            #expect(try await f.provider.client(id) == nil)
+            #expect(try await f.provider.clients.client(id) == nil)
             #expect(try await registrations.read(id, header: header).status == 401)
-            #expect(try await f.provider.clients().count == 2)
+            #expect(try await f.provider.clients.all().count == 2)
         }
     }
 
@@ -310,7 +310,7 @@ struct ClientRegistrationTests {
             let body = try #require(try await registering.register().body)
             let id = try body.requiredString("client_id")
             let header = "Bearer \(try body.requiredString("registration_access_token"))"
-            let before = try await f.provider.client(id)
+            let before = try await f.provider.clients.client(id)
             for changes: [String: JSON?] in [
                 ["client_id": nil], ["client_id": .string("other")],
                 ["client_id": .string(id), "client_secret": .string("wrong")],
@@ -324,7 +324,7 @@ struct ClientRegistrationTests {
                     id, header: header, body: Self.body(changes))
                 #expect(answer.status == 400 && answer.error == "invalid_client_metadata", "\(changes)")
             }
-            #expect(try await f.provider.client(id) == before)
+            #expect(try await f.provider.clients.client(id) == before)
         }
     }
 
@@ -339,12 +339,12 @@ struct ClientRegistrationTests {
             let kept = try await registering.registrations.replace(
                 id, header: header, body: Self.body(["client_id": .string(id)]))
             let secret = try #require(try kept.body?.string("client_secret"))
-            #expect(try await f.provider.client(id)?.secretDigest == Sealing.digest(ofSecret: secret))
+            #expect(try await f.provider.clients.client(id)?.secretDigest == Sealing.digest(ofSecret: secret))
             let none = try await registering.registrations.replace(
                 id, header: header,
                 body: Self.body(["client_id": .string(id), "token_endpoint_auth_method": .string("none")]))
             #expect(none.status == 200 && none.body?["client_secret"] == nil)
-            #expect(try await f.provider.client(id)?.secretDigest == nil)
+            #expect(try await f.provider.clients.client(id)?.secretDigest == nil)
         }
     }
 
@@ -355,13 +355,13 @@ struct ClientRegistrationTests {
             let body = try #require(try await registering.register().body)
             let id = try body.requiredString("client_id")
             let header = "Bearer \(try body.requiredString("registration_access_token"))"
-            _ = try await f.provider.changeClient(id, ClientChange(mayDeregister: true), by: "root")
+            _ = try await f.provider.clients.change(id, ClientChange(mayDeregister: true), by: "root")
             func replace(_ changes: [String: JSON?] = [:]) async throws -> ClientSettings? {
                 var all = changes
                 all["client_id"] = .string(id)
                 let answer = try await registering.registrations.replace(id, header: header, body: Self.body(all))
                 #expect(answer.status == 200)
-                return try await f.provider.client(id)?.settings
+                return try await f.provider.clients.client(id)?.settings
             }
             let kept = try await replace()
             #expect(kept?.mayDeregister == true)
@@ -378,10 +378,10 @@ struct ClientRegistrationTests {
             let id = try body.requiredString("client_id")
             let header = "Bearer \(try body.requiredString("registration_access_token"))"
             // Even where the operator makes the client its own.
-            _ = try await f.provider.changeClient(id, ClientChange(party: .first))
+            _ = try await f.provider.clients.change(id, ClientChange(party: .first))
             for binding in [ClientSettings.CodeBinding.nonce, .nothing] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    try await f.provider.changeClient(id, ClientChange(codeBinding: binding))
+                    try await f.provider.clients.change(id, ClientChange(codeBinding: binding))
                 }
             }
             let changes: [String: String?] = [
@@ -398,7 +398,7 @@ struct ClientRegistrationTests {
             let answer = try await registering.registrations.replace(
                 id, header: header, body: Self.body(["client_id": .string(id)]))
             #expect(answer.status == 200)
-            #expect(try await f.provider.client(id)?.settings.codeBinding == .usual)
+            #expect(try await f.provider.clients.client(id)?.settings.codeBinding == .usual)
         }
     }
 
@@ -459,7 +459,7 @@ struct ClientRegistrationTests {
                 let answer = try await Registering(f, issuers: issuers).register(["software_statement": wrong])
                 #expect(answer.status == 400 && answer.error == "invalid_software_statement")
             }
-            #expect(try await f.provider.clients().count == 1)
+            #expect(try await f.provider.clients.all().count == 1)
         }
     }
 

@@ -10,11 +10,11 @@ import _Primitives
 struct ClientsTests {
     @Test func theSecretIsShownOnceAndKeptAsADigest() async throws {
         try await ProviderFixture.run { f in
-            let kept = try #require(try await f.provider.client(f.bank.client.id))
+            let kept = try #require(try await f.provider.clients.client(f.bank.client.id))
             #expect(kept == f.bank.client)
             #expect(kept.secretDigest == Sealing.digest(ofSecret: f.secret))
             #expect(f.secret.utf8.count == 43 && kept.id.utf8.count == 22)
-            #expect(try await f.provider.clients() == [kept])
+            #expect(try await f.provider.clients.all() == [kept])
         }
     }
 
@@ -34,10 +34,10 @@ struct ClientsTests {
     func refusesRegistrations(name: String, addresses: [String], after: [String]) async throws {
         try await ProviderFixture.run { f in
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.registerClient(
+                try await f.provider.clients.register(
                     name: name, redirectURIs: addresses, postLogoutRedirectURIs: after)
             }
-            let clients = try await f.provider.clients()
+            let clients = try await f.provider.clients.all()
             #expect(clients.count == 1)
         }
     }
@@ -46,26 +46,28 @@ struct ClientsTests {
         var limits = Limits()
         limits.oauth.clients = 2
         try await ProviderFixture.run(limits: limits) { f in
-            _ = try await f.provider.registerClient(name: "Shop", redirectURIs: ["http://127.0.0.1:8081/cb"])
+            _ = try await f.provider.clients.register(name: "Shop", redirectURIs: ["http://127.0.0.1:8081/cb"])
             await #expect(throws: StoreError(.conflict, "")) {
-                try await f.provider.registerClient(name: "More", redirectURIs: [ProviderFixture.address])
+                try await f.provider.clients.register(name: "More", redirectURIs: [ProviderFixture.address])
             }
         }
     }
 
     @Test func aBackEndAuthenticatesByItself() async throws {
         try await ProviderFixture.run { f in
-            let client = try await f.provider.authenticate(header: f.basic())
+            let client = try await f.provider.clients.authenticate(header: f.basic())
             #expect(client.id == f.bank.client.id && client.name == "Demo Bank")
             #expect(client.origin == "https://bank.example")
             for header in [nil, "", f.basic(secret: "x"), f.basic(secret: f.secret.lowercased())] {
                 await #expect(throws: OAuthError(.invalidClient)) {
-                    try await f.provider.authenticate(header: header)
+                    try await f.provider.clients.authenticate(header: header)
                 }
             }
-            #expect(try await f.provider.deleteClient(f.bank.client.id))
-            #expect(try await f.provider.deleteClient(f.bank.client.id) == false)
-            await #expect(throws: OAuthError(.invalidClient)) { try await f.provider.authenticate(header: f.basic()) }
+            #expect(try await f.provider.clients.delete(f.bank.client.id))
+            #expect(try await f.provider.clients.delete(f.bank.client.id) == false)
+            await #expect(throws: OAuthError(.invalidClient)) {
+                try await f.provider.clients.authenticate(header: f.basic())
+            }
         }
     }
 

@@ -33,7 +33,7 @@ struct ClockSkewTests {
             var settings = self.key.settings
             settings.grantTypes = ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
             settings.tokens = TokenSettings(scopes: ["read"])
-            self.service = try await f.provider.registerClient(name: "Report", redirectURIs: [], settings: settings)
+            self.service = try await f.provider.clients.register(name: "Report", redirectURIs: [], settings: settings)
         }
 
         /// What is made by the client's clock, which shows what the server's shows now, but for `changes`.

@@ -27,7 +27,8 @@ struct CodeBindingTests {
     /// Lets the bank rely on its nonce.
     private func allow(_ f: ProviderFixture) async throws {
         #expect(
-            try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .nonce))?.settings.codeBinding
+            try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .nonce))?.settings
+                .codeBinding
                 == .nonce)
     }
 
@@ -42,7 +43,7 @@ struct CodeBindingTests {
     @Test("a client that has to send a challenge is told of the setting that it could have instead")
     func required() async throws {
         try await ProviderFixture.run { f in
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .pkce))
             let refusal = try await self.refusal(f, Self.withoutChallenge)
             #expect(refusal.error == "invalid_request")
             #expect(refusal.description?.contains("--pkce nonce") == true)
@@ -111,12 +112,12 @@ struct CodeBindingTests {
                 settings.profile = ClientProfile(security: .fapi2)
             case .app: settings.authenticationMethod = "none"
             }
-            let client = try await f.provider.registerClient(
+            let client = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
             let id = client.client.id
             for binding in [ClientSettings.CodeBinding.nonce, .nothing] {
                 await #expect(throws: OAuthError(.invalidRequest), "\(binding)") {
-                    try await f.provider.changeClient(id, ClientChange(codeBinding: binding))
+                    try await f.provider.clients.change(id, ClientChange(codeBinding: binding))
                 }
             }
             // A setting that an earlier version has kept counts for nothing.
@@ -147,8 +148,8 @@ struct CodeBindingTests {
     @Test("a client that can send neither is let in by a setting of its own, with a warning at each look")
     func neitherIsLet() async throws {
         try await ProviderFixture.run { f in
-            #expect(try await f.provider.warnedClients().isEmpty)
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .nothing))
+            #expect(try await f.provider.clients.warned().isEmpty)
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .nothing))
             var changes = Self.withoutChallenge
             changes["nonce"] = .some(nil)
             let signedIn = try await f.signIn(changes)
@@ -159,11 +160,11 @@ struct CodeBindingTests {
             // A challenge that was sent is held to, and one that was left out on the way gains nothing.
             self.refused(try await f.token(try await f.signIn().code, ["code_verifier": nil]))
             self.refused(try await f.token(try await f.signIn(changes).code))
-            let warned = try await f.provider.warnedClients()
+            let warned = try await f.provider.clients.warned()
             #expect(warned.map(\.client.id) == [f.bank.client.id])
             #expect(warned.first?.warnings.map(\.setting) == ["--pkce none"])
             // Nobody else is.
-            let other = try await f.provider.registerClient(
+            let other = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             changes["client_id"] = other.client.id
@@ -210,7 +211,7 @@ struct CodeBindingTests {
         try await ProviderFixture.run { f in
             try await self.allow(f)
             let code = try await f.signIn(Self.withoutChallenge).code
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .pkce))
             #expect(try await f.token(code, ["code_verifier": nil]).error == "invalid_request")
             self.refused(try await f.token(code))
         }
@@ -221,7 +222,7 @@ struct CodeBindingTests {
         try await ProviderFixture.run { f in
             let before = try await self.refusal(f, Self.withoutChallenge)
             #expect(before.error == nil)
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(party: .third))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(party: .third))
             #expect(try await self.refusal(f, Self.withoutChallenge).error == "invalid_request")
         }
     }
@@ -234,7 +235,7 @@ struct CodeBindingTests {
                 OpenIDProvider.Configuration(
                     issuer: ProviderFixture.issuer, note: { misfit in misfits.withLock { $0.append(misfit) } }),
                 store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .pkce))
             func send(_ changes: [String: String?]) async throws {
                 _ = try await provider.authorize(
                     f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)

@@ -98,9 +98,9 @@ struct CompletionTests {
     func waysThatThereAreNotAreRefused(ways: [String]) async throws {
         try await ProviderFixture.run { f in
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(f.bank.client.id, ClientChange(signInMethods: ways))
+                try await f.provider.clients.change(f.bank.client.id, ClientChange(signInMethods: ways))
             }
-            let kept = try await f.provider.client(f.bank.client.id)
+            let kept = try await f.provider.clients.client(f.bank.client.id)
             #expect(kept?.settings.signInMethods == ["phone"])
         }
     }

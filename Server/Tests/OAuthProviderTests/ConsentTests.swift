@@ -11,7 +11,7 @@ import _Primitives
 struct ConsentTests {
     /// A service of somebody else's.
     private func shop(_ f: ProviderFixture) async throws -> RegisteredClient {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: "Shop", redirectURIs: [ProviderFixture.address],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"], party: .third))
@@ -34,7 +34,7 @@ struct ConsentTests {
     func deviceSSO() async throws {
         try await ProviderFixture.run { f in
             let shop = try await self.shop(f)
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 shop.client.id, ClientChange(tokens: TokenSettingsChange(group: "apps")))
             let session = try await f.signIn().session
             let request = try await self.ask(f, shop, ["scope": "openid device_sso"], session)
@@ -73,7 +73,7 @@ struct ConsentTests {
             let hinted = ["prompt": "none", "login_hint": "bob"]
             #expect(try await f.answer(hinted, session: session, client: shop) == "consent_required")
             #expect(try await f.answer(["login_hint": "bob"], session: session, client: shop) == "sign-in")
-            let own = try await f.provider.changeClient(shop.client.id, ClientChange(party: .first))
+            let own = try await f.provider.clients.change(shop.client.id, ClientChange(party: .first))
             #expect(own?.settings.party == .first)
             #expect(try await f.answer([:], session: session, client: shop) == "code")
         }
@@ -161,7 +161,7 @@ struct ConsentTests {
         try await ProviderFixture.run { f in
             let (shop, other) = (try await self.shop(f), try await self.shop(f))
             _ = try await f.resourceServer(owning: [ResourceTests.accounts])
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 shop.client.id, ClientChange(tokens: TokenSettingsChange(audiences: [ResourceTests.accounts])))
             let session = try await f.signIn().session
             let claims = #"{"userinfo": {"email": null}}"#
@@ -214,7 +214,7 @@ struct ConsentTests {
     @Test("a client that is made a third party's has nothing any more that nobody has agreed to")
     func madeThirdParty() async throws {
         try await ProviderFixture.run { f in
-            let own = try await f.provider.registerClient(
+            let own = try await f.provider.clients.register(
                 name: "Own", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
             let session = try await f.signIn().session
@@ -227,13 +227,13 @@ struct ConsentTests {
             }
             let refresh = try await self.tokens(f, own, try await code()).requiredString("refresh_token")
             let waiting = try await code()
-            _ = try await f.provider.changeClient(own.client.id, ClientChange(party: .third))
+            _ = try await f.provider.clients.change(own.client.id, ClientChange(party: .third))
             let renewing: Parameters = ["grant_type": "refresh_token", "refresh_token": refresh]
             for form in [renewing.encoded, f.form(waiting)] {
                 let answer = try await f.provider.token(header: f.basic(own), body: form)
                 #expect(answer.status == 400 && answer.error == "invalid_grant")
             }
-            _ = try await f.provider.changeClient(own.client.id, ClientChange(party: .first))
+            _ = try await f.provider.clients.change(own.client.id, ClientChange(party: .first))
             #expect(try await f.provider.token(header: f.basic(own), body: renewing.encoded).status == 200)
         }
     }

@@ -11,7 +11,7 @@ struct DisabledClientTests {
     private static let inactive: JSONObject = ["active": .bool(false)]
 
     private func mail(_ f: ProviderFixture) async throws -> RegisteredClient {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: "Mail", redirectURIs: [ProviderFixture.address],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token", "client_credentials"],
@@ -21,9 +21,10 @@ struct DisabledClientTests {
     private func turn(_ f: ProviderFixture, _ client: RegisteredClient, off isDisabled: Bool) async throws {
         var change = ClientChange()
         change.isDisabled = isDisabled
-        let changed = try await f.provider.changeClient(client.client.id, change, by: "root")
+        let changed = try await f.provider.clients.change(client.client.id, change, by: "root")
         #expect(changed?.settings.isDisabled == isDisabled)
-        #expect(try await f.provider.client(client.client.id)?.settings.isDisabled == isDisabled, "and it is kept")
+        #expect(
+            try await f.provider.clients.client(client.client.id)?.settings.isDisabled == isDisabled, "and it is kept")
     }
 
     private func form(_ values: KeyValuePairs<String, String>) -> String { Parameters(values).encoded }
@@ -76,7 +77,7 @@ struct DisabledClientTests {
     @Test("nor does a person's yes give it anything")
     func consent() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256, party: .third))
             let session = try await f.signIn().session
@@ -128,7 +129,7 @@ struct DisabledClientTests {
                 try await f.provider.push(header: f.basic(mail), body: f.query(client: mail), source: "a").status == 401
             )
             await #expect(throws: OAuthError(.invalidClient)) {
-                try await f.provider.authenticate(header: f.basic(mail))
+                try await f.provider.clients.authenticate(header: f.basic(mail))
             }
             #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
 
@@ -150,7 +151,7 @@ struct DisabledClientTests {
             let party = try await ResourceTests.Party(f)
             let code = try await party.code([ResourceTests.accounts])
             let token = try #require(try await party.exchange(code).body).requiredString("access_token")
-            let reporter = try await f.provider.registerClient(
+            let reporter = try await f.provider.clients.register(
                 name: "Report", redirectURIs: [],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["client_credentials"],

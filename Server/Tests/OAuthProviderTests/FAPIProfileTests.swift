@@ -27,7 +27,7 @@ struct FAPIProfileTests {
             var settings = self.key.settings
             settings.grantTypes = ["authorization_code", "refresh_token"]
             settings.profile.security = .fapi2
-            self.client = try await f.provider.registerClient(
+            self.client = try await f.provider.clients.register(
                 name: "Bank of FAPI", redirectURIs: [ProviderFixture.address], settings: settings)
         }
 
@@ -291,7 +291,7 @@ struct FAPIProfileTests {
             var settings = pss.settings
             settings.keySet = JSON.object(["keys": .array([.object(bare)])]).text
             settings.profile.security = .fapi2
-            let client = try await f.provider.registerClient(
+            let client = try await f.provider.clients.register(
                 name: "Bank", redirectURIs: [ProviderFixture.address], settings: settings)
             func push(_ algorithm: JWSAlgorithm) async throws -> ProviderAnswer {
                 let now = f.clock.source.now().seconds
@@ -311,7 +311,7 @@ struct FAPIProfileTests {
             #expect(try await push(.ps256).status == 201)
             let refused = try await push(.rs256)
             #expect(refused.status == 401 && refused.error == "invalid_client")
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 client.client.id, ClientChange(profile: ClientProfileChange(security: .usual)))
             #expect(try await push(.rs256).status == 201)
         }
@@ -323,7 +323,7 @@ struct FAPIProfileTests {
     func everythingAtOnce() async throws {
         try await ProviderFixture.run { f in
             let refusal = await #expect(throws: OAuthError(.invalidRequest)) {
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     f.bank.client.id,
                     ClientChange(idTokenAlgorithm: .rs256, profile: ClientProfileChange(security: .fapi2)))
             }
@@ -352,16 +352,16 @@ struct FAPIProfileTests {
                 set = .object(["keys": .array([.object(key)])])
             }
             changes.append(ClientChange(keySet: set.text))
-            let before = try await f.provider.client(bank.id)
+            let before = try await f.provider.clients.client(bank.id)
             for change in changes {
                 await #expect(throws: OAuthError(.invalidRequest), "\(change)") {
-                    _ = try await f.provider.changeClient(bank.id, change)
+                    _ = try await f.provider.clients.change(bank.id, change)
                 }
             }
-            #expect(try await f.provider.client(bank.id) == before)
+            #expect(try await f.provider.clients.client(bank.id) == before)
             // The demo bank shares a secret with the server.
             await #expect(throws: OAuthError(.invalidRequest)) {
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     f.bank.client.id, ClientChange(profile: ClientProfileChange(security: .fapi2)))
             }
         }

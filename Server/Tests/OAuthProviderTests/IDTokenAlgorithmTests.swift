@@ -33,7 +33,7 @@ struct IDTokenAlgorithmTests {
     private func client(_ f: ProviderFixture, _ settings: ClientSettings = ClientSettings()) async throws
         -> RegisteredClient
     {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
     }
 
@@ -90,7 +90,7 @@ struct IDTokenAlgorithmTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for provider in [first, second, first, second] {
                     group.addTask {
-                        _ = try await provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
+                        _ = try await provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
                     }
                 }
                 try await group.waitForAll()
@@ -112,7 +112,7 @@ struct IDTokenAlgorithmTests {
             let other = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
-            let shop = try await other.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
+            let shop = try await other.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             #expect(try self.keys(f.provider).count == 1)
             #expect(try f.claims(try await self.tokens(f, shop).id, type: "JWT").audience == [shop.client.id])
         }
@@ -177,17 +177,17 @@ struct IDTokenAlgorithmTests {
     @Test("the algorithm of a client can be changed, to one that is offered")
     func changes() async throws {
         try await ProviderFixture.run { f in
-            let changed = try await f.provider.changeClient(
+            let changed = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(idTokenAlgorithm: .edDSA), by: "root")
             #expect(changed?.settings == ClientSettings(idTokenAlgorithm: .edDSA))
             #expect(try UnverifiedJWS(compact: try await f.tokens().id).header.algorithm == "EdDSA")
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(f.bank.client.id, ClientChange(idTokenAlgorithm: .hs256))
+                try await f.provider.clients.change(f.bank.client.id, ClientChange(idTokenAlgorithm: .hs256))
             }
             await #expect(throws: OAuthError(.invalidRequest)) {
                 try await self.client(f, ClientSettings(idTokenAlgorithm: .hs256))
             }
-            let nobody = try await f.provider.changeClient("never", ClientChange(idTokenAlgorithm: .ps256))
+            let nobody = try await f.provider.clients.change("never", ClientChange(idTokenAlgorithm: .ps256))
             #expect(nobody == nil)
             // Nobody's wish makes no key.
             #expect(try self.keys(f.provider).map(\.algorithm).contains("PS256") == false)
@@ -204,7 +204,7 @@ struct IDTokenAlgorithmTests {
                 ClientChange(idTokenAlgorithm: .edDSA, codeBinding: .nonce, mayDeregister: true),
                 ClientChange(mayDeregister: false),
             ] {
-                _ = try await f.provider.changeClient(id, change, by: "root")
+                _ = try await f.provider.clients.change(id, change, by: "root")
             }
             let trail = try await f.store.auditEntries(after: before, limit: 100).map(\.event)
             #expect(

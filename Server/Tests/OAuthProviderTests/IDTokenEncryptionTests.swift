@@ -54,7 +54,7 @@ struct IDTokenEncryptionTests {
     private func client(_ f: ProviderFixture, _ encryption: IDTokenEncryption?, keySet: String?) async throws
         -> RegisteredClient
     {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: "Shop", redirectURIs: [ProviderFixture.address],
             settings: ClientSettings(keySet: keySet, tokens: TokenSettings(idTokenEncryption: encryption)))
     }
@@ -97,7 +97,7 @@ struct IDTokenEncryptionTests {
             let recipient = try Recipient()
             var settings = ClientSettings(tokens: TokenSettings(idTokenEncryption: IDTokenEncryption(.ecdhES)))
             settings.keySetAddress = "https://shop.example/keys"
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
             calls.answer(.failure(OutgoingCallError("there is no connection to it")))
             let session = try await f.signIn().session
@@ -131,7 +131,7 @@ struct IDTokenEncryptionTests {
         try await ProviderFixture.run { f in
             let recipient = try Recipient()
             let shop = try await self.client(f, IDTokenEncryption(.ecdhES), keySet: recipient.publicSet)
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 shop.client.id, ClientChange(tokens: TokenSettingsChange(idTokenEncryption: .off)))
             let plain = try await self.client(f, nil, keySet: nil)
             for client in [shop, plain] {
@@ -165,7 +165,7 @@ struct IDTokenEncryptionTests {
         try await ProviderFixture.run { f in
             let (first, second) = (try Recipient(), try Recipient())
             let shop = try await self.client(f, IDTokenEncryption(.ecdhES), keySet: first.publicSet)
-            _ = try await f.provider.changeClient(shop.client.id, ClientChange(keySet: second.publicSet))
+            _ = try await f.provider.clients.change(shop.client.id, ClientChange(keySet: second.publicSet))
             let body = try #require(try await self.tokens(f, shop).body)
             _ = try JWE(
                 opening: body.requiredString("id_token"), with: second.elliptic, allowing: [.ecdhES],
@@ -179,12 +179,12 @@ struct IDTokenEncryptionTests {
             let plain = try await f.register(ClientSettings(idTokenAlgorithm: .es256))
             for client in [signing, plain] {
                 let error = await #expect(throws: OAuthError.self) { () async throws in
-                    _ = try await f.provider.changeClient(client.client.id, ClientChange(keySet: second.publicSet))
+                    _ = try await f.provider.clients.change(client.client.id, ClientChange(keySet: second.publicSet))
                 }
                 #expect(error?.message?.contains("has no key to verify with") == true)
             }
             let both = JSON.object(JWKSet(own + [second.elliptic]).publicJSON).text
-            _ = try await f.provider.changeClient(signing.client.id, ClientChange(keySet: both))
+            _ = try await f.provider.clients.change(signing.client.id, ClientChange(keySet: both))
         }
     }
 

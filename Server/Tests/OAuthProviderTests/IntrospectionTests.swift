@@ -34,7 +34,7 @@ struct IntrospectionTests {
                 #expect(try await f.introspect(usual, by: stranger) == Self.inactive)
             }
             // It sees it for as long as the resource is its own.
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 party.accounts.client.id, ClientChange(tokens: TokenSettingsChange(resources: ["urn:other"])))
             #expect(try await f.introspect(token, by: party.accounts) == Self.inactive)
         }
@@ -232,7 +232,7 @@ struct IntrospectionTests {
             #expect(try await f.introspect(opaque, by: owner)?["aud"] == .string("urn:opaque"))
             #expect(try await f.introspect(opaque, by: party.accounts) == Self.inactive)
             #expect(try await self.access(party, [ResourceTests.accounts]).contains("."))
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 party.client.client.id, ClientChange(tokens: TokenSettingsChange(format: .opaque)))
             #expect(try await self.access(party, [ResourceTests.accounts]).contains("."), "its own are another's")
             #expect(try await !self.access(party, []).contains("."))

@@ -77,7 +77,7 @@ struct LogoutTests {
     @Test func addressesThatAreNotRegisteredAreRefusedAndNothingEnds() async throws {
         try await ProviderFixture.run { f in
             let tokens = try await f.tokens()
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: ["https://shop.example/"],
                 postLogoutRedirectURIs: ["https://shop.example/bye"])
             for text in [

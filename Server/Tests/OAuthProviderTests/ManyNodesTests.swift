@@ -74,7 +74,7 @@ struct ManyNodesTests {
 
     @Test func clientsCannotCompareTheirPeople() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
+            let shop = try await f.provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             let bank = try await f.tokens()
             let answer = try await f.provider.authorize(
                 f.query(client: shop), browser: f.browser, session: bank.session, source: "a", address: nil)

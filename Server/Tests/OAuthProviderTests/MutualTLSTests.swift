@@ -344,7 +344,7 @@ struct MutualTLSTests {
                 try f.claims(token, type: "at+jwt").members["cnf"]
                     == .object(["x5t#S256": .string(certificate.thumbprint)]))
             // Without bound tokens it has to prove a key.
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 client.client.id, ClientChange(tokens: TokenSettingsChange(certificateBound: false)))
             let refused = try await f.provider.token(header: nil, body: form, over: .mutual(certificate))
             #expect(refused.status == 400 && refused.error == "invalid_dpop_proof")
@@ -362,9 +362,11 @@ struct MutualTLSTests {
             let client = try await f.register(Self.settings(Self.issued, name: Self.name)).client
             var change = ClientChange()
             change.tokens.keyBound = true
-            await #expect(throws: OAuthError(.invalidRequest)) { try await f.provider.changeClient(client.id, change) }
+            await #expect(throws: OAuthError(.invalidRequest)) {
+                try await f.provider.clients.change(client.id, change)
+            }
             change.tokens.certificateBound = false
-            #expect(try await f.provider.changeClient(client.id, change)?.settings.tokens.keyBound == true)
+            #expect(try await f.provider.clients.change(client.id, change)?.settings.tokens.keyBound == true)
         }
     }
 

@@ -136,19 +136,19 @@ struct NativeClientTests {
             for change in [
                 ClientChange(redirectURIs: [Self.scheme]), ClientChange(postLogoutRedirectURIs: [Self.scheme]),
             ] {
-                await #expect(throws: refused) { try await f.provider.changeClient(f.bank.client.id, change) }
+                await #expect(throws: refused) { try await f.provider.clients.change(f.bank.client.id, change) }
             }
             let app = try await self.app(f)
             await #expect(throws: refused) {
-                try await f.provider.changeClient(
+                try await f.provider.clients.change(
                     app.client.id, ClientChange(authenticationMethod: "client_secret_basic"))
             }
             for wrong in ["myapp:/cb", "com.example.app:///cb", "javascript:/x", "http://localhost.example/cb"] {
                 await #expect(throws: refused) {
-                    try await f.provider.changeClient(app.client.id, ClientChange(redirectURIs: [wrong]))
+                    try await f.provider.clients.change(app.client.id, ClientChange(redirectURIs: [wrong]))
                 }
             }
-            #expect(try await f.provider.client(app.client.id) == app.client)
+            #expect(try await f.provider.clients.client(app.client.id) == app.client)
         }
     }
 
@@ -160,10 +160,10 @@ struct NativeClientTests {
                 try await f.begin(["client_id": app.client.id, "redirect_uri": "http://127.0.0.1:51004/cb"])
             }
             let request = try await begin()
-            _ = try await f.provider.changeClient(app.client.id, ClientChange(name: "Another name"))
+            _ = try await f.provider.clients.change(app.client.id, ClientChange(name: "Another name"))
             let pending = try await f.provider.pending(request: request, browser: f.browser)
             #expect(pending?.clientOrigin == "http://127.0.0.1:51004")
-            _ = try await f.provider.changeClient(app.client.id, ClientChange(redirectURIs: [Self.scheme]))
+            _ = try await f.provider.clients.change(app.client.id, ClientChange(redirectURIs: [Self.scheme]))
             #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
         }
     }
@@ -171,7 +171,7 @@ struct NativeClientTests {
     @Test("an app is told that its person said no, and led back to after signing out")
     func refusalAndLogout() async throws {
         try await ProviderFixture.run { f in
-            let app = try await f.provider.registerClient(
+            let app = try await f.provider.clients.register(
                 name: "App", redirectURIs: [Self.scheme], postLogoutRedirectURIs: ["com.example.app:/bye"],
                 settings: ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none"))
             let request = try await f.begin(["client_id": app.client.id, "redirect_uri": Self.scheme])

@@ -283,7 +283,7 @@ struct NativeSSOTests {
     private func strangers(_ f: ProviderFixture) async throws -> Apps {
         let apps = try await Apps(f)
         for app in [apps.first, apps.second] {
-            _ = try await f.provider.changeClient(app.client.id, ClientChange(party: .third))
+            _ = try await f.provider.clients.change(app.client.id, ClientChange(party: .third))
         }
         return apps
     }
@@ -329,7 +329,7 @@ struct NativeSSOTests {
         try await ProviderFixture.run { f in
             let apps = try await Apps(f)
             func allow(_ app: RegisteredClient, _ scopes: [String]) async throws {
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     app.client.id, ClientChange(tokens: TokenSettingsChange(scopes: scopes)))
             }
             try await allow(apps.first, ["payments"])
@@ -372,7 +372,7 @@ struct NativeSSOTests {
             let apps = try await Apps(f)
             let given = try await apps.signIn()
             #expect(try await apps.exchange(given).status == 200)
-            _ = try await f.provider.changeClient(apps.first.client.id, ClientChange(party: .third))
+            _ = try await f.provider.clients.change(apps.first.client.id, ClientChange(party: .third))
             self.expectRefusal(try await apps.exchange(given), "third party's since")
         }
     }
@@ -457,13 +457,13 @@ struct NativeSSOTests {
             #expect(try await apps.exchange(given, by: without).error == "unauthorized_client")
             let second = try #require(try await apps.exchange(given).body)
             // The first app leaves the group, or goes; the ID token of the second goes with its secret, too.
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 apps.first.client.id, ClientChange(tokens: TokenSettingsChange(group: "others")))
             let asked: [String: String?] = ["subject_token": try second.requiredString("id_token")]
             for changes in [[:], asked] {
                 #expect(try await apps.exchange(given, changes).error == "unauthorized_client")
             }
-            #expect(try await f.provider.deleteClient(apps.first.client.id))
+            #expect(try await f.provider.clients.delete(apps.first.client.id))
             self.expectRefusal(try await apps.exchange(given), "unknown device secret")
         }
     }

@@ -12,7 +12,7 @@ struct OwnTokenTests {
     private static let tokens = TokenSettings(scopes: ["read", "write"], audiences: [ResourceTests.accounts])
 
     private func service(_ f: ProviderFixture, _ tokens: TokenSettings = Self.tokens) async throws -> RegisteredClient {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: "Report", redirectURIs: [],
             settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["client_credentials"], tokens: tokens))
     }
@@ -104,10 +104,10 @@ struct OwnTokenTests {
             }
             #expect(try await isActive() == [true, true])
             func change(_ change: ClientChange) async throws {
-                #expect(try await f.provider.changeClient(client.client.id, change) != nil)
+                #expect(try await f.provider.clients.change(client.client.id, change) != nil)
             }
             switch how {
-            case "deleted": #expect(try await f.provider.deleteClient(client.client.id))
+            case "deleted": #expect(try await f.provider.clients.delete(client.client.id))
             case "grant":
                 try await change(
                     ClientChange(redirectURIs: [ProviderFixture.address], grantTypes: ["authorization_code"]))
@@ -179,7 +179,7 @@ struct OwnTokenTests {
         var settings = key.settings
         settings.grantTypes = [Self.bearer]
         settings.tokens = Self.tokens
-        return try await f.provider.registerClient(name: "Batch", redirectURIs: [], settings: settings)
+        return try await f.provider.clients.register(name: "Batch", redirectURIs: [], settings: settings)
     }
 
     private func ask(_ f: ProviderFixture, assertion: String, _ changes: Parameters = [:], header: String? = nil)
@@ -214,7 +214,7 @@ struct OwnTokenTests {
             #expect(wider.error == "invalid_scope")
             let target = try await self.ask(f, assertion: try key.assertion(id, f), ["resource": "urn:other"])
             #expect(target.error == "invalid_target")
-            _ = try await f.provider.changeClient(id, ClientChange(grantTypes: ["client_credentials"]))
+            _ = try await f.provider.clients.change(id, ClientChange(grantTypes: ["client_credentials"]))
             #expect(try await f.introspect(try self.access(answer), by: owner) == Self.inactive)
         }
     }
@@ -278,11 +278,11 @@ struct OwnTokenTests {
             #expect(missing.status == 400 && missing.error == "invalid_request")
             #expect(try await self.ask(f, assertion: statement).error == "invalid_grant")
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(
+                try await f.provider.clients.change(
                     id, ClientChange(authenticationMethod: "client_secret_basic"))
             }
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(id, ClientChange(authenticationMethod: "none"))
+                try await f.provider.clients.change(id, ClientChange(authenticationMethod: "none"))
             }
         }
     }

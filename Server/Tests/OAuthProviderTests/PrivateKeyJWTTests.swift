@@ -87,16 +87,16 @@ struct PrivateKeyJWTTests {
                 let assertion = try key.assertion(client.client.id, f, ["aud": audience])
                 self.refused(try await f.token(code, assertion: assertion), "\(audience?.text ?? "none")")
             }
-            let warned = try await f.provider.warnedClients()
+            let warned = try await f.provider.clients.warned()
             #expect(warned.map(\.client.id) == [client.client.id])
             #expect(warned.first?.warnings.map(\.setting) == ["--assertion-audience token-endpoint"])
             // Taken back, the address is none any more.
             var change = ClientChange()
             change.assertionAudience = .issuer
-            _ = try await f.provider.changeClient(client.client.id, change)
+            _ = try await f.provider.clients.change(client.client.id, change)
             let assertion = try key.assertion(client.client.id, f, ["aud": .string(Self.tokenEndpoint)])
             self.refused(try await f.token(code, assertion: assertion))
-            #expect(try await f.provider.warnedClients().isEmpty)
+            #expect(try await f.provider.clients.warned().isEmpty)
         }
     }
 
@@ -126,7 +126,7 @@ struct PrivateKeyJWTTests {
             var change = ClientChange()
             change.assertionAudience = .tokenEndpoint
             for id in [client.client.id, f.bank.client.id] {
-                await #expect(throws: OAuthError(.invalidRequest)) { try await f.provider.changeClient(id, change) }
+                await #expect(throws: OAuthError(.invalidRequest)) { try await f.provider.clients.change(id, change) }
             }
         }
     }
@@ -263,9 +263,9 @@ struct PrivateKeyJWTTests {
             settings.keySet = set.text
             await #expect(throws: OAuthError(.invalidClientMetadata)) { try await f.register(settings) }
             await #expect(throws: OAuthError(.invalidClientMetadata)) {
-                try await f.provider.changeClient(f.bank.client.id, ClientChange(keySet: set.text))
+                try await f.provider.clients.change(f.bank.client.id, ClientChange(keySet: set.text))
             }
-            let clients = try await f.provider.clients()
+            let clients = try await f.provider.clients.all()
             #expect(clients == [f.bank.client])
         }
     }
@@ -326,13 +326,15 @@ struct PrivateKeyJWTTests {
             let client = try await f.register(old.settings)
             let id = client.client.id
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(id, ClientChange(keySet: ""))
+                try await f.provider.clients.change(id, ClientChange(keySet: ""))
             }
-            _ = try await f.provider.changeClient(id, ClientChange(keySet: new.set))
+            _ = try await f.provider.clients.change(id, ClientChange(keySet: new.set))
             let code = try await f.code(of: client)
             self.refused(try await f.token(code, assertion: old.assertion(id, f)))
             #expect(try await f.token(code, assertion: new.assertion(id, f)).status == 200)
-            await #expect(throws: OAuthError(.invalidRequest)) { try await f.provider.rotateSecret(ofClient: id) }
+            await #expect(throws: OAuthError(.invalidRequest)) {
+                try await f.provider.clients.rotateSecret(ofClient: id)
+            }
         }
     }
 

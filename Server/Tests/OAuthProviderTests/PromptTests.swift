@@ -156,7 +156,7 @@ struct PromptTests {
     func forms() async throws {
         try await ProviderFixture.run { f in
             let address = "https://bank.example/callback?tenant=7"
-            let changed = try await f.provider.changeClient(
+            let changed = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(redirectURIs: [address]))
             #expect(changed != nil)
             let wishes = ["response_mode": "form_post", "redirect_uri": address]
@@ -201,7 +201,7 @@ struct PromptTests {
     @Test("an app that is opened by its scheme cannot be posted to, and is told so in the query")
     func formsToApps() async throws {
         try await ProviderFixture.run { f in
-            let app = try await f.provider.registerClient(
+            let app = try await f.provider.clients.register(
                 name: "App", redirectURIs: ["com.example.app:/cb", "http://127.0.0.1/cb"],
                 settings: ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none"))
             let wishes = ["response_mode": "form_post", "redirect_uri": "com.example.app:/cb"]

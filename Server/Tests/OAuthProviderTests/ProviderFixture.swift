@@ -99,7 +99,7 @@ struct ProviderFixture: Sendable {
     /// - Parameter closing: Whether the store is still open afterwards, and to be closed here.
     static func run(
         limits: Limits = Limits(), levels: [AssuranceWord] = [], closing: Bool = true,
-        mutualTLS: OpenIDProvider.Configuration.MutualTLS? = nil, calls: (any OutgoingCalls)? = nil,
+        mutualTLS: CertificateListener? = nil, calls: (any OutgoingCalls)? = nil,
         configure: (inout OpenIDProvider.Configuration) -> Void = { _ in },
         _ body: (ProviderFixture) async throws -> Void
     ) async throws {
@@ -122,7 +122,7 @@ struct ProviderFixture: Sendable {
                 ),
                 audit: AuditEvent(AuditEvent.Kind(rawValue: "test-account"), at: clock.source.now()))
         }
-        let bank = try await provider.registerClient(
+        let bank = try await provider.clients.register(
             name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout],
             // A key for it is there already, where an RSA key would be made for each test.
             settings: ClientSettings(idTokenAlgorithm: .es256))

@@ -105,7 +105,7 @@ struct PushedRequestTests {
     @Test("is its client's alone, and another one's attempt does not spend it")
     func isItsClients() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             let name = try await f.pushed()
@@ -287,9 +287,9 @@ struct PushedRequestTests {
             let name = try await f.pushed()
             var change = ClientChange()
             change.redirectURIs = ["https://bank.example/new"]
-            _ = try await f.provider.changeClient(f.bank.client.id, change)
+            _ = try await f.provider.clients.change(f.bank.client.id, change)
             #expect(try await f.come(with: name) == .page(OAuthError(.invalidRequest)))
-            #expect(try await f.provider.deleteClient(f.bank.client.id))
+            #expect(try await f.provider.clients.delete(f.bank.client.id))
             #expect(try await f.come(with: name) == Self.ended)
         }
     }
@@ -323,7 +323,7 @@ struct PushedRequestTests {
         limits.oauth.pushedRequestBurst = 2
         limits.oauth.pushedRequestsPerMinute = 6
         try await ProviderFixture.run(limits: limits) { f in
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             for _ in 0..<2 { #expect(try await f.push().status == 201) }
@@ -365,7 +365,7 @@ struct PushedRequestTests {
         limits.oauth.pushedRequestBurst = 1
         try await ProviderFixture.run(limits: limits) { f in
             func client(_ settings: ClientSettings) async throws -> RegisteredClient {
-                try await f.provider.registerClient(
+                try await f.provider.clients.register(
                     name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
             }
             let key = try ClientKey(.es256)

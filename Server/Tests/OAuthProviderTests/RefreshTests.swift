@@ -22,7 +22,7 @@ struct RefreshTests {
             _ f: ProviderFixture, scope: String = "openid profile offline_access", role: String? = nil
         ) async throws {
             self.f = f
-            self.client = try await f.provider.registerClient(
+            self.client = try await f.provider.clients.register(
                 name: "Mail", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
@@ -108,7 +108,7 @@ struct RefreshTests {
     @Test("what the client has named for its ID token is in that of a refresh, too, as it is then")
     func namedClaims() async throws {
         try await ProviderFixture.run { f in
-            let client = try await f.provider.registerClient(
+            let client = try await f.provider.clients.register(
                 name: "Mail", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
@@ -133,7 +133,7 @@ struct RefreshTests {
             var client = try await Renewing(f)
             let narrow = try await client.show(client.refresh, scope: "profile")
             #expect(narrow.status == 200 && narrow.body?["id_token"] == nil)
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 client.client.client.id, ClientChange(tokens: TokenSettingsChange(refreshesIDToken: false)))
             let answer = try await client.renew()
             #expect(answer.status == 200 && answer.body?["id_token"] == nil)
@@ -204,7 +204,7 @@ struct RefreshTests {
         try await ProviderFixture.run { f in
             let client = try await Renewing(f).client
             let code = try await f.signIn(["client_id": client.client.id, "scope": "openid offline_access"]).code
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 client.client.id, ClientChange(grantTypes: ["authorization_code"]))
             let answer = try await f.provider.token(header: f.basic(client), body: f.form(code))
             #expect(answer.status == 200 && answer.body?["refresh_token"] == nil)
@@ -236,7 +236,7 @@ struct RefreshTests {
             ] {
                 #expect(try await f.token(code, changes).error == "invalid_grant")
             }
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             let foreign = try await f.provider.token(header: f.basic(shop), body: f.form(code))

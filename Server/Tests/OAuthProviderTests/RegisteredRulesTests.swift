@@ -30,7 +30,7 @@ struct RegisteredRulesTests {
 
         init(_ f: ProviderFixture) {
             self.f = f
-            self.registrations = ClientRegistrations(provider: f.provider, store: f.store)
+            self.registrations = ClientRegistrations(clients: f.provider.clients, store: f.store)
         }
 
         func register(_ changes: [String: JSON?] = [:]) async throws -> ProviderAnswer {
@@ -42,7 +42,7 @@ struct RegisteredRulesTests {
         func client(_ changes: [String: JSON?] = [:]) async throws -> Registered {
             let answer = try await self.register(changes)
             let body = try #require(answer.status == 201 ? answer.body : nil, "\(answer.body ?? [:])")
-            let record = try #require(try await self.f.provider.client(body.requiredString("client_id")))
+            let record = try #require(try await self.f.provider.clients.client(body.requiredString("client_id")))
             return Registered(
                 record: record, secret: try body.requiredString("client_secret"),
                 header: "Bearer \(try body.requiredString("registration_access_token"))")
@@ -108,7 +108,7 @@ struct RegisteredRulesTests {
             let answer = try await Registering(f).register([name: value])
             #expect(answer.status == 400 && answer.error == "invalid_client_metadata")
             #expect(try answer.body?.string("error_description")?.contains(name) == true)
-            #expect(try await f.provider.clients().count == 1)
+            #expect(try await f.provider.clients.all().count == 1)
         }
     }
 
@@ -126,7 +126,7 @@ struct RegisteredRulesTests {
         try await ProviderFixture.run(calls: TestCalls()) { f in
             let answer = try await Registering(f).register([name: value])
             #expect(answer.status == 400 && answer.error == "invalid_client_metadata", "\(answer.body ?? [:])")
-            #expect(try await f.provider.clients().count == 1)
+            #expect(try await f.provider.clients.all().count == 1)
         }
     }
 
@@ -175,7 +175,7 @@ struct RegisteredRulesTests {
             #expect(bare.status == 400 && bare.error == "invalid_dpop_proof")
             var change = ClientChange()
             change.tokens.keyBound = false
-            #expect(try await f.provider.changeClient(client.id, change)?.settings.tokens.keyBound == false)
+            #expect(try await f.provider.clients.change(client.id, change)?.settings.tokens.keyBound == false)
             #expect(try await registering.tokens(client).status == 200)
         }
     }
@@ -287,7 +287,7 @@ struct RegisteredRulesTests {
             let tokens = try #require(try await registering.tokens(one).body)
             #expect(try f.claims(tokens.requiredString("id_token"), type: "JWT").subject == names[0])
             #expect(try await f.provider.account(ofSubject: names[0], client: one.id) == "account-a")
-            #expect(try await f.provider.subject(ofAccount: "account-a", ofClient: one.id) == names[0])
+            #expect(try await f.provider.clients.subject(ofAccount: "account-a", ofClient: one.id) == names[0])
             // The client keeps its sector, whatever else it registers.
             for changes: [String: JSON?] in [
                 [:], ["sector_identifier_uri": .string("https://elsewhere.example/all.json")],
@@ -326,7 +326,7 @@ struct RegisteredRulesTests {
                 #expect(try refused.body?.string("error_description")?.contains("10.0.0.1") == false)
             }
             #expect(calls.calls.count == answers.count)
-            #expect(try await f.provider.clients().count == 1)
+            #expect(try await f.provider.clients.all().count == 1)
         }
         try await ProviderFixture.run { f in
             let refused = try await Registering(f).register(["sector_identifier_uri": .string(Self.sector)])
@@ -341,7 +341,7 @@ struct RegisteredRulesTests {
             for (change, isSigned) in [(UserinfoAlgorithmChange.signed(.edDSA), true), (.unsigned, false)] {
                 var settings = ClientChange()
                 settings.tokens.userinfoAlgorithm = change
-                _ = try await f.provider.changeClient(f.bank.client.id, settings, by: "root")
+                _ = try await f.provider.clients.change(f.bank.client.id, settings, by: "root")
                 let answer = try await f.provider.userinfo(header: "Bearer \(access)")
                 #expect(answer.status == 200 && (answer.signed != nil) == isSigned && (answer.body == nil) == isSigned)
             }
@@ -354,11 +354,11 @@ struct RegisteredRulesTests {
             var push = ClientChange()
             (push.answerMode, push.answerAddress) = (.push, "https://bank.example/told")
             push.grantTypes = ["authorization_code", "urn:openid:params:grant-type:ciba"]
-            _ = try await f.provider.changeClient(f.bank.client.id, push)
+            _ = try await f.provider.clients.change(f.bank.client.id, push)
             var bound = ClientChange()
             bound.tokens.keyBound = true
             let refused = await #expect(throws: OAuthError.self) {
-                try await f.provider.changeClient(f.bank.client.id, bound)
+                try await f.provider.clients.change(f.bank.client.id, bound)
             }
             #expect(refused?.code == .invalidRequest)
             #expect(refused?.message?.contains("a certificate") == true)
@@ -384,7 +384,7 @@ struct RegisteredRulesTests {
                 }
                 return try await group.reduce(into: [String]()) { if let secret = $1 { $0.append(secret) } }
             }
-            let kept = try await f.provider.client(id)?.secretDigest
+            let kept = try await f.provider.clients.client(id)?.secretDigest
             #expect(secrets.map(Sealing.digest(ofSecret:)) == [kept])
         }
     }
@@ -406,7 +406,7 @@ struct RegisteredRulesTests {
             #expect(replaced.body?["require_pushed_authorization_requests"] == .bool(true))
             var change = ClientChange()
             change.profile.requiresPushedRequests = false
-            let changed = try await f.provider.changeClient(client.id, change, by: "root")
+            let changed = try await f.provider.clients.change(client.id, change, by: "root")
             #expect(changed?.settings.profile.requiresPushedRequests == false)
             #expect(changed?.settings.tokens.keyBound == true)
         }

@@ -30,7 +30,7 @@ struct RemoteKeySetTests {
                 configuration, store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
             var settings = ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "private_key_jwt")
             settings.keySetAddress = RemoteKeySetTests.address
-            self.client = try await f.provider.registerClient(
+            self.client = try await f.provider.clients.register(
                 name: "Remote", redirectURIs: [ProviderFixture.address], settings: settings)
         }
 
@@ -113,7 +113,7 @@ struct RemoteKeySetTests {
             try signing.publish([key])
             let client = signing.client.client
             let change = ClientChange(profile: ClientProfileChange(requiresSignedRequests: true))
-            #expect(try await signing.provider.changeClient(client.id, change) != nil, "its keys are at an address")
+            #expect(try await signing.provider.clients.change(client.id, change) != nil, "its keys are at an address")
             func come(_ object: String) async throws -> AuthorizationAnswer {
                 let parameters: Parameters = ["client_id": client.id, "request": object]
                 return try await signing.provider.authorize(
@@ -168,7 +168,7 @@ struct RemoteKeySetTests {
                 grantTypes: ["urn:ietf:params:oauth:grant-type:jwt-bearer"],
                 tokens: TokenSettingsChange(scopes: ["read"]))
             change.redirectURIs = []
-            _ = try await f.provider.changeClient(signing.client.client.id, change)
+            _ = try await f.provider.clients.change(signing.client.client.id, change)
             let (key, stranger) = (try ClientKey(.es256, named: "one"), try ClientKey(.es256, named: "one"))
             try signing.publish([key])
             for (key, status) in [(key, 200), (stranger, 400)] {
@@ -310,7 +310,7 @@ struct RemoteKeySetTests {
             #expect(try await signing.status(key) == 400)
             var change = ClientChange()
             change.keySetAddress = "https://rp.example/other"
-            _ = try await f.provider.changeClient(signing.client.client.id, change)
+            _ = try await f.provider.clients.change(signing.client.client.id, change)
             let other = try ClientKey(.es256, named: "one")
             try signing.publish([other])
             #expect(try await signing.status(key) == 401)
@@ -362,20 +362,20 @@ struct RemoteKeySetTests {
                 var change = ClientChange()
                 change.keySetAddress = wrong
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    _ = try await f.provider.changeClient(id, change)
+                    _ = try await f.provider.clients.change(id, change)
                 }
             }
             let key = try ClientKey(.es256)
             await #expect(throws: OAuthError(.invalidRequest)) {
-                _ = try await f.provider.changeClient(id, ClientChange(keySet: key.set))
+                _ = try await f.provider.clients.change(id, ClientChange(keySet: key.set))
             }
             var none = ClientChange()
             none.keySetAddress = ""
             let alone = none
-            await #expect(throws: OAuthError(.invalidRequest)) { _ = try await f.provider.changeClient(id, alone) }
+            await #expect(throws: OAuthError(.invalidRequest)) { _ = try await f.provider.clients.change(id, alone) }
             none.keySet = key.set
             let given = none
-            let changed = try await f.provider.changeClient(id, given)
+            let changed = try await f.provider.clients.change(id, given)
             #expect(changed?.settings.keySetAddress == nil && changed?.settings.keySet != nil)
             let last = try await f.store.auditEntries(after: 0, limit: 99).last?.event
             #expect(last?.kind == .clientAuthenticationChanged)

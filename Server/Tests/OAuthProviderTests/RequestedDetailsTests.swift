@@ -35,7 +35,7 @@ struct RequestedDetailsTests {
             let settings = ClientChange(
                 grantTypes: ["authorization_code", "refresh_token"],
                 profile: ClientProfileChange(detailTypes: ["thing"]))
-            _ = try await provider.changeClient(f.bank.client.id, settings)
+            _ = try await provider.clients.change(f.bank.client.id, settings)
             try await body(
                 ProviderFixture(
                     provider: provider, store: f.store, clock: f.clock, outcomes: f.outcomes, people: f.people,
@@ -177,7 +177,7 @@ struct RequestedDetailsTests {
     @Test("a client that may ask nothing is refused, and the log names the setting; nobody may ask what is not there")
     func settings() async throws {
         try await Self.run { f in
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(profile: ClientProfileChange(detailTypes: [])))
             var refusal: ProviderRefusal?
             _ = try await f.provider.authorize(
@@ -188,7 +188,7 @@ struct RequestedDetailsTests {
             #expect(refusal?.setting == "--authorization-details-type")
             for types in [["unknown"], ["thing", "thing"], [""]] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    _ = try await f.provider.changeClient(
+                    _ = try await f.provider.clients.change(
                         f.bank.client.id, ClientChange(profile: ClientProfileChange(detailTypes: types)))
                 }
             }
@@ -203,7 +203,7 @@ struct RequestedDetailsTests {
             let request = try await f.begin(Self.scope)
             let code = try #require(try await Self.complete(request, signing: "thing: 7", f)("code"))
             let token = try #require(try await f.token(code).body).requiredString("refresh_token")
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(profile: ClientProfileChange(detailTypes: ["other"])))
             let form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
             let renewed = try #require(try await f.provider.token(header: f.basic(), body: form.encoded).body)
@@ -234,7 +234,7 @@ struct RequestedDetailsTests {
     @Test("a third party's client has its person asked on the page too, each time: one agreement stands for no other")
     func thirdParty() async throws {
         try await Self.run { f in
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(party: .third))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(party: .third))
             var session: SessionSecret?
             for round in 1...2 {
                 let request = try await f.begin(["authorization_details": Self.details], session: session)
@@ -277,7 +277,7 @@ struct RequestedDetailsTests {
             let key = try ClientKey(.es256)
             var settings = key.settings
             settings.profile.detailTypes = ["thing"]
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings
             ).client.id
             func come(_ details: JSON) async throws -> AuthorizationAnswer {
@@ -312,7 +312,7 @@ struct RequestedDetailsTests {
     func whereNobodyIsAsked() async throws {
         try await Self.run { f in
             let device = "urn:ietf:params:oauth:grant-type:device_code"
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 f.bank.client.id,
                 ClientChange(
                     grantTypes: ["authorization_code", "client_credentials", device],

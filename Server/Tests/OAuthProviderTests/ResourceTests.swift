@@ -203,13 +203,13 @@ struct ResourceTests {
             let party = try await Party(f)
             let given = try await party.exchange(try await party.code([Self.accounts]))
             let refresh = try #require(given.body).requiredString("refresh_token")
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 party.client.client.id, ClientChange(tokens: TokenSettingsChange(audiences: [])))
             self.expectRefusal(try await party.renew(refresh, [Self.accounts]))
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 party.client.client.id, ClientChange(tokens: TokenSettingsChange(audiences: [Self.accounts])))
             #expect(try await party.renew(refresh, [Self.accounts]).status == 200)
-            #expect(try await f.provider.deleteClient(party.accounts.client.id))
+            #expect(try await f.provider.clients.delete(party.accounts.client.id))
             self.expectRefusal(try await party.renew(refresh, [Self.accounts]), "--resource")
             self.expectRefusal(try await party.renew(refresh))
         }
@@ -232,7 +232,7 @@ struct ResourceTests {
             let scope = "openid offline_access accounts.read accounts.write"
             let given = try #require(try await party.exchange(try await party.code([Self.accounts], scope: scope)).body)
             let refresh = try given.requiredString("refresh_token")
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 party.client.client.id, ClientChange(tokens: TokenSettingsChange(scopes: ["accounts.read"])))
             let renewed = try #require(try await party.renew(refresh).body)
             #expect(renewed["scope"] == .string("openid offline_access accounts.read"))
@@ -286,17 +286,17 @@ struct ResourceTests {
             let reason = await self.refusal(f, TokenSettings(resources: ["urn:b", "urn:a"]))
             #expect(reason == "Another client owns the resource urn:a: \(owner.client.id).")
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await f.provider.changeClient(
+                try await f.provider.clients.change(
                     f.bank.client.id, ClientChange(tokens: TokenSettingsChange(resources: ["urn:a"])))
             }
             let change = ClientChange(tokens: TokenSettingsChange(resources: ["urn:a", "urn:c"], format: .opaque))
-            let changed = try await f.provider.changeClient(owner.client.id, change, by: "op")
+            let changed = try await f.provider.clients.change(owner.client.id, change, by: "op")
             #expect(changed?.settings.tokens == TokenSettings(resources: ["urn:a", "urn:c"], format: .opaque))
             let last = try #require(try await f.store.auditEntries(after: 0, limit: 99).last?.event)
             #expect(last.kind.rawValue == "client-tokens-changed" && last.detail == owner.client.id)
             // It can ask nobody anything on a phone.
             await #expect(throws: OAuthError(.invalidClient)) {
-                try await f.provider.authenticate(header: f.basic(owner))
+                try await f.provider.clients.authenticate(header: f.basic(owner))
             }
             // Without resources, or with codes to exchange, it would be no such client.
             for change in [
@@ -304,7 +304,7 @@ struct ResourceTests {
                 ClientChange(grantTypes: ["authorization_code"]),
             ] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    try await f.provider.changeClient(owner.client.id, change)
+                    try await f.provider.clients.change(owner.client.id, change)
                 }
             }
         }
@@ -316,7 +316,7 @@ extension ProviderFixture {
     func resourceServer(owning resources: [String], format: TokenSettings.Format = .jwt) async throws
         -> RegisteredClient
     {
-        try await self.provider.registerClient(
+        try await self.provider.clients.register(
             name: "API", redirectURIs: [],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, grantTypes: [],

@@ -19,7 +19,7 @@ struct SignedRequestTests {
             settings.profile.requiresSignedRequests = requiring
             self.f = f
             self.key = key
-            self.client = try await f.provider.registerClient(
+            self.client = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
         }
 
@@ -244,7 +244,7 @@ struct SignedRequestTests {
             #expect(try ProviderFixture.parameter("error", of: address) == "request_not_supported")
             #expect(refusal?.reason?.contains("--jwks") == true)
             await #expect(throws: OAuthError(.invalidRequest)) {
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     f.bank.client.id, ClientChange(profile: ClientProfileChange(requiresSignedRequests: true)))
             }
         }

@@ -94,7 +94,7 @@ struct SigningKeyRotationTests {
     @Test func eachAlgorithmHasItsOwnTime() async throws {
         try await ProviderFixture.run { f in
             f.clock.advance(Self.lifetime / 2)
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .rs256))
             #expect(shop.client.settings.idTokenAlgorithm == .rs256)

@@ -166,7 +166,7 @@ struct SigningTests {
 
     @Test func theAuditTrailNamesWhoDidWhat() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256), by: "root")
             let signedIn = try await f.signIn()
@@ -174,8 +174,8 @@ struct SigningTests {
             _ = try await f.token(signedIn.code)
             _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             try await f.provider.keys.rotate(by: "root")
-            #expect(try await f.provider.deleteClient("unknown", by: "root") == false)
-            #expect(try await f.provider.deleteClient(shop.client.id, by: "root"))
+            #expect(try await f.provider.clients.delete("unknown", by: "root") == false)
+            #expect(try await f.provider.clients.delete(shop.client.id, by: "root"))
             let trail = try await f.store.auditEntries(after: 0, limit: 100).map(\.event)
                 .filter { $0.kind.rawValue != "test-account" }
             #expect(

@@ -51,7 +51,7 @@ private struct StrangerFixture {
     init(f: ProviderFixture, hosts: DocumentHosts) {
         self.f = f
         self.hosts = hosts
-        self.registrations = ClientRegistrations(provider: f.provider, store: f.store)
+        self.registrations = ClientRegistrations(clients: f.provider.clients, store: f.store)
     }
 
     static func run(limits: Limits = Limits(), _ body: (StrangerFixture) async throws -> Void) async throws {
@@ -216,7 +216,7 @@ struct ClientDocumentTests {
             _ = try await f.decide(request, session)
             let kept = try #require(try await f.kept().first)
             #expect(kept.name == pending.clientName && kept.clientURI == nil)
-            #expect(try await f.f.provider.service(StrangerFixture.id)?.home == nil)
+            #expect(try await f.f.provider.clients.service(StrangerFixture.id)?.home == nil)
             let given = try await f.f.provider.consents.given(byAccount: "account-a")
             #expect(given.map(\.clientName) == [pending.clientName])
         }
@@ -546,12 +546,12 @@ struct ClientDocumentTests {
             let code = try await f.code()
             for change in [ClientChange(name: "Known"), ClientChange(party: .first), ClientChange(codeBinding: .pkce)] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
-                    try await f.f.provider.changeClient(StrangerFixture.id, change)
+                    try await f.f.provider.clients.change(StrangerFixture.id, change)
                 }
             }
             var off = ClientChange()
             off.isDisabled = true
-            #expect(try await f.f.provider.changeClient(StrangerFixture.id, off)?.settings.isDisabled == true)
+            #expect(try await f.f.provider.clients.change(StrangerFixture.id, off)?.settings.isDisabled == true)
             #expect(try await f.outcome() == "unauthorized_client")
             #expect(try await f.tokens(code).error == "invalid_client")
             f.put(["client_name": .string("Another")])
@@ -671,7 +671,7 @@ struct OpenRegistrationTests {
         try await StrangerFixture.run(limits: limits) { f in
             for _ in 0..<2 { #expect(try await f.register().status == 201) }
             #expect(try await f.register().error == "temporarily_unavailable")
-            _ = try await f.f.provider.registerClient(
+            _ = try await f.f.provider.clients.register(
                 name: "Second", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             f.f.clock.advance(.seconds(24 * 60 * 60))
@@ -695,7 +695,7 @@ struct OpenRegistrationTests {
     func bounds(change: ClientChange) async throws {
         try await StrangerFixture.run { f in
             let id = try #require(try await f.register().body).requiredString("client_id")
-            await #expect(throws: OAuthError(.invalidRequest)) { try await f.f.provider.changeClient(id, change) }
+            await #expect(throws: OAuthError(.invalidRequest)) { try await f.f.provider.clients.change(id, change) }
         }
     }
 }

@@ -55,7 +55,7 @@ struct StrictParametersTests {
     @Test("a parameter without a value counts as missing")
     func emptyIsMissing() async throws {
         try await ProviderFixture.run { f in
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .pkce))
             for (name, result) in [
                 ("client_id", "page"), ("redirect_uri", "page"), ("response_type", "invalid_request"),
                 ("scope", "invalid_scope"), ("code_challenge", "invalid_request"),

@@ -22,7 +22,7 @@ struct TermsTests {
     private func client(
         _ f: ProviderFixture, party: ClientSettings.Party = .first, isPublic: Bool = false
     ) async throws -> RegisteredClient {
-        try await f.provider.registerClient(
+        try await f.provider.clients.register(
             name: "Mail", redirectURIs: [ProviderFixture.address],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],

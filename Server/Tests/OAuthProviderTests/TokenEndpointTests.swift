@@ -114,7 +114,7 @@ struct TokenEndpointTests {
         ] as [([String: String?], String)])
     func incomplete(changes: [String: String?], error: String) async throws {
         try await ProviderFixture.run { f in
-            _ = try await f.provider.changeClient(f.bank.client.id, ClientChange(codeBinding: .pkce))
+            _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .pkce))
             let code = try await f.signIn().code
             let answer = try await f.token(code, changes)
             #expect(answer.status == 400 && answer.error == error)
@@ -158,7 +158,7 @@ struct TokenEndpointTests {
 
     @Test func anotherClientsCodeIsRefusedAndSpent() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
+            let shop = try await f.provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             let code = try await f.signIn().code
             self.refused(try await f.provider.token(header: f.basic(shop), body: f.form(code)))
             self.refused(try await f.token(code))
@@ -217,7 +217,7 @@ struct TokenEndpointTests {
     @Test func aDeletedClientGetsNothing() async throws {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
-            #expect(try await f.provider.deleteClient(f.bank.client.id))
+            #expect(try await f.provider.clients.delete(f.bank.client.id))
             #expect(try await f.token(code).error == "invalid_client")
         }
     }

@@ -25,7 +25,7 @@ struct TokenExchangeTests {
             settings.audiences = ["urn:api"]
             self.shop = try await f.register(ClientSettings(idTokenAlgorithm: .es256, tokens: settings))
             self.ledger = try await f.resourceServer(owning: ["urn:ledger"])
-            self.api = try await f.provider.registerClient(
+            self.api = try await f.provider.clients.register(
                 name: "API", redirectURIs: [],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: [TokenExchangeTests.grant, "client_credentials"],
@@ -190,7 +190,7 @@ struct TokenExchangeTests {
             #expect(refused.error == "invalid_request")
             #expect(refused.refusal?.reason?.contains("--subject-client") == true)
             // A client of the same rule that is not the one the token is for.
-            let other = try await f.provider.registerClient(
+            let other = try await f.provider.clients.register(
                 name: "Other", redirectURIs: [],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: [Self.grant],
@@ -205,7 +205,7 @@ struct TokenExchangeTests {
             #expect(unfit.error == "unauthorized_client")
             let own: Parameters = ["grant_type": "client_credentials"]
             let service = try await f.provider.token(header: f.basic(chain.api), body: own.encoded)
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 id, ClientChange(tokens: TokenSettingsChange(subjects: [chain.shop.client.id, id])))
             #expect(try await chain.exchange(try chain.access(service)).error == "invalid_request", "nobody's")
             try f.lock("account-a")
@@ -239,12 +239,12 @@ struct TokenExchangeTests {
                 try await revoke(exchanged, chain.api)
                 #expect(try await f.introspect(token, by: chain.shop)?["active"] == .bool(true))
             case "session": try await f.endSessions()
-            case "client": #expect(try await f.provider.deleteClient(id))
-            case "grant": _ = try await f.provider.changeClient(id, ClientChange(grantTypes: ["client_credentials"]))
+            case "client": #expect(try await f.provider.clients.delete(id))
+            case "grant": _ = try await f.provider.clients.change(id, ClientChange(grantTypes: ["client_credentials"]))
             case "scope":
-                _ = try await f.provider.changeClient(id, ClientChange(tokens: TokenSettingsChange(scopes: ["read"])))
+                _ = try await f.provider.clients.change(id, ClientChange(tokens: TokenSettingsChange(scopes: ["read"])))
             case "audience":
-                _ = try await f.provider.changeClient(id, ClientChange(tokens: TokenSettingsChange(audiences: [])))
+                _ = try await f.provider.clients.change(id, ClientChange(tokens: TokenSettingsChange(audiences: [])))
             default: f.clock.advance(.seconds(100))
             }
             #expect(try await !chain.isActive(exchanged))
@@ -294,32 +294,33 @@ struct TokenExchangeTests {
                 func rules(_ subjects: [String]) -> TokenSettingsChange {
                     TokenSettingsChange(scopes: ["read"], audiences: ["urn:far"], subjects: subjects)
                 }
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     chain.ledger.client.id, ClientChange(grantTypes: [Self.grant], tokens: rules([api])))
                 let first = try chain.access(try await chain.exchange(try await chain.token()))
                 let answer = try await chain.exchange(first, ["audience": "urn:far"], by: chain.ledger)
                 let token = try chain.access(answer)
                 #expect(try await chain.isActive(token, by: far))
                 switch how {
-                case "between": #expect(try await f.provider.deleteClient(api))
+                case "between": #expect(try await f.provider.clients.delete(api))
                 case "rule between":
-                    _ = try await f.provider.changeClient(
+                    _ = try await f.provider.clients.change(
                         api, ClientChange(tokens: TokenSettingsChange(subjects: ["other"])))
                 case "grant between":
-                    _ = try await f.provider.changeClient(api, ClientChange(grantTypes: ["client_credentials"]))
+                    _ = try await f.provider.clients.change(api, ClientChange(grantTypes: ["client_credentials"]))
                 case "scope between":
-                    _ = try await f.provider.changeClient(
+                    _ = try await f.provider.clients.change(
                         api, ClientChange(tokens: TokenSettingsChange(scopes: ["write"])))
                 case "audience between":
-                    _ = try await f.provider.changeClient(
+                    _ = try await f.provider.clients.change(
                         api, ClientChange(tokens: TokenSettingsChange(audiences: ["urn:other"])))
                 case "resource between":
-                    _ = try await f.provider.changeClient(
+                    _ = try await f.provider.clients.change(
                         api, ClientChange(tokens: TokenSettingsChange(resources: [])))
                 case "resource":
-                    _ = try await f.provider.changeClient(
+                    _ = try await f.provider.clients.change(
                         chain.ledger.client.id, ClientChange(tokens: TokenSettingsChange(resources: [])))
-                default: _ = try await f.provider.changeClient(chain.ledger.client.id, ClientChange(tokens: rules([])))
+                default:
+                    _ = try await f.provider.clients.change(chain.ledger.client.id, ClientChange(tokens: rules([])))
                 }
                 #expect(try await !chain.isActive(token, by: far), "\(how)")
             }
@@ -333,7 +334,7 @@ struct TokenExchangeTests {
             let unagreed = try await chain.token()
             let before = try chain.access(try await chain.exchange(unagreed))
             #expect(try await chain.isActive(before))
-            _ = try await f.provider.changeClient(chain.shop.client.id, ClientChange(party: .third))
+            _ = try await f.provider.clients.change(chain.shop.client.id, ClientChange(party: .third))
             #expect(try await !chain.isActive(before), "nobody has agreed to what came of it, either")
             let refused = try await chain.exchange(unagreed)
             #expect(refused.error == "invalid_request" && refused.refusal?.reason?.contains("agreed") == true)
@@ -347,7 +348,7 @@ struct TokenExchangeTests {
             #expect(try await !chain.isActive(token))
             // It exchanges nobody's tokens itself: its people are asked on a page.
             await #expect(throws: OAuthError(.invalidRequest)) {
-                _ = try await f.provider.changeClient(chain.api.client.id, ClientChange(party: .third))
+                _ = try await f.provider.clients.change(chain.api.client.id, ClientChange(party: .third))
             }
         }
     }
@@ -357,7 +358,7 @@ struct TokenExchangeTests {
         try await ProviderFixture.run { f in
             let chain = try await Chain(f)
             // The ledger goes on to itself: whose token it shows is the API's.
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 chain.ledger.client.id,
                 ClientChange(
                     grantTypes: [Self.grant],
@@ -396,7 +397,7 @@ struct TokenExchangeTests {
                 .members["act"]
             #expect(act == .object(["sub": .string(chain.api.client.id)]))
             for (actor, isRight) in [("somebody", false), (chain.api.client.id, true)] {
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     chain.shop.client.id, ClientChange(tokens: TokenSettingsChange(actor: actor)))
                 let told = try await chain.token()
                 #expect(try f.claims(told, type: "at+jwt").members["may_act"] == .object(["sub": .string(actor)]))
@@ -413,13 +414,13 @@ struct TokenExchangeTests {
             let chain = try await Chain(f)
             let api = chain.api.client.id
             _ = try await f.resourceServer(owning: ["urn:far"])
-            _ = try await f.provider.changeClient(
+            _ = try await f.provider.clients.change(
                 chain.ledger.client.id,
                 ClientChange(
                     grantTypes: [Self.grant],
                     tokens: TokenSettingsChange(scopes: ["read"], audiences: ["urn:far"], subjects: [api])))
             func allow(_ client: RegisteredClient, _ actor: String) async throws {
-                _ = try await f.provider.changeClient(
+                _ = try await f.provider.clients.change(
                     client.client.id, ClientChange(tokens: TokenSettingsChange(actor: actor)))
             }
             func goOn(_ token: String) async throws -> ProviderAnswer {

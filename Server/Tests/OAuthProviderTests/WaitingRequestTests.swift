@@ -105,7 +105,7 @@ struct WaitingRequestTests {
     @Test("where its person has to agree first, they are asked in the session that they have")
     func consent() async throws {
         try await ProviderFixture.run { f in
-            let shop = try await f.provider.registerClient(
+            let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256, party: .third))
             let asked = try await f.provider.authorize(

@@ -55,7 +55,7 @@ struct ReportPlace: Sendable {
             idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
             signInMethods: ["password", "phone"], party: party)
         change(&settings)
-        let registered = try await server.assembly.provider.registerClient(
+        let registered = try await server.assembly.provider.clients.register(
             name: "Service", redirectURIs: redirectURIs, postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"],
             settings: settings)
         return RelyingParty(id: registered.client.id, secret: registered.secret ?? "")

@@ -237,7 +237,7 @@ struct TokenReports {
             let tokens = try await place.lastingTokens()
             var off = ClientChange()
             off.isDisabled = true
-            _ = try await place.server.assembly.provider.changeClient(place.party.id, off)
+            _ = try await place.server.assembly.provider.clients.change(place.party.id, off)
             let renewed = try await place.refresh(try tokens.requiredString("refresh_token"))
             #expect(renewed.response.status.code >= 400 && renewed.object["access_token"] == nil)
             let access = try tokens.requiredString("access_token")

@@ -222,7 +222,7 @@ struct UseReports {
             #expect(try await place.introspect(token, as: owner)["active"] == .bool(true))
             var off = ClientChange()
             off.isDisabled = true
-            _ = try await place.server.assembly.provider.changeClient(owner.id, off)
+            _ = try await place.server.assembly.provider.clients.change(owner.id, off)
             #expect(try await place.post("/oauth2/token", form, as: caller).object.error == "invalid_target")
             #expect(try await place.introspect(token, as: caller)["active"] == .bool(false))
         }

@@ -489,7 +489,7 @@ struct ClientOperations: Sendable {
         // A client that takes tokens and signs nobody in exchanges no codes.
         let isResource = redirects.isEmpty && change.tokens.resources?.isEmpty == false
         do {
-            let registered = try await self.provider.registerClient(
+            let registered = try await self.provider.clients.register(
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
                 postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [],
                 clientURI: try call.body.string("clientUri"),
@@ -509,11 +509,13 @@ struct ClientOperations: Sendable {
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
-        ["clients": .array(try await self.provider.clients().map { .object(Self.json($0)) })]
+        ["clients": .array(try await self.provider.clients.all().map { .object(Self.json($0)) })]
     }
 
     @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
-        guard let client = try await self.provider.client(call.parameters["id"] ?? "") else { throw Self.noClient }
+        guard let client = try await self.provider.clients.client(call.parameters["id"] ?? "") else {
+            throw Self.noClient
+        }
         return Self.json(client)
     }
 
@@ -522,7 +524,7 @@ struct ClientOperations: Sendable {
         guard change != ClientChange() else { throw JSONError(.missing, "a setting") }
         do {
             let id = call.parameters["id"] ?? ""
-            guard let client = try await self.provider.changeClient(id, change, by: call.actor) else {
+            guard let client = try await self.provider.clients.change(id, change, by: call.actor) else {
                 throw Self.noClient
             }
             return Self.json(client)
@@ -536,7 +538,9 @@ struct ClientOperations: Sendable {
             let seconds = try call.body.integer("overlapSeconds", as: Int64.self)
             let overlap = seconds.map { Duration.seconds($0) }
             let id = call.parameters["id"] ?? ""
-            guard let rotated = try await self.provider.rotateSecret(ofClient: id, overlap: overlap, by: call.actor)
+            guard
+                let rotated = try await self.provider.clients.rotateSecret(
+                    ofClient: id, overlap: overlap, by: call.actor)
             else { throw Self.noClient }
             var object = Self.json(rotated.client)
             object["clientSecret"] = rotated.secret.map(JSON.string)
@@ -549,7 +553,7 @@ struct ClientOperations: Sendable {
     private static var noClient: Problem { Problem(.notFound, Problem.Name.notFound, "There is no such client.") }
 
     @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
-        guard try await self.provider.deleteClient(call.parameters["id"] ?? "", by: call.actor) else {
+        guard try await self.provider.clients.delete(call.parameters["id"] ?? "", by: call.actor) else {
             throw Self.noClient
         }
         return [:]

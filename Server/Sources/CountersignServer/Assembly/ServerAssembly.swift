@@ -71,7 +71,7 @@ public struct ServerAssembly: Sendable {
         /// The calls to addresses that services have named; `nil` if the server calls no such address.
         public var calls: (any OutgoingCalls)?
         /// The listener on which clients show certificates (RFC 8705); `nil` for no such listener.
-        public var mutualTLS: OpenIDProvider.Configuration.MutualTLS?
+        public var mutualTLS: CertificateListener?
         /// The sender and the transport of mail; `nil` if the server sends no mail.
         public var mail: (sender: MailSender, transport: any MailTransport)?
         /// The rules of personalised identities: the required soundness of devices, the factors for a person who
@@ -217,7 +217,7 @@ public struct ServerAssembly: Sendable {
             configuration: engine, store: store, sealing: sealing, time: time, random: random,
             subjects: Subjects(
                 subject: { account, client in
-                    try await provider.subject(ofAccount: account, ofClient: client)
+                    try await provider.clients.subject(ofAccount: account, ofClient: client)
                 },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             signer: ManagerSigner(
@@ -243,7 +243,7 @@ public struct ServerAssembly: Sendable {
             mappingIDs: MappingIDs(
                 store: store, accounts: directory, pageSize: limits.pageSize, time: time,
                 subject: { account, client in
-                    try await provider.subject(ofAccount: account, ofClient: client)
+                    try await provider.clients.subject(ofAccount: account, ofClient: client)
                 },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
             passwords: passwords,
@@ -253,7 +253,7 @@ public struct ServerAssembly: Sendable {
                 registry: configuration.metrics.registry),
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
-                provider: provider, store: store, issuers: configuration.softwareStatements),
+                clients: provider.clients, store: store, issuers: configuration.softwareStatements),
             upstream: upstream, upstreamConfirmations: UpstreamConfirmations(upstream),
             upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
             time: time,
@@ -273,7 +273,7 @@ public struct ServerAssembly: Sendable {
     ///
     /// Cost: one query.
     public func logWarnedClients() async throws {
-        for (client, warnings) in try await self.provider.warnedClients() {
+        for (client, warnings) in try await self.provider.clients.warned() {
             for warning in warnings {
                 self.configuration.logger.warning(
                     "A client's registration is dangerous",

@@ -102,7 +102,7 @@ struct ActivationRoutes: Sendable {
     /// identifier.
     private func home(ofOffer id: String) async throws -> (name: String, address: String)? {
         guard let place = try await self.directory.placeOfInvite(id),
-            let service = try await self.provider.service(place.service)
+            let service = try await self.provider.clients.service(place.service)
         else { return nil }
         return service.home.map { (service.name, $0) }
     }

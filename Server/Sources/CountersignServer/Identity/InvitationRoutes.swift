@@ -117,7 +117,7 @@ struct InvitationRoutes: Sendable {
             other = name
         }
         let service: KnownService? =
-            if let place = invite.place { try await self.provider.service(place.service) } else { nil }
+            if let place = invite.place { try await self.provider.clients.service(place.service) } else { nil }
         let home = service.flatMap { service in service.home.map { (name: service.name, address: $0) } }
         return .page(self.answers.pages.html(matter, signedInAs: other, home: home), status: status)
     }

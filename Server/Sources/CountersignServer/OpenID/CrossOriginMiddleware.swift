@@ -40,7 +40,7 @@ struct CrossOriginMiddleware: RouterMiddleware {
         if request.method == .options {
             // The request's form is still unknown. The server checks the client's permission when the form comes.
             guard request.headers[.accessControlRequestMethod] != nil,
-                try await self.provider.answersScripts(ofOrigin: origin, client: nil)
+                try await self.provider.clients.answersScripts(ofOrigin: origin, client: nil)
             else { return try await next(request, context) }
             return Self.varying(
                 Response(
@@ -56,7 +56,8 @@ struct CrossOriginMiddleware: RouterMiddleware {
         // The answer has already been given. A failing look-up counts as a refusal, and its error does not replace the
         // answer.
         guard !isForm || context.notes.script != nil,
-            (try? await self.provider.answersScripts(ofOrigin: origin, client: isForm ? context.notes.script : nil))
+            (try? await self.provider.clients.answersScripts(
+                ofOrigin: origin, client: isForm ? context.notes.script : nil))
                 ?? false
         else { return response }
         response.headers[.accessControlAllowOrigin] = origin

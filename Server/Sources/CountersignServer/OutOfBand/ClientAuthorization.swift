@@ -12,7 +12,7 @@ struct ClientAuthorization: Sendable {
     func client(of request: Request) async throws -> AuthenticatedClient {
         let values = request.headers[values: .authorization]
         do {
-            return try await self.provider.authenticate(header: values.count == 1 ? values[0] : nil)
+            return try await self.provider.clients.authenticate(header: values.count == 1 ? values[0] : nil)
         } catch let error as OAuthError {
             throw Problem(
                 .unauthorized, "unauthorized", "A client's id and secret are needed.",

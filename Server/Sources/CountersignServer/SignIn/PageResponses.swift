@@ -161,7 +161,7 @@ struct PageAnswers: Sendable {
     private func service(_ context: ServerContext) async -> KnownService? {
         guard let id = context.notes.service else { return nil }
         // If the store cannot be read, the page is about that problem already.
-        return (try? await self.provider.service(id)) ?? nil
+        return (try? await self.provider.clients.service(id)) ?? nil
     }
 
     private static func pause(_ problem: Problem) -> Failure.Pause {

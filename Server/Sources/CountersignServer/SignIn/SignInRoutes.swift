@@ -309,7 +309,7 @@ struct SignInRoutes: Sendable {
         var page = SignInPage(
             requestID: address.request, clientName: name, client: address.service, state: .completed)
         // The name is the sign-in's own. The link is shown if the address names the service of that name.
-        if let id = address.service, let service = try await self.provider.service(id),
+        if let id = address.service, let service = try await self.provider.clients.service(id),
             service.name.hasSameBytes(as: name)
         {
             page.home = service.home

@@ -56,7 +56,7 @@ extension OpenIDProvider {
         _ asked: inout AskedAuthorization, of client: ClientRecord, _ reply: AuthorizationReply, browser: BrowserSecret,
         session: SessionSecret?, source: String, address: String?, setting: inout String?
     ) async throws -> AuthorizationAnswer {
-        try Self.checkKind(
+        try ClientRules.checkKind(
             ofRequestBy: client, isSigned: asked.isSigned, isPushed: asked.isPushed, setting: &setting)
         let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
         guard checked.wishes.levels.canBeMet(in: self.configuration.levels) else { throw RequestedLevels.unmet }
@@ -125,14 +125,14 @@ extension OpenIDProvider {
     private func recipient(of parameters: Parameters, from source: String, setting: inout String?) async throws -> (
         ClientRecord, AuthorizationReply
     ) {
-        guard let client = try await self.client(parameters.required("client_id"), for: .network(source)) else {
+        guard let client = try await self.clients.client(parameters.required("client_id"), for: .network(source)) else {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
         guard !client.settings.isDisabled else {
             setting = "--disabled"
-            throw Self.disabled(.unauthorizedClient)
+            throw Clients.disabled(.unauthorizedClient)
         }
-        guard client.settings.signInService == nil else { throw Self.isOfSignInService }
+        guard client.settings.signInService == nil else { throw Clients.isOfSignInService }
         return (client, try self.reply(to: parameters, of: client, setting: &setting))
     }
 
@@ -145,7 +145,7 @@ extension OpenIDProvider {
         let address = try parameters.required("redirect_uri")
         guard let redirectURI = client.address(answering: address) else {
             setting = "--redirect-uri"
-            self.note(
+            self.clients.note(
                 client, "--redirect-uri",
                 "A sign-in was asked for with an address that is not registered. Addresses are compared letter by letter."
             )
@@ -165,7 +165,7 @@ extension OpenIDProvider {
     /// Returns the setting.
     private func noteMissingBinding(_ parameters: Parameters, client: ClientRecord) -> String? {
         guard let missing = AuthorizationParameters.missingBinding(parameters, of: client) else { return nil }
-        self.note(client, "--pkce", missing)
+        self.clients.note(client, "--pkce", missing)
         return "--pkce"
     }
 

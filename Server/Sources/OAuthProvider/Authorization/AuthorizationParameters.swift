@@ -58,7 +58,7 @@ struct AuthorizationParameters {
             asked.append("max_age", "\(age.components.seconds)")
         }
         self.wishes = try AuthorizationWishes(asked)
-        self.scope = try OpenIDProvider.scope(parameters["scope"], settings: client.settings)
+        self.scope = try Clients.scope(parameters["scope"], settings: client.settings)
         self.resources = try ResourceIndicator.all(in: parameters)
         self.nonce = parameters["nonce"]
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {

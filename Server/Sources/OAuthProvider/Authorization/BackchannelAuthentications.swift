@@ -26,13 +26,13 @@ extension OpenIDProvider {
             guard !client.settings.isPublic else {
                 throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
             }
-            guard client.settings.grantTypes.containsBytes(of: OpenIDProvider.backchannelGrant) else {
+            guard client.settings.grantTypes.containsBytes(of: GrantType.backchannel.rawValue) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
             guard form["request"] == nil else { throw OAuthError(.invalidRequest, "Do not use request.") }
-            let scope = try OpenIDProvider.scope(form["scope"], settings: client.settings)
+            let scope = try Clients.scope(form["scope"], settings: client.settings)
             let lifetime = try self.backchannelLifetime(form["requested_expiry"])
             let message = try self.message(form, of: client)
             let notification = try self.notification(form, of: client)
@@ -50,7 +50,7 @@ extension OpenIDProvider {
                 AskedPerson(
                     request: request.id, account: account, hint: hint, message: message,
                     client: AuthenticatedClient(
-                        id: client.id, name: client.name, origin: try Self.origin(of: client),
+                        id: client.id, name: client.name, origin: try Clients.origin(of: client),
                         mayDeregister: client.settings.mayDeregister),
                     end: request.expiresAt))
             switch result {

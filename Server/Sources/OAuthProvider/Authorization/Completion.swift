@@ -54,7 +54,7 @@ extension OpenIDProvider {
     /// Cost: two queries, one hash.
     public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
         guard let request = try await self.openRequest(id, browser),
-            let client = try await self.client(of: request)
+            let client = try await self.clients.client(of: request)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         return PendingAuthorization(
@@ -94,7 +94,7 @@ extension OpenIDProvider {
     ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         guard let request = try await self.openRequest(id, browser),
-            let client = try await self.client(of: request),
+            let client = try await self.clients.client(of: request),
             let (outcome, method) = try await self.outcome(of: request, browser: browser)
         else {
             explain(ProviderRefusal(ended))
@@ -218,7 +218,7 @@ extension OpenIDProvider {
         case .locked, .notAgreed, .key, .terms: return Self.denied
         }
         if let expected = request.expectedSubject {
-            let subject = try await self.subject(ofAccount: outcome.account, ofClient: request.client)
+            let subject = try await self.clients.subject(ofAccount: outcome.account, ofClient: request.client)
             guard expected.hasSameBytes(as: subject) else { return Self.anotherPerson }
         }
         guard try self.isAgreed(to: wishes.details, by: outcome) else {
@@ -274,7 +274,7 @@ extension OpenIDProvider {
         AuthenticationOutcome, String
     )? {
         let allowed =
-            try await self.client(of: request).map {
+            try await self.clients.client(of: request).map {
                 try self.methods(of: $0, for: AuthorizationWishes(of: request))
             } ?? []
         for method in self.methods where allowed.contains(where: method.isWay) {

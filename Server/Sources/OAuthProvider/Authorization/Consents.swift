@@ -175,7 +175,7 @@ public struct ConsentQuestion: Sendable, Equatable {
 
 extension Scope {
     /// The scopes that OpenID Connect does not define: a client's own.
-    fileprivate var ofClients: [String] { self.names.filter { !OpenIDProvider.scopes.containsBytes(of: $0) } }
+    fileprivate var ofClients: [String] { self.names.filter { !Clients.scopes.containsBytes(of: $0) } }
 }
 
 extension OpenIDProvider {
@@ -217,7 +217,7 @@ extension OpenIDProvider {
         guard let request = try await self.openRequest(id, browser), let secret,
             let session = try await self.sessions.live(secret),
             request.session?.hasSameBytes(as: session.id) ?? false,
-            let client = try await self.client(of: request)
+            let client = try await self.clients.client(of: request)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         // If the operator has meanwhile made the client one of their own, the person is asked all the same.
@@ -354,7 +354,7 @@ extension OpenIDProvider {
                 of: session.account, to: request, by: client, signedInBy: session.authentication.method, wishes)
         }
         if known?.isMissing == true { return .consent(request: id, client: client.id) }
-        do { try await self.keep(client) } catch let error as OAuthError {
+        do { try await self.clients.keep(client) } catch let error as OAuthError {
             explain(ProviderRefusal(error, client: client.id))
             return try await self.store.removeRequest(id) ? .client(reply.answer(error: error)) : .page(ended)
         }

@@ -82,13 +82,13 @@ public struct DeviceAuthorizations: Sendable {
         header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.provider.answerClient(header: header, body: body, over: connection) { client, form in
-            guard client.settings.grantTypes.containsBytes(of: OpenIDProvider.deviceCodeGrant) else {
+            guard client.settings.grantTypes.containsBytes(of: GrantType.deviceCode.rawValue) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
             try self.provider.refuseDetails(in: form)
-            let scope = try OpenIDProvider.scope(form["scope"], settings: client.settings)
+            let scope = try Clients.scope(form["scope"], settings: client.settings)
             let (now, limits) = (self.provider.time.now(), self.provider.limits.oauth)
             // Anybody can ask in the name of a client that proves nothing. A budget for each source keeps one caller
             // from using up the budget of all.
@@ -137,7 +137,8 @@ public struct DeviceAuthorizations: Sendable {
         let now = self.provider.time.now()
         if let shortage = self.guesses.spend(source, at: now) { return .tooMany(shortage) }
         guard let code = try await self.provider.store.deviceCode(userCode: userCode), now < code.expiresAt,
-            let client = try await self.provider.servedClient(code.client), let address = client.redirectURIs.first
+            let client = try await self.provider.clients.servedClient(code.client),
+            let address = client.redirectURIs.first
         else { return .unknown }
         if let shortage = self.provider.signIns.spend(source, at: now) { return .tooMany(shortage) }
         let request = AuthorizationRequestRecord(
@@ -157,12 +158,12 @@ public struct DeviceAuthorizations: Sendable {
         guard let request = try await self.provider.openRequest(id, browser),
             let code = try await self.provider.store.deviceCode(request: id),
             let (outcome, _) = try await self.provider.outcome(of: request, browser: browser),
-            let client = try await self.provider.servedClient(request.client),
+            let client = try await self.provider.clients.servedClient(request.client),
             let person = try await self.provider.standing.person(ofAccount: outcome.account)
         else { return nil }
         return DeviceConfirmation(
             userCode: code.userCode.shown, client: client.id, clientName: client.name,
-            clientOrigin: try OpenIDProvider.origin(of: client), username: person.shownName)
+            clientOrigin: try Clients.origin(of: client), username: person.shownName)
     }
 
     /// Signs the device in, by the decision of the person who has authenticated for the request.
@@ -182,7 +183,7 @@ public struct DeviceAuthorizations: Sendable {
         guard let request = try await self.provider.openRequest(id, browser),
             let code = try await self.provider.store.deviceCode(request: id),
             let (outcome, method) = try await self.provider.outcome(of: request, browser: browser),
-            let client = try await self.provider.servedClient(request.client)
+            let client = try await self.provider.clients.servedClient(request.client)
         else {
             explain(ProviderRefusal(ended))
             return .ended(ended)

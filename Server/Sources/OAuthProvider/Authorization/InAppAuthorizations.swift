@@ -128,7 +128,8 @@ public struct InAppAuthorizations: Sendable {
 
     /// Returns the client and the checked parameters; `nil` for every invalid request.
     private func checked(_ request: Request) async throws -> (ClientRecord, AuthorizationParameters)? {
-        guard let client = try await self.provider.servedClient(request.client), client.settings.signInService == nil,
+        guard let client = try await self.provider.clients.servedClient(request.client),
+            client.settings.signInService == nil,
             // To the letter, without the latitude that loopback addresses have in a browser.
             client.redirectURIs.containsBytes(of: request.redirectURI)
         else { return nil }

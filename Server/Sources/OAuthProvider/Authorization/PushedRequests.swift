@@ -60,7 +60,7 @@ extension OpenIDProvider {
             // from using up the budget of all.
             let spender = client.settings.isPublic ? source : client.id
             // A stranger's request was counted before the client was judged (``authenticate(_:from:)``).
-            if !client.isStranger, let shortage = self.pushedRequests.spend(spender, of: client.id, at: now) {
+            if !client.isStranger, let shortage = self.clients.pushedRequests.spend(spender, of: client.id, at: now) {
                 return ProviderAnswer(shortage)
             }
             if let proof { try await self.proofs.take(proof) }
@@ -97,7 +97,7 @@ extension OpenIDProvider {
             setting = "--jwks"
             throw AuthorizationParameters.unsigned
         }
-        try Self.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: isPushed, setting: &setting)
+        try ClientRules.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: isPushed, setting: &setting)
         var parameters: Parameters = ["client_id": client.id]
         for (name, value) in (signed ?? form).members where !(Self.proofs + others).containsBytes(of: name) {
             parameters.append(name, value)

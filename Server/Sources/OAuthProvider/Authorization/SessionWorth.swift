@@ -121,7 +121,7 @@ extension OpenIDProvider {
         _ id: String, _ browser: BrowserSecret, _ session: SessionSecret
     ) async throws -> (AuthorizationRequestRecord, AuthorizationWishes, SessionWorth)? {
         guard let request = try await self.openRequest(id, browser), request.session == nil,
-            let client = try await self.client(of: request)
+            let client = try await self.clients.client(of: request)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         // At the app sign-in service a person always authenticates.

@@ -21,7 +21,8 @@ extension OpenIDProvider {
         let limits = self.limits.oauth
         let object = try UnverifiedRequestObject(compact)
         let keys: JWKSet
-        do { keys = try await self.keys(of: client, naming: object.keyID) } catch let error as OutgoingCallError {
+        do { keys = try await self.clients.keys(of: client, naming: object.keyID) } catch let error as OutgoingCallError
+        {
             throw OAuthError(
                 .temporarilyUnavailable, "The keys of this client cannot be fetched now: ask again.",
                 detail: error.reason)
@@ -42,7 +43,7 @@ extension OpenIDProvider {
     func asked(unpushed parameters: Parameters, from source: String) async throws -> AskedAuthorization {
         // The client's identifier also has to stand beside the object (section 5).
         guard parameters["request"] != nil, let id = parameters["client_id"],
-            let client = try await self.client(id, for: .network(source)),
+            let client = try await self.clients.client(id, for: .network(source)),
             let signed = try await self.signedParameters(parameters, of: client)
         else { return AskedAuthorization(parameters: parameters, pushed: nil) }
         return AskedAuthorization(parameters: signed, pushed: nil, isSigned: true)

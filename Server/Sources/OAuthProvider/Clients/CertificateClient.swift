@@ -32,12 +32,12 @@ struct CertificateClient: ClientCredential {
     /// proves nothing.
     ///
     /// Cost: for an authority's certificate one or more signatures; for a registered key as
-    /// ``OpenIDProvider/keys(of:naming:)``.
-    func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
+    /// ``Clients/keys(of:naming:)``.
+    func failure(for client: ClientRecord?, at clients: Clients) async throws -> String? {
         guard let client else { return "another way to authenticate" }
         switch ExactText(client.settings.authenticationMethod) {
         case ExactText(Self.issued): return await self.distrust(for: client)
-        case ExactText(Self.selfSigned): return try await self.unknownKey(for: client, at: provider)
+        case ExactText(Self.selfSigned): return try await self.unknownKey(for: client, at: clients)
         default: return nil
         }
     }
@@ -49,7 +49,7 @@ struct CertificateClient: ClientCredential {
         return await self.certificate.distrust()
     }
 
-    private func unknownKey(for client: ClientRecord, at provider: OpenIDProvider) async throws -> String? {
+    private func unknownKey(for client: ClientRecord, at clients: Clients) async throws -> String? {
         guard let key = self.certificate.key else {
             return "its certificate has a key of a kind that none is registered of"
         }
@@ -61,11 +61,11 @@ struct CertificateClient: ClientCredential {
                     key.thumbprint.hasSameBytes(as: thumbprint) && JWSAlgorithm.ofClients.contains(where: key.fits)
                 }
             }
-            if isRegistered(try await provider.keys(of: client, naming: nil)) { return nil }
+            if isRegistered(try await clients.keys(of: client, naming: nil)) { return nil }
             // A client that keeps its keys itself can have added a key since. Asking for a missing key fetches the keys
             // again, unless the last fetch was just now.
             guard client.settings.keySetAddress != nil,
-                isRegistered(try await provider.keys(of: client, naming: thumbprint))
+                isRegistered(try await clients.keys(of: client, naming: thumbprint))
             else { return "its certificate has another key than those that are registered" }
             return nil
         } catch let error as OutgoingCallError {

@@ -3,27 +3,17 @@ import Records
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+extension Clients {
     /// The methods of client authentication.
-    static let clientCredentials: [any ClientCredential.Type] = [
+    static let credentials: [any ClientCredential.Type] = [
         ClientSecret.self, PrivateKeyJWT.self, ServiceAssertion.self, PublicClient.self, CertificateClient.self,
     ]
-
-    /// The values of `token_endpoint_auth_method` that clients can have, each once.
-    var authenticationMethods: [String] {
-        let mutual = self.configuration.mutualTLS
-        return Self.clientCredentials.flatMap { $0.methods }.reduce(into: []) { methods, method in
-            if method.hasSameBytes(as: CertificateClient.issued), mutual?.hasAuthorities != true { return }
-            if method.hasSameBytes(as: CertificateClient.selfSigned), mutual == nil { return }
-            if !methods.containsBytes(of: method) { methods.append(method) }
-        }
-    }
 
     /// Returns the credential of a request that has exactly one.
     ///
     /// Throws `OAuthError` `invalid_client` if the request has none, `invalid_request` if the request has two.
     static func credential(of request: ClientRequest) throws -> any ClientCredential {
-        let shown = try Self.clientCredentials.compactMap { try $0.init(request) }
+        let shown = try Self.credentials.compactMap { try $0.init(request) }
         guard let credential = shown.first else {
             throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "no credentials")
         }
@@ -81,5 +71,26 @@ extension OpenIDProvider {
         }
         guard !client.settings.isDisabled else { throw Self.disabled(.invalidClient) }
         return client
+    }
+
+    /// Returns the start of the addresses that a connection's requests come to. Proofs of keys name this start.
+    func origin(of connection: ClientConnection) -> String {
+        switch connection {
+        case .usual: self.issuer
+        case .mutual: self.rules.certificates?.origin ?? self.issuer
+        }
+    }
+
+    /// Refuses a certificate outside its validity, whatever the purpose of the certificate.
+    ///
+    /// Throws `OAuthError` with `code`.
+    func checkTime(of connection: ClientConnection, else code: OAuthError.Code, _ message: String) throws {
+        guard let certificate = connection.certificate else { return }
+        let now = self.time.now()
+        guard certificate.notBefore <= now, now <= certificate.notAfter else {
+            throw OAuthError(
+                code, message,
+                detail: "its certificate is valid from \(certificate.notBefore) to \(certificate.notAfter)")
+        }
     }
 }

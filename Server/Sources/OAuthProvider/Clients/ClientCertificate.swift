@@ -48,6 +48,20 @@ public struct ClientCertificate: Sendable {
     }
 }
 
+/// A listener that asks clients for their certificates (RFC 8705).
+public struct CertificateListener: Sendable {
+    /// The start of the listener's addresses (`mtls_endpoint_aliases`), without a slash at the end.
+    public var origin: String
+    /// `true` if certificates of trusted authorities count (`tls_client_auth`).
+    public var hasAuthorities: Bool
+
+    /// Creates the description of a listener at that address.
+    public init(origin: String, hasAuthorities: Bool) {
+        self.origin = origin
+        self.hasAuthorities = hasAuthorities
+    }
+}
+
 /// The connection of a client's request.
 public enum ClientConnection: Sendable {
     /// A connection without a request for a certificate.
@@ -59,28 +73,5 @@ public enum ClientConnection: Sendable {
     var certificate: ClientCertificate? {
         guard case .mutual(let certificate) = self else { return nil }
         return certificate
-    }
-}
-
-extension OpenIDProvider {
-    /// Returns the start of the addresses that a connection's requests come to. Proofs of keys name this start.
-    func origin(of connection: ClientConnection) -> String {
-        switch connection {
-        case .usual: self.issuer
-        case .mutual: self.configuration.mutualTLS?.origin ?? self.issuer
-        }
-    }
-
-    /// Refuses a certificate outside its validity, whatever the purpose of the certificate.
-    ///
-    /// Throws `OAuthError` with `code`.
-    func checkTime(of connection: ClientConnection, else code: OAuthError.Code, _ message: String) throws {
-        guard let certificate = connection.certificate else { return }
-        let now = self.time.now()
-        guard certificate.notBefore <= now, now <= certificate.notAfter else {
-            throw OAuthError(
-                code, message,
-                detail: "its certificate is valid from \(certificate.notBefore) to \(certificate.notAfter)")
-        }
     }
 }

@@ -16,7 +16,7 @@ struct ClientRequest: Sendable {
 
 /// A method of client authentication, as a request shows its credential (RFC 6749, section 2.3).
 ///
-/// A new method is a type, and a line in ``OpenIDProvider/clientCredentials``. The metadata names all methods of the
+/// A new method is a type, and a line in ``Clients/credentials``. The metadata names all methods of the
 /// list.
 protocol ClientCredential: Sendable {
     /// The values of `token_endpoint_auth_method` for this method.
@@ -34,5 +34,5 @@ protocol ClientCredential: Sendable {
     ///
     /// - Parameter client: The client of ``clientID``; `nil` if the client is unknown, or registered for none of
     ///   ``methods``.
-    func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String?
+    func failure(for client: ClientRecord?, at clients: Clients) async throws -> String?
 }

@@ -27,16 +27,7 @@ extension ClientRecord {
     }
 }
 
-extension OpenIDProvider {
-    /// The grant type that leads a browser back to the client (RFC 6749, section 4.1).
-    static let codeGrant = "authorization_code"
-    /// The grant type of a client that already has tokens (RFC 6749, section 6).
-    static let refreshGrant = "refresh_token"
-    /// The grant type of a device that its person signs in from elsewhere (RFC 8628, section 3.4).
-    static let deviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code"
-    /// The grant type of a client whose person is asked on the phone (OpenID Connect CIBA Core 1.0, section 10.1).
-    static let backchannelGrant = "urn:openid:params:grant-type:ciba"
-
+extension ClientRules {
     /// Checks a client's kind against the server's abilities, and against the client's other settings. Throws
     /// `OAuthError` `invalid_request` with a sentence for the administrator; `invalid_client_metadata` for its keys.
     ///
@@ -63,7 +54,7 @@ extension OpenIDProvider {
                 )
             }
         }
-        let known = Self.tokenGrants.map { type(of: $0).type }
+        let known = GrantType.allCases.map(\.rawValue)
         // A service that only accepts tokens needs no grant type.
         guard !settings.grantTypes.isEmpty || !settings.tokens.resources.isEmpty,
             settings.grantTypes.allSatisfy(known.containsBytes),
@@ -126,10 +117,10 @@ extension OpenIDProvider {
                 "A client that is told what people have answered names where (backchannel_client_notification_endpoint)."
             )
         }
-        if settings.grantTypes.containsBytes(of: Self.codeGrant), client.redirectURIs.isEmpty {
+        if settings.grantTypes.containsBytes(of: GrantType.authorizationCode.rawValue), client.redirectURIs.isEmpty {
             throw OAuthError(.invalidRequest, "A redirect address is needed.")
         }
-        let unasked = Self.tokenGrants.filter { type(of: $0).asksNobody }.map { type(of: $0).type }
+        let unasked = GrantType.allCases.filter(\.asksNobody).map(\.rawValue)
         if settings.party == .third, unasked.contains(where: settings.grantTypes.containsBytes) {
             throw OAuthError(
                 .invalidRequest,
@@ -148,14 +139,14 @@ extension OpenIDProvider {
                 "An app that signs in by others needs a redirect address: people are shown where they are.")
         }
         try self.checkTokens(of: settings, keys: keys)
-        let ways = self.methods.map(\.ways)
         guard !settings.signInMethods.isEmpty,
-            settings.signInMethods.allSatisfy({ word in self.methods.contains { $0.isWay(word) } }),
+            settings.signInMethods.allSatisfy(self.isWay),
             Set(settings.signInMethods.map(ExactText.init)).count == settings.signInMethods.count
         else {
             throw OAuthError(
                 .invalidRequest,
-                "People sign in to a client in one way or more of these, each once: \(ways.joined(separator: ", ")).")
+                "People sign in to a client in one way or more of these, each once: \(self.ways.joined(separator: ", "))."
+            )
         }
         try self.checkProfile(of: client, keys: keys)
         if client.isStranger { try Strangers.check(settings) }
@@ -163,7 +154,7 @@ extension OpenIDProvider {
             _ = try settings.redirectURI(address)
         }
         try self.checkHost(of: client)
-        try self.checkSignInService(of: client)
+        try Self.checkSignInService(of: client, levels: self.levels)
     }
 
     /// Refuses addresses of another party's service at this server's own origin. Browsers treat all pages of an origin
@@ -225,7 +216,7 @@ extension OpenIDProvider {
 
     /// Refuses settings that a client without authentication can never have.
     private static func checkPublic(_ settings: ClientSettings) throws {
-        let proving = Self.tokenGrants.filter { type(of: $0).isForClientsThatProve }.map { type(of: $0).type }
+        let proving = GrantType.allCases.filter(\.isForClientsThatProve).map(\.rawValue)
         if let own = proving.first(where: settings.grantTypes.containsBytes) {
             throw OAuthError(
                 .invalidRequest, "A client without a way to authenticate cannot have the grant type \(own).")

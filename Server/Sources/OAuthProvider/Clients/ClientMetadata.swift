@@ -69,7 +69,7 @@ struct ClientMetadata {
     }
 
     /// The grant types that a client can take for itself. Only an operator gives the others.
-    static let grantTypes = [OpenIDProvider.codeGrant, OpenIDProvider.refreshGrant]
+    static let grantTypes = [GrantType.authorizationCode.rawValue, GrantType.refreshToken.rawValue]
 
     let name: String
     let redirectURIs: [String]
@@ -105,8 +105,8 @@ struct ClientMetadata {
         guard types.count == 1, types[0].hasSameBytes(as: "code") else {
             throw OAuthError(.invalidClientMetadata, "The only response type is code.")
         }
-        let grants = try json.strings("grant_types") ?? [OpenIDProvider.codeGrant]
-        guard grants.containsBytes(of: OpenIDProvider.codeGrant), grants.allSatisfy(allowed.containsBytes)
+        let grants = try json.strings("grant_types") ?? [GrantType.authorizationCode.rawValue]
+        guard grants.containsBytes(of: GrantType.authorizationCode.rawValue), grants.allSatisfy(allowed.containsBytes)
         else {
             throw OAuthError(
                 .invalidClientMetadata,
@@ -180,8 +180,8 @@ extension ClientRecord {
             json["post_logout_redirect_uris"] = texts(self.postLogoutRedirectURIs)
         }
         json["client_uri"] = self.clientURI.map(JSON.string)
-        let mayRenew = self.settings.grantTypes.containsBytes(of: OpenIDProvider.refreshGrant)
-        let scopes = OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) }
+        let mayRenew = self.settings.grantTypes.containsBytes(of: GrantType.refreshToken.rawValue)
+        let scopes = Clients.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) }
         json["scope"] = .string((scopes + self.settings.tokens.scopes).joined(separator: " "))
         json["subject_type"] = .string("pairwise")
         json["require_auth_time"] = .bool(true)

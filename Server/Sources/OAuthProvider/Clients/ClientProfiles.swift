@@ -18,7 +18,7 @@ extension ClientSettings {
     }
 }
 
-extension OpenIDProvider {
+extension ClientRules {
     /// Checks the settings for a client's requests against the client's kind. Throws `OAuthError` `invalid_request`
     /// with a sentence for the administrator.
     func checkProfile(of client: ClientRecord, keys: JWKSet?) throws {
@@ -41,7 +41,7 @@ extension OpenIDProvider {
                 )
             }
         }
-        let types = self.configuration.detailTypes.map(\.type.name)
+        let types = self.detailTypes
         guard profile.detailTypes.allSatisfy(types.containsBytes),
             Set(profile.detailTypes.map(ExactText.init)).count == profile.detailTypes.count
         else {
@@ -61,7 +61,8 @@ extension OpenIDProvider {
                 "Only an app of your own (first-party), and none of fapi2, signs people in without a browser.")
         }
         // A client with this grant type has an address, and the address tells people which app asks.
-        guard !profile.signsInDirectly || settings.grantTypes.containsBytes(of: Self.codeGrant) else {
+        guard !profile.signsInDirectly || settings.grantTypes.containsBytes(of: GrantType.authorizationCode.rawValue)
+        else {
             throw OAuthError(
                 .invalidRequest,
                 "A client that signs people in without a browser gets codes: it needs the grant type authorization_code."
@@ -138,13 +139,5 @@ extension OpenIDProvider {
             setting = "--require-signed-request-object"
             throw OAuthError(.invalidRequest, "This client has to sign its requests (request, RFC 9101).")
         }
-    }
-
-    /// `true` if scripts of an origin's pages may read a client's answers. Without a client, any client that has
-    /// registered the origin is enough.
-    ///
-    /// Cost: one query.
-    public func answersScripts(ofOrigin origin: String, client: String?) async throws -> Bool {
-        try await self.store.hasOrigin(origin, client: client)
     }
 }

@@ -10,26 +10,25 @@ public import _Primitives
 /// opened registration. Such a client is a third party's: it has the grant types of a service that signs people in, and
 /// no more until an operator gives others. ``Strangers`` also applies to a client that came without a token.
 public struct ClientRegistrations: Sendable {
-    private let provider: OpenIDProvider
+    private let clients: Clients
     private let store: any RegistrationStore
     private let issuers: SoftwareStatementIssuers
     /// The budget of each network for registrations without a token.
     private let openRegistrations: Budget
 
-    /// Creates the registrations at a provider.
+    /// Creates the registrations of clients at a provider.
     public init(
-        provider: OpenIDProvider, store: any RegistrationStore,
+        clients: Clients, store: any RegistrationStore,
         issuers: SoftwareStatementIssuers = SoftwareStatementIssuers()
     ) {
-        self.provider = provider
+        self.clients = clients
         self.store = store
         self.issuers = issuers
-        let limits = provider.limits
-        self.openRegistrations = Budget(limits.openRegistrations)
+        self.openRegistrations = Budget(clients.limits.openRegistrations)
     }
 
-    private var now: Timestamp { self.provider.time.now() }
-    private var limits: Limits.OAuth { self.provider.limits.oauth }
+    private var now: Timestamp { self.clients.time.now() }
+    private var limits: Limits.OAuth { self.clients.limits.oauth }
 
     // MARK: For an operator
 
@@ -51,10 +50,10 @@ public struct ClientRegistrations: Sendable {
         guard (1...self.limits.initialTokenUses).contains(uses) else {
             throw OAuthError(.invalidRequest, "A token is for 1 to \(self.limits.initialTokenUses) clients.")
         }
-        let secret = self.provider.random.token(byteCount: 32)
+        let secret = self.clients.random.token(byteCount: 32)
         let now = self.now
         let token = InitialTokenRecord(
-            id: self.provider.random.identifier(), digest: Sealing.digest(ofSecret: secret), createdAt: now,
+            id: self.clients.random.identifier(), digest: Sealing.digest(ofSecret: secret), createdAt: now,
             expiresAt: now + lifetime, left: uses)
         try await self.store.addInitialToken(
             token, limit: self.limits.initialTokens, at: now,
@@ -88,7 +87,7 @@ public struct ClientRegistrations: Sendable {
     /// algorithm; a call if the client has a `sector_identifier_uri`, and a signature for a software statement.
     public func register(header: String?, body: JSONObject, source: String) async throws -> ProviderAnswer {
         try await self.answer(client: nil) {
-            if header == nil, self.provider.configuration.isRegistrationOpen {
+            if header == nil, self.clients.choices.isRegistrationOpen {
                 if let shortage = self.openRegistrations.spend(source, at: self.now) { return ProviderAnswer(shortage) }
                 return try await self.register(body, ClientRegistration.open, by: nil) { client in
                     try await self.store.addStranger(
@@ -121,7 +120,7 @@ public struct ClientRegistrations: Sendable {
         add: (ClientRecord) async throws -> Void
     ) async throws -> ProviderAnswer {
         let stated = try self.stated(body)
-        let token = self.provider.random.token(byteCount: 32)
+        let token = self.clients.random.token(byteCount: 32)
         let made = try await self.client(stated, registration(Sealing.digest(ofSecret: token)), by: actor)
         try await self.checkSector(of: made.client)
         do { try await add(made.client) } catch let error as StoreError where error.code == .notFound {
@@ -183,7 +182,7 @@ public struct ClientRegistrations: Sendable {
             try await self.checkSector(of: asked.client)
             let now = self.now
             let (secret, digest) = (asked.secret, try Self.digest(ofToken: header))
-            let changed = try await self.provider.store.changeClient(id) { current in
+            let changed = try await self.clients.store.changeClient(id) { current in
                 guard constantTimeEqual(current.registration?.tokenDigest ?? [], digest) else { throw Self.noToken }
                 let before = current
                 current.name = asked.client.name
@@ -201,7 +200,7 @@ public struct ClientRegistrations: Sendable {
                 guard current.settings.grantTypes.allSatisfy(allowed.containsBytes) else {
                     throw OAuthError(.invalidClientMetadata, "The grant types have changed meanwhile.")
                 }
-                do { try self.provider.checkKind(of: current, insteadOf: before) } catch let error as OAuthError
+                do { try self.clients.rules.checkKind(of: current, insteadOf: before) } catch let error as OAuthError
                     where error.code == .invalidRequest
                 {
                     throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
@@ -221,7 +220,7 @@ public struct ClientRegistrations: Sendable {
     public func delete(_ id: String, header: String?) async throws -> ProviderAnswer {
         try await self.answer(client: id) {
             _ = try await self.registered(id, header)
-            guard try await self.provider.deleteClient(id, by: id) else { throw Self.noToken }
+            guard try await self.clients.delete(id, by: id) else { throw Self.noToken }
             return ProviderAnswer(status: 204, body: nil)
         }
     }
@@ -239,12 +238,12 @@ public struct ClientRegistrations: Sendable {
     /// client.
     private func registered(_ id: String, _ header: String?) async throws -> ClientRecord {
         let digest = try Self.digest(ofToken: header)
-        let client = try await self.provider.store.client(id)
+        let client = try await self.clients.store.client(id)
         // The comparison covers as many bytes for an unknown client.
         let known = client?.registration?.tokenDigest
         let expected = known ?? [UInt8](repeating: 0, count: digest.count)
         guard constantTimeEqual(digest, expected), let client, known != nil else { throw Self.noToken }
-        guard !client.settings.isDisabled else { throw OpenIDProvider.disabled(.invalidToken) }
+        guard !client.settings.isDisabled else { throw Clients.disabled(.invalidToken) }
         return client
     }
 
@@ -274,9 +273,9 @@ public struct ClientRegistrations: Sendable {
         settings.party = .third
         let isStranger = registration?.isStranger ?? false
         do {
-            return try await self.provider.newClient(
+            return try await self.clients.newClient(
                 name: isStranger
-                    ? Strangers.name(of: Strangers.hosts(of: asked.redirectURIs), limits: self.provider.limits)
+                    ? Strangers.name(of: Strangers.hosts(of: asked.redirectURIs), limits: self.clients.limits)
                     : asked.name,
                 redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs,
                 // No page of this server leads to a stranger's page.
@@ -299,7 +298,7 @@ public struct ClientRegistrations: Sendable {
         guard (try? RedirectURI(address, allowing: [.https])) != nil, client.settings.sector != nil else {
             throw refusal("is an https address without a fragment")
         }
-        guard let calls = self.provider.configuration.calls else {
+        guard let calls = self.clients.choices.calls else {
             throw refusal("cannot be fetched: this server calls nobody")
         }
         let answer: OutgoingAnswer
@@ -333,7 +332,7 @@ public struct ClientRegistrations: Sendable {
     private func answer(_ client: ClientRecord, secret: String?) -> JSONObject {
         var json = client.metadata
         json["registration_client_uri"] = .string(
-            ProviderMetadata.registrationEndpoint(of: self.provider.issuer) + "/" + client.id)
+            ProviderMetadata.registrationEndpoint(of: self.clients.issuer) + "/" + client.id)
         if let secret {
             json["client_secret"] = .string(secret)
             // The secret does not expire.
@@ -344,7 +343,7 @@ public struct ClientRegistrations: Sendable {
 
     private func answer(client: String?, _ body: () async throws -> ProviderAnswer) async throws -> ProviderAnswer {
         do { return try await body() } catch let error as OAuthError {
-            let challenge = error.challenge(scheme: "Bearer", realm: self.provider.issuer)
+            let challenge = error.challenge(scheme: "Bearer", realm: self.clients.issuer)
             return ProviderAnswer(
                 status: error.status, body: error.json,
                 headers: error.status == 401 ? [(name: "WWW-Authenticate", value: challenge)] : [],

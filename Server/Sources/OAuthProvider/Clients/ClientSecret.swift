@@ -18,14 +18,14 @@ struct ClientSecret: ClientCredential {
 
     /// Compares in constant time. The former secret counts until its end. An unknown client takes as long as a known
     /// client with a wrong secret. Cost: one hash.
-    func failure(for client: ClientRecord?, at provider: OpenIDProvider) -> String? {
+    func failure(for client: ClientRecord?, at clients: Clients) -> String? {
         let digest = self.credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
         let none = [UInt8](repeating: 0, count: 32)
         let former = client?.formerSecret
         // Both are compared, whatever the result of the first.
         let isPresent = constantTimeEqual(digest, client?.secretDigest ?? none)
         let isFormer = constantTimeEqual(digest, former?.digest ?? none)
-        let isFormerTaken = former.map { provider.time.now() < $0.endsAt } ?? false
+        let isFormerTaken = former.map { clients.time.now() < $0.endsAt } ?? false
         if isPresent || isFormer && isFormerTaken { return nil }
         return isFormer ? "a secret that was rotated, and has ended" : "wrong secret"
     }

@@ -143,7 +143,7 @@ extension TokenSettings {
     }
 }
 
-extension OpenIDProvider {
+extension ClientRules {
     /// Checks a client's token settings against the server's abilities. Throws `OAuthError` `invalid_request` with a
     /// sentence for the administrator.
     func checkTokens(of settings: ClientSettings, keys: JWKSet?) throws {
@@ -184,7 +184,7 @@ extension OpenIDProvider {
         else {
             throw refuse("What is to be the identifier of a client cannot be one, or there are too many, or one twice.")
         }
-        guard !tokens.certificateBound || self.configuration.mutualTLS != nil else {
+        guard !tokens.certificateBound || self.certificates != nil else {
             throw refuse("No certificates are asked for here: the server needs --mtls-bind.")
         }
         guard
@@ -197,7 +197,7 @@ extension OpenIDProvider {
                 "A used refresh token can be taken again for \(Limits.Fixed.shortestLifetime.components.seconds) to \(Limits.Fixed.longestUsedRefreshToken.components.seconds) seconds; 0 stands for the server's own time."
             )
         }
-        try self.checkEncryption(of: settings, keys: keys)
+        try Self.checkEncryption(of: settings, keys: keys)
         if settings.isPublic, !tokens.subjects.isEmpty {
             throw refuse("A client without a way to authenticate cannot exchange the tokens of others.")
         }
@@ -209,24 +209,31 @@ extension OpenIDProvider {
                 )
             }
         }
-        if settings.grantTypes.containsBytes(of: OwnGrant.serviceAssertion),
+        if settings.grantTypes.containsBytes(of: GrantType.serviceAssertion.rawValue),
             !PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
         {
             throw refuse(
-                "A client with the grant type \(OwnGrant.serviceAssertion) authenticates by private_key_jwt.")
+                "A client with the grant type \(GrantType.serviceAssertion.rawValue) authenticates by private_key_jwt.")
         }
     }
 
-    /// Throws `OAuthError` `invalid_request` if another client owns one of these resources. The store enforces the rule
-    /// in the step itself, but has no message for the administrator.
-    ///
-    /// Cost: one query for each resource.
-    func checkOwner(of resources: [String], client: String) async throws {
-        for resource in resources {
-            guard let owner = try await self.store.client(owning: resource), !owner.id.hasSameBytes(as: client) else {
-                continue
-            }
-            throw OAuthError(.invalidRequest, "Another client owns the resource \(resource): \(owner.id).")
+    /// Checks the encryption of a client's ID tokens against the client's keys. Throws `OAuthError` `invalid_request`
+    /// with a sentence for the administrator.
+    private static func checkEncryption(of settings: ClientSettings, keys: JWKSet?) throws {
+        guard let encryption = settings.tokens.idTokenEncryption, settings.keySetAddress == nil else { return }
+        guard keys?.recipient(for: encryption.algorithm) != nil else {
+            throw OAuthError(
+                .invalidRequest,
+                "A client whose ID tokens are encrypted needs a key for \(encryption.algorithm.rawValue) among its keys (jwks, or jwks_uri)."
+            )
         }
+    }
+}
+
+extension JWKSet {
+    /// Returns the key for encryption: a key that is only for encryption, or else a key for every use.
+    func recipient(for algorithm: KeyManagementAlgorithm) -> JWK? {
+        let fitting = self.keys.filter { $0.fits(algorithm) }
+        return fitting.first { $0.use != nil } ?? fitting.first
     }
 }

@@ -41,7 +41,7 @@ public struct ClientChange: Sendable, Equatable {
     public var grantTypes: [String]?
     /// The method by which the client proves its identity. A client's secret ends if the new method needs none. A
     /// client without a secret, whose new method needs one, gets it by
-    /// ``OpenIDProvider/rotateSecret(ofClient:overlap:by:)``.
+    /// ``Clients/rotateSecret(ofClient:overlap:by:)``.
     public var authenticationMethod: String?
     /// The public keys of the client's signatures, a JWK set as JSON; an empty text for none.
     public var keySet: String?
@@ -237,7 +237,61 @@ extension ClientSettings {
     }
 }
 
-extension OpenIDProvider {
+/// The clients of the provider: services and apps that sign people in, and services that take tokens.
+public struct Clients: Sendable {
+    /// The operator's choices about clients.
+    struct Choices: Sendable {
+        /// `true` if anybody can register a client, without an initial access token.
+        let isRegistrationOpen: Bool
+        /// `true` if a client's identifier can be the address of its metadata.
+        let takesDocuments: Bool
+        /// Calls addresses of clients; `nil` if the provider calls nobody.
+        let calls: (any OutgoingCalls)?
+        /// Reports a misfit or a warning to the operator.
+        let note: @Sendable (ClientMisfit) -> Void
+    }
+
+    let store: any ClientStore & RegistrationStore & ReplayStore
+    let keys: Keys
+    /// The rules for registrations.
+    let rules: ClientRules
+    let choices: Choices
+    /// The budget of clients' pushed requests.
+    let pushedRequests: Budget
+    /// The budget of reports to the operator about each client.
+    private let notes: SourceBudget
+    /// The keys of clients that keep their keys elsewhere.
+    let remoteKeys: RemoteKeySets
+    /// The keys of strangers' clients (``ClientRecord/isStranger``). They have a space of their own, and take no place
+    /// from other clients' keys.
+    let strangersKeys: RemoteKeySets
+    /// The metadata of clients whose identifiers are addresses.
+    let documents: ClientDocuments
+    let time: TimeSource
+    let random: RandomSource
+
+    /// Creates the part over a store, with the keys that sign clients' tokens.
+    init(
+        store: any ClientStore & RegistrationStore & ReplayStore, keys: Keys, rules: ClientRules, choices: Choices,
+        time: TimeSource, random: RandomSource
+    ) {
+        let limits = rules.limits
+        self.store = store
+        self.keys = keys
+        self.rules = rules
+        self.choices = choices
+        self.pushedRequests = Budget(limits.pushedRequests)
+        self.notes = SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients, protecting: .node)
+        self.remoteKeys = RemoteKeySets(calls: choices.calls, of: .client, limits: limits)
+        self.strangersKeys = RemoteKeySets(calls: choices.calls, of: .clientDocument, limits: limits)
+        self.documents = ClientDocuments(calls: choices.calls, limits: limits)
+        self.time = time
+        self.random = random
+    }
+
+    var issuer: String { self.rules.issuer }
+    var limits: Limits { self.rules.limits }
+
     /// Registers a relying party.
     ///
     /// - Parameters:
@@ -250,7 +304,7 @@ extension OpenIDProvider {
     ///   - operator: The operator, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` if the
     ///   store has too many clients.
-    public func registerClient(
+    public func register(
         name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], clientURI: String? = nil,
         settings: ClientSettings = ClientSettings(), id: String? = nil,
         by operator: String? = nil
@@ -266,13 +320,13 @@ extension OpenIDProvider {
     }
 
     /// Returns a client that passes all checks, not stored yet. Creates the signing keys of its algorithms if they are
-    /// missing. Throws as ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
+    /// missing. Throws as ``register(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
     func newClient(
         id: String? = nil, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
         settings: ClientSettings, registration: ClientRegistration? = nil, by operator: String?
     ) async throws -> RegisteredClient {
         var settings = settings
-        let read = try settings.keySet.map(self.keySet)
+        let read = try settings.keySet.map(self.rules.keySet)
         settings.keySet = read?.text
         let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
         var client = ClientRecord(
@@ -284,67 +338,29 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "Only a client of the app sign-in service is called what you like.")
         }
         client.registration = registration
-        try self.check(client, keys: read?.keys)
+        try self.rules.check(client, keys: read?.keys)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
         try await self.provideSigningKeys(of: settings, by: `operator`)
         return RegisteredClient(client: client, secret: secret)
     }
 
-    /// Checks a new client against the rules. Throws `OAuthError` `invalid_request` with a sentence for the
-    /// administrator.
+    /// Creates the missing keys that sign the tokens of the registered clients, at the start of a provider.
     ///
-    /// - Parameter keys: The client's keys, if the client gives a set (``keySet(_:)``).
-    func check(_ client: ClientRecord, keys: JWKSet?) throws {
-        try self.check(
-            ClientChange(
-                name: client.name, redirectURIs: client.redirectURIs,
-                postLogoutRedirectURIs: client.postLogoutRedirectURIs, clientURI: client.clientURI))
-        for algorithm in client.settings.answerAlgorithms { try Self.check(algorithm) }
-        try self.checkKind(of: client, keys: keys)
-    }
-
-    /// Checks the name that people will see, and the addresses to which browsers may be led. Throws `OAuthError`
-    /// `invalid_request` with a sentence for the administrator.
-    func check(_ change: ClientChange) throws {
-        if let name = change.name {
-            let scalars = name.unicodeScalars
-            guard (1...self.limits.nameCharacters).contains(scalars.count), scalars.first != " ", scalars.last != " ",
-                scalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
-            else {
-                throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.")
-            }
-        }
-        for addresses in [change.redirectURIs ?? [], change.postLogoutRedirectURIs ?? []] {
-            let most = self.limits.oauth.addressesPerClient
-            guard addresses.count <= most else {
-                throw OAuthError(.invalidRequest, "There are more than \(most) redirect addresses.")
-            }
-            guard Set(addresses.map(ExactText.init)).count == addresses.count else {
-                throw OAuthError(.invalidRequest, "One redirect address is there twice.")
-            }
-            for address in addresses {
-                guard !address.contains("*") else {
-                    throw OAuthError(
-                        .invalidRequest,
-                        "The address \(address.prefix(Limits.Fixed.shownAddressCharacters)) has a wildcard. Addresses are compared letter by letter: "
-                            + "register each one that the service uses.")
+    /// Cost: one query.
+    func provideMissingKeys() async throws {
+        // A restored store may lack the key of a client's algorithm. If every key is present, this step creates and
+        // writes nothing.
+        let clients = try await self.store.clients()
+        for face in SigningKeyRecord.Face.allCases {
+            let algorithms = Set(clients.filter { $0.settings.face == face }.flatMap(\.settings.answerAlgorithms))
+            for algorithm in algorithms {
+                do { try await self.keys.provide(algorithm, of: face, by: nil) } catch let error as StoreError
+                    where error.code == .unavailable
+                {
+                    // The disk is full. Other clients do not need this key, and the token endpoint reports the missing
+                    // key.
                 }
-                // The check of the client's kind decides which of these addresses the client can have.
-                _ = try RedirectURI(registered: address)
             }
-        }
-        if let home = change.home, (try? RedirectURI(home)) == nil {
-            throw OAuthError(
-                .invalidRequest,
-                "The client_uri is no page that browsers can be led to: https, or http to a literal loopback address, "
-                    + "without a fragment.")
-        }
-    }
-
-    private static func isUnfit(_ category: Unicode.GeneralCategory) -> Bool {
-        switch category {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
-        default: false
         }
     }
 
@@ -357,7 +373,7 @@ extension OpenIDProvider {
     }
 
     /// Returns all clients, the oldest first.
-    public func clients() async throws -> [ClientRecord] { try await self.store.clients() }
+    public func all() async throws -> [ClientRecord] { try await self.store.clients() }
 
     /// Returns the name and address of the client of an identifier; `nil` for an unknown client. The identifier can
     /// come from anybody in the address of a page, so the page shows only these registered facts.
@@ -396,22 +412,22 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - settings: The changes.
     ///   - operator: The operator, for the audit trail.
-    /// - Throws: `OAuthError` `invalid_request`, with a sentence for the administrator, as ``registerClient`` does, and
+    /// - Throws: `OAuthError` `invalid_request`, with a sentence for the administrator, as ``register`` does, and
     ///   for any change but `isDisabled` of a client with a metadata document.
-    public func changeClient(_ id: String, _ settings: ClientChange, by operator: String? = nil) async throws
+    public func change(_ id: String, _ settings: ClientChange, by operator: String? = nil) async throws
         -> ClientRecord?
     {
-        try self.check(settings)
+        try self.rules.check(settings)
         var settings = settings
         var read: JWKSet?
-        if let keys = settings.keySet, !keys.isEmpty { (read, settings.keySet) = try self.keySet(keys) }
+        if let keys = settings.keySet, !keys.isEmpty { (read, settings.keySet) = try self.rules.keySet(keys) }
         let (change, keys) = (settings, read)
         try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
         if settings.idTokenAlgorithm != nil || settings.tokens.userinfoAlgorithm != nil || settings.signInService != nil
         {
             guard let before = try await self.store.client(id) else { return nil }
             let after = try change.changed(before.settings)
-            for algorithm in after.answerAlgorithms { try Self.check(algorithm) }
+            for algorithm in after.answerAlgorithms { try ClientRules.check(algorithm) }
             try await self.provideSigningKeys(of: after, by: `operator`)
         }
         let now = self.time.now()
@@ -423,7 +439,7 @@ extension OpenIDProvider {
             current.postLogoutRedirectURIs = change.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
             if change.clientURI != nil { current.clientURI = change.home }
             if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
-            try self.checkKind(of: current, insteadOf: before, keys: keys)
+            try self.rules.checkKind(of: current, insteadOf: before, keys: keys)
             var disabled = before
             disabled.settings.isDisabled = current.settings.isDisabled
             guard before.registration != .document || current == disabled else {
@@ -441,7 +457,7 @@ extension OpenIDProvider {
     /// server. The oldest first.
     ///
     /// Cost: one query.
-    public func warnedClients() async throws -> [(client: ClientRecord, warnings: [ClientWarning])] {
+    public func warned() async throws -> [(client: ClientRecord, warnings: [ClientWarning])] {
         try await self.store.clients().map { (client: $0, warnings: ClientWarning.all(of: $0)) }.filter {
             !$0.warnings.isEmpty
         }
@@ -449,7 +465,7 @@ extension OpenIDProvider {
 
     private func warn(of client: ClientRecord) {
         for warning in ClientWarning.all(of: client) {
-            self.configuration.note(
+            self.choices.note(
                 ClientMisfit(client: client.id, setting: warning.setting, advice: warning.sentence))
         }
     }
@@ -457,7 +473,7 @@ extension OpenIDProvider {
     /// Reports a client's misfit to the operator, within the budget of such reports.
     func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
         guard self.notes.spend(client.id, at: self.time.now()) == nil else { return }
-        self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
+        self.choices.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
     }
 
     /// Gives a client a new secret. Returns the client and the secret; `nil` if the client is unknown.
@@ -493,19 +509,41 @@ extension OpenIDProvider {
         return client.map { RegisteredClient(client: $0, secret: secret) }
     }
 
-    static func check(_ algorithm: JWSAlgorithm) throws {
-        guard SigningKeys.algorithms.contains(algorithm) else {
-            let names = SigningKeys.algorithms.map(\.rawValue).joined(separator: ", ")
-            throw OAuthError(.invalidRequest, "ID tokens and userinfo are signed with one of these: \(names).")
-        }
-    }
-
     /// Deletes a client with all of its grants and tokens. Returns `true` if the client existed.
     ///
     /// - Parameter operator: The operator, for the audit trail.
-    public func deleteClient(_ id: String, by operator: String? = nil) async throws -> Bool {
+    public func delete(_ id: String, by operator: String? = nil) async throws -> Bool {
         let event = AuditEvent(.clientDeleted, at: self.time.now(), actor: `operator`, detail: id)
         return try await self.store.deleteClient(id, audit: event)
+    }
+
+    /// Throws `OAuthError` `invalid_request` if another client owns one of these resources. The store enforces the rule
+    /// in the step itself, but has no message for the administrator.
+    ///
+    /// Cost: one query for each resource.
+    func checkOwner(of resources: [String], client: String) async throws {
+        for resource in resources {
+            guard let owner = try await self.store.client(owning: resource), !owner.id.hasSameBytes(as: client) else {
+                continue
+            }
+            throw OAuthError(.invalidRequest, "Another client owns the resource \(resource): \(owner.id).")
+        }
+    }
+
+    /// Returns the subject as ``Keys/subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
+    public func subject(ofAccount account: String, ofClient id: String) async throws -> String {
+        guard let client = try await self.store.client(id) else {
+            return self.keys.subject(ofAccount: account, client: id)
+        }
+        return self.keys.subject(ofAccount: account, of: client)
+    }
+
+    /// `true` if scripts of an origin's pages may read a client's answers. Without a client, any client that has
+    /// registered the origin is enough.
+    ///
+    /// Cost: one query.
+    public func answersScripts(ofOrigin origin: String, client: String?) async throws -> Bool {
+        try await self.store.hasOrigin(origin, client: client)
     }
 
     /// Returns a client's origin, as people see it: of its first redirect address. Throws `OAuthError` `invalid_client`
@@ -518,4 +556,22 @@ extension OpenIDProvider {
         }
         return try client.settings.redirectURI(address).origin
     }
+}
+
+/// A request in a client's name that does not fit the client's registration, or a dangerous setting of a client. The
+/// report is for the operator, who can change the registration or ask the client's developer to change the request.
+public struct ClientMisfit: Sendable, Equatable {
+    /// The client's identifier.
+    public let client: String
+    /// The setting, by its name on the command line.
+    public let setting: String
+    /// The problem, and the remedy.
+    public let advice: String
+}
+
+extension AuditEvent.Kind {
+    /// A client was registered; the detail is its identifier.
+    static let clientAdded = Self(rawValue: "client-added")
+    /// A client was deleted; the detail is its identifier.
+    static let clientDeleted = Self(rawValue: "client-deleted")
 }

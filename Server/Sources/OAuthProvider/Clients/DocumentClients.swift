@@ -3,7 +3,7 @@ import Records
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+extension Clients {
     /// Returns the client that a request names, switched off or not: a registered client, or a client with a metadata
     /// document at its own address. Returns `nil` for an unknown client.
     ///
@@ -16,7 +16,7 @@ extension OpenIDProvider {
         let kept = try await self.store.client(id)
         // An operator may have chosen any identifier for a client of the app sign-in service.
         if let kept, kept.registration != .document || kept.settings.isDisabled { return kept }
-        guard self.configuration.takesClientDocuments, let address = ClientIDAddress(id),
+        guard self.choices.takesDocuments, let address = ClientIDAddress(id),
             let asker = kept == nil ? asker : .usedClient
         else { return nil }
         if let own = TargetURI(self.issuer)?.origin, own.hasSameBytes(as: "https://" + address.host) {
@@ -24,7 +24,7 @@ extension OpenIDProvider {
         }
         let document: ClientIDDocument
         do {
-            document = try await self.clientDocuments.document(at: address, for: asker, now: self.time.now())
+            document = try await self.documents.document(at: address, for: asker, now: self.time.now())
         } catch let error as OutgoingCallError {
             // The reason is for the log alone: the reason would tell a stranger which addresses this server can reach.
             throw OAuthError(
@@ -51,14 +51,14 @@ extension OpenIDProvider {
         let asked = try ClientMetadata(document.metadata)
         var settings = asked.settings
         settings.party = .third
-        let read = try settings.keySet.map(self.keySet)
+        let read = try settings.keySet.map(self.rules.keySet)
         settings.keySet = read?.text
         var client = ClientRecord(
             id: address.text, name: try Strangers.name(of: [address.host], limits: self.limits),
             redirectURIs: asked.redirectURIs, postLogoutRedirectURIs: asked.postLogoutRedirectURIs, secretDigest: nil,
             createdAt: self.time.now(), settings: settings)
         client.registration = .document
-        do { try self.check(client, keys: read?.keys) } catch let error as OAuthError
+        do { try self.rules.check(client, keys: read?.keys) } catch let error as OAuthError
             where error.code == .invalidRequest
         {
             throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)

@@ -22,5 +22,5 @@ struct PublicClient: ClientCredential {
         return request.parameters["client_id"]
     }
 
-    func failure(for client: ClientRecord?, at provider: OpenIDProvider) -> String? { nil }
+    func failure(for client: ClientRecord?, at clients: Clients) -> String? { nil }
 }

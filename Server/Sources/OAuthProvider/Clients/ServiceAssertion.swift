@@ -22,28 +22,28 @@ struct ServiceAssertion: ClientCredential {
     /// how.
     ///
     /// Throws `OAuthError` `invalid_grant` for every error. Cost: one signature, one store step; for a repeated
-    /// statement, a query in place of the step; the client's keys as ``OpenIDProvider/keys(of:naming:)``.
-    func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
+    /// statement, a query in place of the step; the client's keys as ``Clients/keys(of:naming:)``.
+    func failure(for client: ClientRecord?, at clients: Clients) async throws -> String? {
         guard let client else {
             throw UnverifiedServiceAssertion.refused("no client that authenticates by \(Self.methods[0])")
         }
-        guard client.settings.grantTypes.containsBytes(of: OwnGrant.serviceAssertion) else {
+        guard client.settings.grantTypes.containsBytes(of: GrantType.serviceAssertion.rawValue) else {
             throw UnverifiedServiceAssertion.refused("the operator can give the client --grant-type")
         }
         let keys: JWKSet
-        do { keys = try await provider.keys(of: client, naming: self.assertion.keyID) } catch let error
+        do { keys = try await clients.keys(of: client, naming: self.assertion.keyID) } catch let error
             as OutgoingCallError
         {
             throw UnverifiedServiceAssertion.refused(error.reason)
         }
         let verified = try self.assertion.verified(
-            by: keys, issuer: provider.issuer, allowing: client.settings.signingAlgorithms,
+            by: keys, issuer: clients.issuer, allowing: client.settings.signingAlgorithms,
             within: ValidityWindow(
-                now: provider.time.now(), skew: provider.limits.oauth.clientClockSkew,
+                now: clients.time.now(), skew: clients.limits.oauth.clientClockSkew,
                 longest: Limits.Fixed.serviceAssertionLifetime))
         // After the signature: nobody else can use up an identifier that a client has chosen.
         guard
-            try await provider.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)
+            try await clients.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)
         else { throw UnverifiedServiceAssertion.refused("jti was shown before") }
         return nil
     }

@@ -12,8 +12,6 @@ import _Primitives
 /// server lacks the key for the signature, or if the client lacks a key for the encryption. A code with a challenge
 /// needs the matching verifier, and a code without a challenge is refused with a verifier (RFC 9700, section 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
-    static let type = OpenIDProvider.codeGrant
-
     /// Returns the tokens for the code of a request.
     ///
     /// Cost: The call needs one store step, one ES256 signature, one signature of the client's algorithm and three

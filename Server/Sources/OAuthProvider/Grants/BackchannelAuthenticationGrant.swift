@@ -7,10 +7,6 @@ import _Primitives
 ///
 /// The client asks until the person has answered, and succeeds once.
 struct BackchannelAuthenticationGrant: TokenGrant {
-    static let type = OpenIDProvider.backchannelGrant
-    static let isForClientsThatProve = true
-    static let asksNobody = true
-
     /// Returns the tokens for the person's answer.
     ///
     /// Cost: one store step, and the cost of looking for the answer; at the success two store steps and a query more,

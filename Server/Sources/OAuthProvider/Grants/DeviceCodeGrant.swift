@@ -7,9 +7,6 @@ import _Primitives
 /// The device asks until the person has answered. The device succeeds once: a code that is shown again ends its own
 /// tokens, as an authorization code does.
 struct DeviceCodeGrant: TokenGrant {
-    static let type = OpenIDProvider.deviceCodeGrant
-    static let asksNobody = true
-
     /// Returns the tokens for the device code of a request.
     ///
     /// Cost: one store step; at the success as much as ``AuthorizationCodeGrant`` costs beside its own step.

@@ -7,8 +7,8 @@ extension OpenIDProvider {
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
         var metadata = ProviderMetadata(
-            issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
-            clientAuthenticationMethods: self.authenticationMethods,
+            issuer: self.issuer, scopes: Clients.scopes, grantTypes: GrantType.allCases.map(\.rawValue),
+            clientAuthenticationMethods: self.clients.rules.authenticationMethods,
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),

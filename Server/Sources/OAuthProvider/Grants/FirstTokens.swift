@@ -67,7 +67,7 @@ extension OpenIDProvider {
 extension GrantRecord {
     /// `true` if a client can renew its tokens of the grant.
     func isRenewed(by client: ClientRecord) -> Bool {
-        self.isLasting && client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
+        self.isLasting && client.settings.grantTypes.containsBytes(of: GrantType.refreshToken.rawValue)
     }
 }
 

@@ -124,7 +124,7 @@ struct NativeSSO {
         guard case .string(let hash)? = claims.members["ds_hash"],
             constantTimeEqual(Array(hash.utf8), Array(OpenIDProvider.deviceSecretHash(secret).utf8))
         else { throw Self.refusal("ds_hash") }
-        let subject = try await self.provider.subject(ofAccount: session.account, ofClient: shown)
+        let subject = try await self.provider.clients.subject(ofAccount: session.account, ofClient: shown)
         guard case .string(let sid)? = claims.members["sid"],
             sid.hasSameBytes(as: self.provider.keys.signing.pairwise("sid", client: shown, of: session.id)),
             claims.subject?.hasSameBytes(as: subject) ?? false
@@ -133,7 +133,7 @@ struct NativeSSO {
             throw Self.refusal("the account is locked")
         }
         // Both apps are checked, as the ID token of a second app also goes with the secret of the first.
-        guard let first = try await self.provider.servedClient(held.secret.client),
+        guard let first = try await self.provider.clients.servedClient(held.secret.client),
             Self.isOfGroup(first, of: held.secret),
             try await Self.isOfGroup(self.provider.client(shown, asking: first), of: held.secret)
         else { throw Self.notOfGroup("the app that signed in is of it no more") }
@@ -165,16 +165,16 @@ struct NativeSSO {
         let client = self.request.client
         let asked = try Scope(self.request.parameters["scope"] ?? Scope.openID)
         guard asked.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
-        guard try asked.isPart(of: OpenIDProvider.scope(granted, settings: first.settings)) else {
+        guard try asked.isPart(of: Clients.scope(granted, settings: first.settings)) else {
             throw OAuthError(
                 .invalidScope, "The person would have to agree to that scope: sign in by the browser.",
                 detail: "the first app was not granted it, or the operator has taken it from that app since")
         }
-        guard asked.isPart(of: asked.limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)) else {
+        guard asked.isPart(of: asked.limited(to: Clients.scopes + client.settings.tokens.scopes)) else {
             throw OAuthError(
                 .invalidScope, "The app may not have that scope.", detail: "the operator can give it --scope")
         }
-        return try OpenIDProvider.scope(asked.description, settings: client.settings)
+        return try Clients.scope(asked.description, settings: client.settings)
     }
 
     /// Returns the same message for all cases: a client with a token or secret of another learns nothing about it.

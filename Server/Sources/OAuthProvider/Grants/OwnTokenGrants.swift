@@ -5,26 +5,20 @@ import _Primitives
 /// Issues a service's own token after any client authentication (RFC 6749, section 4.4). The service gets no refresh
 /// token, as the service can authenticate again for the next token.
 struct ClientCredentialsGrant: TokenGrant {
-    static let type = OwnGrant.clientCredentials
-    static let isForClientsThatProve = true
-
     /// Returns the service's token. Cost: as ``OpenIDProvider/ownToken(for:by:)``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
-        try await provider.ownToken(for: request, by: Self.type)
+        try await provider.ownToken(for: request, by: .clientCredentials)
     }
 }
 
 /// Issues a service's own token for a statement that the service has signed (RFC 7523, section 2.1).
 /// ``ServiceAssertion`` has already taken the statement as proof of the service's identity.
 struct ServiceAssertionGrant: TokenGrant {
-    static let type = OwnGrant.serviceAssertion
-    static let isForClientsThatProve = true
-
     /// Returns the service's token. Cost: as ``OpenIDProvider/ownToken(for:by:)``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         // A client without an assertion has authenticated in another way, and shows no grant for a token.
         _ = try request.parameters.required("assertion")
-        return try await provider.ownToken(for: request, by: Self.type)
+        return try await provider.ownToken(for: request, by: .serviceAssertion)
     }
 }
 
@@ -35,7 +29,7 @@ extension OpenIDProvider {
     ///
     /// Cost: The call needs one HMAC, one ES256 signature and one hash. An opaque token needs an encryption in place of
     /// the hash. A resource adds a query.
-    fileprivate func ownToken(for request: TokenRequest, by type: String) async throws -> TokenResponse {
+    fileprivate func ownToken(for request: TokenRequest, by type: GrantType) async throws -> TokenResponse {
         let client = request.client
         let own = client.settings.tokens.scopes
         guard !own.isEmpty else {
@@ -51,7 +45,7 @@ extension OpenIDProvider {
         try self.refuseDetails(in: request.parameters)
         let audience = try await self.askedAudience(by: request.parameters, of: client)
         return try self.ownToken(
-            of: client, by: type, scope: scope, audience: audience ?? self.usualAudience(of: client),
+            of: client, by: type.rawValue, scope: scope, audience: audience ?? self.usualAudience(of: client),
             boundTo: request.binding, at: self.time.now())
     }
 }

@@ -11,8 +11,6 @@ import _Primitives
 /// before both is refused without consequences for a minute, as a request may be late. Any older token ends everything
 /// that the grant has given, as the token must be in the wrong hands (decision 28).
 struct RefreshTokenGrant: TokenGrant {
-    static let type = OpenIDProvider.refreshGrant
-
     /// Returns the new tokens for the refresh token of a request.
     ///
     /// Cost: one store step, one query, one more if a resource is requested or was granted, two if the operator has
@@ -57,7 +55,7 @@ struct RefreshTokenGrant: TokenGrant {
             let audience = try await provider.audience(target, of: grant, for: client)
             // Scopes that the operator has since taken from the client are left out.
             let scope = try (asked ?? Scope(grant.scope))
-                .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
+                .limited(to: Clients.scopes + client.settings.tokens.scopes)
             var response = try provider.accessToken(
                 for: admitted, scope: scope, audience: audience,
                 details: provider.details(request.parameters, within: grant, of: client), boundTo: request.binding,

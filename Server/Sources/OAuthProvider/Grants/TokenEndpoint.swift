@@ -3,12 +3,6 @@ import Records
 import _Primitives
 
 extension OpenIDProvider {
-    /// The grant types of the token endpoint.
-    static let tokenGrants: [any TokenGrant] = [
-        AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant(), BackchannelAuthenticationGrant(),
-        ClientCredentialsGrant(), ServiceAssertionGrant(), TokenExchangeGrant(),
-    ]
-
     /// Answers a request to the token endpoint (RFC 6749, section 3.2): authenticates the client, and returns the
     /// tokens of the request's grant.
     ///
@@ -30,7 +24,7 @@ extension OpenIDProvider {
             for: { ProviderMetadata.tokenEndpoint(of: $0) }
         ) { client, parameters, proof in
             let name = try parameters.required("grant_type")
-            guard let grant = Self.tokenGrants.first(where: { type(of: $0).type.hasSameBytes(as: name) }) else {
+            guard let type = GrantType.allCases.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
                 throw OAuthError(.unsupportedGrantType, "The grant type is not known here.")
             }
             guard client.settings.grantTypes.containsBytes(of: name) else {
@@ -43,7 +37,19 @@ extension OpenIDProvider {
             if let proof { try await self.proofs.take(proof) }
             let request = TokenRequest(
                 client: client, parameters: parameters, source: source, proof: proof, binding: binding)
-            return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
+            return ProviderAnswer(status: 200, body: try await Self.grant(type).tokens(for: request, from: self).json)
+        }
+    }
+
+    private static func grant(_ type: GrantType) -> any TokenGrant {
+        switch type {
+        case .authorizationCode: AuthorizationCodeGrant()
+        case .refreshToken: RefreshTokenGrant()
+        case .deviceCode: DeviceCodeGrant()
+        case .backchannel: BackchannelAuthenticationGrant()
+        case .clientCredentials: ClientCredentialsGrant()
+        case .serviceAssertion: ServiceAssertionGrant()
+        case .tokenExchange: TokenExchangeGrant()
         }
     }
 }

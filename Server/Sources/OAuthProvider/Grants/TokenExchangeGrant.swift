@@ -10,8 +10,6 @@ import _Primitives
 /// wider than the shown token and never lives longer. The new token is bound to the client's key if the client has one,
 /// and ends with the shown token (decision 41). The client gets no refresh token: only the shown token can be renewed.
 struct TokenExchangeGrant: TokenGrant {
-    static let type = TokenExchange.grantType
-
     /// The kinds of tokens that this server issues (section 3).
     private enum Kind {
         static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
@@ -79,7 +77,8 @@ struct TokenExchangeGrant: TokenGrant {
             throw refusal(
                 "revoked, of an account that is locked, or of a person who has lost the role that they came in")
         }
-        facts.isAgreed = try await provider.servedClient(standing.grant.client).map(standing.grant.isAgreed) ?? false
+        facts.isAgreed =
+            try await provider.clients.servedClient(standing.grant.client).map(standing.grant.isAgreed) ?? false
         guard facts.refusal == nil else { throw refusal("nobody has agreed to its grant") }
         let terms = try await provider.standing.missingTerms(ofAccount: standing.authentication.account)
         do { return (token, try facts.admit(standing, missing: terms)) } catch { throw error.error }

@@ -15,23 +15,8 @@ struct TokenRequest: Sendable {
     let binding: TokenBinding?
 }
 
-/// A grant type: a value of `grant_type` (RFC 6749, section 1.3).
-///
-/// A new grant type is a Swift type, and a line in ``OpenIDProvider/tokenGrants``. The endpoint authenticates the
-/// client, and writes the answer or the refusal. The metadata names every type of the list.
+/// The tokens of a ``GrantType``. The endpoint authenticates the client, and writes the answer or the refusal.
 protocol TokenGrant: Sendable {
-    /// The value of `grant_type`.
-    static var type: String { get }
-    /// `true` if the grant type gives a person's tokens without a page that asks about the client's access.
-    static var asksNobody: Bool { get }
-    /// `true` if only clients that prove their identity may use the grant type.
-    static var isForClientsThatProve: Bool { get }
-
     /// Returns the tokens. Throws `OAuthError`, for the client's answer.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
-}
-
-extension TokenGrant {
-    static var asksNobody: Bool { false }
-    static var isForClientsThatProve: Bool { false }
 }

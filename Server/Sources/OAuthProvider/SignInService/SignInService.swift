@@ -60,7 +60,8 @@ public struct SignInService: Sendable {
     /// Returns a client of the service that people sign in to, with its settings; `nil` for other clients and a
     /// switched-off client.
     func client(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
-        guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService,
+        guard let client = try await self.provider.clients.servedClient(id),
+            let settings = client.settings.signInService,
             settings.answers != .serviceAccount
         else { return nil }
         return (client, settings)

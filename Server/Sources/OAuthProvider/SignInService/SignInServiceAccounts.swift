@@ -12,7 +12,8 @@ import _Primitives
 extension SignInService {
     /// Returns a service account; `nil` for other clients and a service account that is switched off.
     private func serviceAccount(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
-        guard let client = try await self.provider.servedClient(id), let settings = client.settings.signInService,
+        guard let client = try await self.provider.clients.servedClient(id),
+            let settings = client.settings.signInService,
             settings.answers == .serviceAccount
         else { return nil }
         return (client, settings)
@@ -68,13 +69,13 @@ extension SignInService {
         at now: Timestamp
     ) async throws -> VerifiedServiceAccountAssertion {
         let keys: JWKSet
-        do { keys = try await self.provider.keys(of: account, naming: assertion.keyID) } catch let error
+        do { keys = try await self.provider.clients.keys(of: account, naming: assertion.keyID) } catch let error
             as OutgoingCallError
         {
             throw UnverifiedServiceAccountAssertion.refused(error.reason)
         }
         return try assertion.verified(
-            by: keys, issuer: settings.audience, for: self.provider.assertionAudience(of: account),
+            by: keys, issuer: settings.audience, for: self.provider.clients.assertionAudience(of: account),
             allowing: account.settings.signingAlgorithms,
             within: ValidityWindow(
                 now: now, skew: self.provider.limits.oauth.clientClockSkew,

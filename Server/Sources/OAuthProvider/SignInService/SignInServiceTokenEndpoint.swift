@@ -6,7 +6,7 @@ import _Primitives
 
 extension SignInService {
     /// The values of `grant_type` at this endpoint.
-    private static let codeGrant = OpenIDProvider.codeGrant
+    private static let codeGrant = GrantType.authorizationCode.rawValue
     private static let exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
     private static let accessTokenKind = "urn:ietf:params:oauth:token-type:access_token"
 
@@ -19,7 +19,7 @@ extension SignInService {
             let type = try request.parameters.required("grant_type")
             if type.hasSameBytes(as: Self.codeGrant) { return try await self.tokens(forCode: request, &client) }
             if type.hasSameBytes(as: Self.exchange) { return try await self.openSession(request, &client) }
-            if type.hasSameBytes(as: OwnGrant.serviceAssertion) {
+            if type.hasSameBytes(as: GrantType.serviceAssertion.rawValue) {
                 return try await self.serviceToken(request, &client)
             }
             throw SignInServiceError.malformed("The grant_type is not known.")
@@ -102,7 +102,7 @@ extension SignInService {
             guard let credential = try PrivateKeyJWT(ClientRequest(header: nil, parameters: parameters)) else {
                 return nil
             }
-            return .success(try await self.provider.authenticate(credential))
+            return .success(try await self.provider.clients.authenticate(credential))
         } catch let error as OAuthError {
             return .failure(error)
         }

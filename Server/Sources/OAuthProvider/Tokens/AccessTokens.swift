@@ -164,7 +164,7 @@ extension OpenIDProvider {
         let isAtHome =
             token.audience.hasSameBytes(as: self.issuer) || client?.settings.tokens.owns(token.audience) ?? false
         if !isAtHome {
-            guard try await self.servedClient(owning: token.audience) != nil else { return nil }
+            guard try await self.clients.servedClient(owning: token.audience) != nil else { return nil }
         }
         guard token.isOwn else {
             guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now())
@@ -185,12 +185,14 @@ extension OpenIDProvider {
     /// unknown or switched off.
     func client(_ id: String, asking client: ClientRecord?) async throws -> ClientRecord? {
         if let client, client.id.hasSameBytes(as: id) { return client.settings.isDisabled ? nil : client }
-        return try await self.servedClient(id)
+        return try await self.clients.servedClient(id)
     }
 
     /// `true` if a client may still have its own token with these rights: the operator can have withdrawn them.
     private func mayHave(_ token: OwnAccessToken, _ client: ClientRecord) -> Bool {
-        let way = OwnGrant.types.first { self.ownGrant(of: client.id, by: $0).hasSameBytes(as: token.grant) }
+        let way = GrantType.own.map(\.rawValue).first {
+            self.ownGrant(of: client.id, by: $0).hasSameBytes(as: token.grant)
+        }
         let settings = client.settings
         return way.map(settings.grantTypes.containsBytes) ?? false
             && token.scope.names.allSatisfy(settings.tokens.scopes.containsBytes)

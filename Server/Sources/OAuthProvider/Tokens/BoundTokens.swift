@@ -43,6 +43,6 @@ extension OpenIDProvider {
                     ? "bound to a certificate, and none was shown: it is shown at mtls_endpoint_aliases"
                     : "bound to another certificate")
         }
-        try self.checkTime(of: connection, else: .invalidToken, "The access token is not valid.")
+        try self.clients.checkTime(of: connection, else: .invalidToken, "The access token is not valid.")
     }
 }

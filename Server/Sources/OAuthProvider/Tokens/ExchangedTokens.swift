@@ -5,8 +5,6 @@ import _Primitives
 
 /// The words of a token exchange.
 enum TokenExchange {
-    /// The `grant_type` (RFC 8693, section 2.1).
-    static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
     /// The type of the new token (`issued_token_type`, section 3).
     static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
 }
@@ -66,7 +64,7 @@ extension OpenIDProvider {
         for (shown, given) in zip(tokens, tokens.dropFirst()) {
             let ((subject, resource), (holder, audience)) = (shown, given)
             guard let settings = try await self.client(holder, asking: client)?.settings,
-                settings.grantTypes.containsBytes(of: TokenExchange.grantType),
+                settings.grantTypes.containsBytes(of: GrantType.tokenExchange.rawValue),
                 settings.tokens.subjects.containsBytes(of: subject),
                 resource.hasSameBytes(as: self.issuer) || settings.tokens.owns(resource),
                 settings.tokens.audiences.containsBytes(of: audience),

@@ -42,39 +42,19 @@ extension OpenIDProvider {
             .invalidRequest, "The ID tokens of this client are encrypted, and it has no key for that.",
             detail: "its setting is --id-token-encrypted-response-alg \(encryption.algorithm.rawValue)")
         let keys: JWKSet
-        do { keys = try await self.keys(of: client, naming: nil) } catch let error as OutgoingCallError {
+        do { keys = try await self.clients.keys(of: client, naming: nil) } catch let error as OutgoingCallError {
             guard client.settings.keySetAddress != nil else { throw refusal }
             throw OAuthError(
                 .temporarilyUnavailable, "The keys of this client cannot be fetched now: ask again.",
                 detail: error.reason)
         }
         guard let key = keys.recipient(for: encryption.algorithm) else {
-            self.note(
+            self.clients.note(
                 client, "--id-token-encrypted-response-alg",
                 "None of its keys is for \(encryption.algorithm.rawValue). The service has to have one with the use enc."
             )
             throw refusal
         }
         return IDTokenProtection(algorithm, recipient: (key, encryption))
-    }
-
-    /// Checks the encryption of a client's ID tokens against the client's keys. Throws `OAuthError` `invalid_request`
-    /// with a sentence for the administrator.
-    func checkEncryption(of settings: ClientSettings, keys: JWKSet?) throws {
-        guard let encryption = settings.tokens.idTokenEncryption, settings.keySetAddress == nil else { return }
-        guard keys?.recipient(for: encryption.algorithm) != nil else {
-            throw OAuthError(
-                .invalidRequest,
-                "A client whose ID tokens are encrypted needs a key for \(encryption.algorithm.rawValue) among its keys (jwks, or jwks_uri)."
-            )
-        }
-    }
-}
-
-extension JWKSet {
-    /// Returns the key for encryption: a key that is only for encryption, or else a key for every use.
-    fileprivate func recipient(for algorithm: KeyManagementAlgorithm) -> JWK? {
-        let fitting = self.keys.filter { $0.fits(algorithm) }
-        return fitting.first { $0.use != nil } ?? fitting.first
     }
 }

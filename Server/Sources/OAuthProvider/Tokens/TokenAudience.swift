@@ -77,7 +77,7 @@ extension OpenIDProvider {
         guard client.settings.tokens.audiences.containsBytes(of: resource.text) else {
             throw refusal("the operator can give the client --audience")
         }
-        guard let owner = try await self.servedClient(owning: resource.text) else {
+        guard let owner = try await self.clients.servedClient(owning: resource.text) else {
             throw refusal(
                 "no client owns it, or one that is switched off: the operator can give it to one as its --resource")
         }

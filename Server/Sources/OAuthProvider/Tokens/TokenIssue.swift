@@ -43,7 +43,7 @@ extension OpenIDProvider {
         challenge: [UInt8]?, keyThumbprint: String?, wishes: AuthorizationWishes, consent: String?,
         resources: [String], at now: Timestamp
     ) async throws -> (grant: GrantRecord, code: CodeRecord, secret: String) {
-        let subject = try await self.subject(ofAccount: session.account, ofClient: client)
+        let subject = try await self.clients.subject(ofAccount: session.account, ofClient: client)
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
             digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
@@ -201,40 +201,10 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// Returns the subject as ``Keys/subject(ofAccount:of:)``, for the client of an identifier. Cost: one query more.
-    public func subject(ofAccount account: String, ofClient id: String) async throws -> String {
-        guard let client = try await self.store.client(id) else {
-            return self.keys.subject(ofAccount: account, client: id)
-        }
-        return self.keys.subject(ofAccount: account, of: client)
-    }
-
     /// Returns the account that a client knows by a subject; `nil` if the client has never received the subject.
     ///
     /// Cost: one query.
     public func account(ofSubject subject: String, client: String) async throws -> String? {
         try await self.store.account(subject: subject, client: client)
-    }
-
-    // MARK: Scopes
-
-    /// The scopes with a meaning at this provider.
-    static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]
-
-    /// Returns the scopes that a client is granted if it requests these. Scopes that the client may not have are left
-    /// out. Throws `OAuthError` `invalid_scope` if the request lacks `openid`.
-    static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
-        // A client that may not renew tokens is not refused for requesting the scope, which is left out: OpenID Connect
-        // Core 1.0, section 11.
-        let mayRenew = settings.grantTypes.containsBytes(of: Self.refreshGrant)
-        let scope = try Scope(text ?? "")
-            .limited(
-                to: Self.scopes.filter {
-                    (mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess))
-                        && (settings.tokens.group != nil || !$0.hasSameBytes(as: Scope.deviceSSO))
-                }
-                    + settings.tokens.scopes)
-        guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
-        return scope
     }
 }

@@ -35,7 +35,7 @@ extension OpenIDProvider {
         let now = self.time.now()
         guard let standing = try await self.store.grant(token.grant, token: nil, at: now),
             standing.grant.keyThumbprint == nil,
-            let owner = try await self.servedClient(standing.grant.client),
+            let owner = try await self.clients.servedClient(standing.grant.client),
             // At the app sign-in service, a client's own key is shown with its codes, and not with its refresh tokens.
             owner.settings.isPublic || owner.settings.signInService != nil
         else { return }

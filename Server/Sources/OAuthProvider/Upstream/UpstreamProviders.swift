@@ -171,7 +171,7 @@ public struct UpstreamProviders: Sendable {
             (1...most).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         }
         // People read the title like the names of services.
-        try self.provider.check(ClientChange(name: upstream.title))
+        try self.provider.clients.rules.check(ClientChange(name: upstream.title))
         guard let issuer = try? RedirectURI(upstream.issuer), !issuer.text.utf8.contains(UInt8(ascii: "?")) else {
             throw Self.refusal("The issuer is https, or http to a literal loopback address, without a query.")
         }

@@ -144,7 +144,7 @@ struct AccountRoutesTests {
         party: RelyingParty, refresh: String
     ) {
         let party = try await server.relyingParty()
-        _ = try await server.assembly.provider.changeClient(
+        _ = try await server.assembly.provider.clients.change(
             party.id, ClientChange(grantTypes: ["authorization_code", "refresh_token"]))
         let page = try await browser.get(
             party.authorizeAddress().replacing("scope=openid%20profile", with: "scope=openid%20offline_access"))

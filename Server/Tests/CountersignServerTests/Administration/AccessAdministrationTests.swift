@@ -16,7 +16,7 @@ struct AccessAdministrationTests {
         -> RelyingParty
     {
         let party = try await server.relyingParty()
-        _ = try await server.assembly.provider.changeClient(
+        _ = try await server.assembly.provider.clients.change(
             party.id, ClientChange(grantTypes: ["authorization_code", "refresh_token"]))
         let browser = TestBrowser(client)
         let page = try await browser.get(

@@ -39,7 +39,7 @@ struct RecordedScene: Sendable {
     ) async throws {
         let other = try await ServerFixture(issuer: TwoServers.upstream)
         try await Self.addPerson("pat", to: other)
-        let registered = try await other.assembly.provider.registerClient(
+        let registered = try await other.assembly.provider.clients.register(
             name: "The health service", redirectURIs: ["\(Self.issuer)/sign-in/provider/idme/callback"],
             settings: ClientSettings(idTokenAlgorithm: .es256, signInMethods: ["password"]))
         let secret = try #require(registered.secret)
@@ -93,7 +93,7 @@ struct RecordedScene: Sendable {
         service.webViews = WebViewSites(
             application: AppSignIn.web, hosts: ["api.va.example"], cookiePrefix: "vagov_")
         func register(_ name: String, at redirectURI: String, _ methods: [String]) async throws -> SignInConfiguration {
-            let client = try await place.server.assembly.provider.registerClient(
+            let client = try await place.server.assembly.provider.clients.register(
                 name: name, redirectURIs: [redirectURI],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
@@ -102,7 +102,7 @@ struct RecordedScene: Sendable {
             return SignInConfiguration(baseURL: address, clientID: client.id, redirectURI: redirectURI)
         }
         self.passwords = try await register("Portal", at: "com.example.portal:/signed-in", ["password"])
-        _ = try await place.server.assembly.provider.changeClient(
+        _ = try await place.server.assembly.provider.clients.change(
             self.passwords.clientID, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
         self.configuration =
             try await face == .signInService ? service : register("Health", at: "com.example.health:/in", methods)

@@ -185,7 +185,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
             var settings = ClientSettings(
                 idTokenAlgorithm: .es256, authenticationMethod: "none", signInMethods: ["password"])
             settings.signInService = AppSignIn.appSettings
-            _ = try await server.assembly.provider.registerClient(
+            _ = try await server.assembly.provider.clients.register(
                 name: AppSignIn.app, redirectURIs: [AppSignIn.appAddress], settings: settings, id: AppSignIn.app)
         }
         return headers

@@ -41,7 +41,8 @@ struct SecretLengthTests {
             let phone = try await server.enrolledPhone(client)
             let party = try await server.relyingParty(mayDeregister: true)
             secrets["client secret"] = party.secret
-            secrets["rotated secret"] = try await server.assembly.provider.rotateSecret(ofClient: party.id)?.secret
+            secrets["rotated secret"] = try await server.assembly.provider.clients.rotateSecret(ofClient: party.id)?
+                .secret
 
             let browser = TestBrowser(client)
             let (request, page) = try await server.signInPage(browser, party)
@@ -84,7 +85,7 @@ struct SecretLengthTests {
             secrets["administrator's link"] = secret
             secrets["administrator's token"] = try await administrators.redeem(secret: secret, source: "here")
 
-            let television = try await server.assembly.provider.registerClient(
+            let television = try await server.assembly.provider.clients.register(
                 name: "Television", redirectURIs: ["https://tv.example/"],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"],

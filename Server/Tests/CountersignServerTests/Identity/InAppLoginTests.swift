@@ -188,7 +188,7 @@ struct InAppLoginTests {
             #expect(outcome.refusal != nil && outcome.reason != "unexpected")
             // The operator makes the client a third party's while its person signs.
             try await self.login(fixture) { authenticator, login async throws in
-                _ = try await fixture.server.assembly.provider.changeClient(
+                _ = try await fixture.server.assembly.provider.clients.change(
                     fixture.party.id, ClientChange(party: .third))
                 let late = await #expect(throws: CountersignError.self) {
                     _ = try await authenticator.fetchAuthorizationCode(login)

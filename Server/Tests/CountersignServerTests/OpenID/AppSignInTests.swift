@@ -70,7 +70,7 @@ struct AppSignInTests {
         /// An app of the maker's, as the server knows it.
         static func register(_ name: String, _ server: ServerFixture) async throws -> SignInConfiguration {
             let address = "com.example.\(name):/signed-in"
-            let client = try await server.assembly.provider.registerClient(
+            let client = try await server.assembly.provider.clients.register(
                 name: name, redirectURIs: [address],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: AppSignInTests.grants, authenticationMethod: "none",

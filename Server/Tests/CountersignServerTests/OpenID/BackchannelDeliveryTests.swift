@@ -242,7 +242,7 @@ struct BackchannelDeliveryTests {
             try await told.centre.answer(told.phone)
             var change = ClientChange()
             change.isDisabled = true
-            _ = try await told.server.assembly.provider.changeClient(told.centre.id, change)
+            _ = try await told.server.assembly.provider.clients.change(told.centre.id, change)
             _ = try await told.deliver()
             #expect(told.calls.calls.isEmpty)
         }
@@ -300,7 +300,7 @@ struct BackchannelDeliveryTests {
             told.calls.publish(nil, at: keys)
             var change = ClientChange(tokens: TokenSettingsChange(idTokenEncryption: .on(IDTokenEncryption(.ecdhES))))
             change.keySetAddress = keys
-            _ = try await told.server.assembly.provider.changeClient(told.centre.id, change)
+            _ = try await told.server.assembly.provider.clients.change(told.centre.id, change)
             _ = try await told.begin()
             try await told.centre.answer(told.phone)
             #expect(try await told.deliver() == [.failed])
@@ -332,7 +332,7 @@ struct BackchannelDeliveryTests {
                 var change = ClientChange(
                     tokens: TokenSettingsChange(idTokenEncryption: .on(IDTokenEncryption(.ecdhES))))
                 change.keySetAddress = address
-                _ = try await told.server.assembly.provider.changeClient(told.centre.id, change)
+                _ = try await told.server.assembly.provider.clients.change(told.centre.id, change)
             }
             try await publish(at: "https://calls.example/keys")
             _ = try await told.begin()
@@ -518,7 +518,7 @@ struct BackchannelDeliveryTests {
             {
                 var change = ClientChange()
                 (change.answerMode, change.answerAddress) = (mode, address)
-                return try await provider.changeClient(told.centre.id, change)?.settings.answers
+                return try await provider.clients.change(told.centre.id, change)?.settings.answers
             }
             for wrong in ["http://calls.example/x", "https://calls.example/x#a", "calls.example", "com.example.app:/x"]
             {
@@ -529,7 +529,7 @@ struct BackchannelDeliveryTests {
             }
             let expected = ClientSettings.AnswerDelivery(.push, at: "http://127.0.0.1:8081/answers")
             #expect(try await change(.push, "http://127.0.0.1:8081/answers") == expected)
-            #expect(try await provider.client(told.centre.id)?.settings.answers == expected)
+            #expect(try await provider.clients.client(told.centre.id)?.settings.answers == expected)
             #expect(try await change(.poll, "") == ClientSettings.AnswerDelivery())
             let trail = try await told.server.database.auditEntries(after: 0, limit: 99).map(\.event)
                 .filter { $0.kind == .clientAnswersChanged }
@@ -545,11 +545,11 @@ struct BackchannelDeliveryTests {
                 profile: ClientProfile(security: .fapi2))
             bank.answers = ClientSettings.AnswerDelivery(.push, at: ToldCentre.address)
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await provider.registerClient(
+                try await provider.clients.register(
                     name: "Bank", redirectURIs: ["https://bank.example/in"], settings: bank)
             }
             bank.answers = ClientSettings.AnswerDelivery(.ping, at: ToldCentre.address)
-            _ = try await provider.registerClient(
+            _ = try await provider.clients.register(
                 name: "Bank", redirectURIs: ["https://bank.example/in"], settings: bank)
         }
     }

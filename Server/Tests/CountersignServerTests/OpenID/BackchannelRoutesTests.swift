@@ -33,7 +33,7 @@ struct CallCentre: Sendable {
         var settings = ClientSettings(
             idTokenAlgorithm: .es256, grantTypes: grants, profile: ClientProfile(detailTypes: detailTypes))
         settings.answers = answers
-        let registered = try await server.assembly.provider.registerClient(
+        let registered = try await server.assembly.provider.clients.register(
             name: "Call Centre", redirectURIs: ["https://calls.example/about"], settings: settings)
         self.server = server
         self.client = client
@@ -296,7 +296,7 @@ struct BackchannelRoutesTests {
             #expect(try await centre.questions(phone).isEmpty)
             // A client that proves nothing can have nobody asked.
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await centre.server.assembly.provider.registerClient(
+                try await centre.server.assembly.provider.clients.register(
                     name: "App", redirectURIs: ["https://app.example/"],
                     settings: ClientSettings(
                         idTokenAlgorithm: .es256, grantTypes: [CallCentre.grant], authenticationMethod: "none"))

@@ -36,7 +36,7 @@ private struct App: Sendable {
     }
 
     func mark(_ isMarked: Bool = true) async throws {
-        _ = try await self.place.server.assembly.provider.changeClient(
+        _ = try await self.place.server.assembly.provider.clients.change(
             self.place.party.id, ClientChange(profile: ClientProfileChange(signsInDirectly: isMarked)))
     }
 
@@ -383,7 +383,7 @@ struct ChallengeRoutesTests {
     func bound() async throws {
         try await App.run { app async throws in
             let other = try await app.place.server.relyingParty(signInMethods: ["password"])
-            _ = try await app.place.server.assembly.provider.changeClient(
+            _ = try await app.place.server.assembly.provider.clients.change(
                 other.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
             let session = try await app.begin()
             let fields = ["auth_session": session, "username": "alice", "password": PasswordPlace.password]
@@ -476,7 +476,7 @@ struct ChallengeRoutesTests {
     @Test("PKCE is needed whatever the client's codes are bound to otherwise")
     func pkceAlways() async throws {
         try await App.run { app async throws in
-            _ = try await app.place.server.assembly.provider.changeClient(
+            _ = try await app.place.server.assembly.provider.clients.change(
                 app.place.party.id, ClientChange(codeBinding: .nonce))
             #expect(App.error(try await app.post(["scope": "openid", "nonce": "n"])) == "invalid_request")
         }
@@ -495,15 +495,15 @@ struct ChallengeRoutesTests {
             let third = try await app.place.server.relyingParty(signInMethods: ["password"], party: .third)
             #expect(App.error(try await app.post(app.first, as: third)) == "unauthorized_client")
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await provider.changeClient(
+                try await provider.clients.change(
                     third.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
             }
             try await app.mark()
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await provider.changeClient(app.place.party.id, ClientChange(party: .third))
+                try await provider.clients.change(app.place.party.id, ClientChange(party: .third))
             }
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await provider.changeClient(
+                try await provider.clients.change(
                     app.place.party.id, ClientChange(profile: ClientProfileChange(security: .fapi2)))
             }
         }
@@ -520,7 +520,7 @@ struct ChallengeRoutesTests {
             #expect(App.error(try await app.show(two)) == "invalid_session")
             let consent = try await app.post(app.first.merging(["prompt": "consent"]) { _, new in new })
             #expect(App.error(consent) == "redirect_to_web")
-            _ = try await app.place.server.assembly.provider.changeClient(
+            _ = try await app.place.server.assembly.provider.clients.change(
                 app.place.party.id, ClientChange(profile: ClientProfileChange(detailTypes: ["payment"])))
             let payment =
                 #"[{"type":"payment","amount":"1.00","currency":"EUR","payee":"Bob","iban":"DE89370400440532013000"}]"#

@@ -16,7 +16,7 @@ struct CrossOriginTests {
     private static let origin = "https://app.example"
 
     private func app(_ server: ServerFixture, _ origins: [String] = [Self.origin]) async throws -> String {
-        try await server.assembly.provider.registerClient(
+        try await server.assembly.provider.clients.register(
             name: "App", redirectURIs: ["https://app.example/cb"],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, authenticationMethod: "none", profile: ClientProfile(origins: origins))
@@ -149,7 +149,7 @@ struct CrossOriginTests {
         let id = try await self.app(server)
         try await server.withPublicClient { client in
             #expect(try await self.preflight("/oauth2/token", client).status == .noContent)
-            _ = try await server.assembly.provider.changeClient(
+            _ = try await server.assembly.provider.clients.change(
                 id, ClientChange(profile: ClientProfileChange(origins: [])))
             #expect(try await self.preflight("/oauth2/token", client).status == .methodNotAllowed)
         }

@@ -71,7 +71,7 @@ private struct EndingGrant {
             }
         case .passwordRemoved:
             try await PasswordDirectory(self.server.assembly.passwords).remove(username: self.username, by: "test")
-        case .clientRemoved: #expect(try await self.server.assembly.provider.deleteClient(self.client, by: "test"))
+        case .clientRemoved: #expect(try await self.server.assembly.provider.clients.delete(self.client, by: "test"))
         case .otherFace:
             _ = try await database.changeClient(self.client) { client in
                 client.settings.signInService =
@@ -266,7 +266,7 @@ struct EndedGrantTests {
             self.phone = try await place.server.enrolledPhone(place.client, username: "carol")
             self.browser = TestBrowser(place.client)
             func app(_ name: String) async throws -> String {
-                try await provider.registerClient(
+                try await provider.clients.register(
                     name: name, redirectURIs: [Self.address],
                     settings: ClientSettings(
                         idTokenAlgorithm: .es256,
@@ -281,7 +281,7 @@ struct EndedGrantTests {
             for (name, format) in [("jwt", TokenSettings.Format.jwt), ("opaque", .opaque), ("ledger", .jwt)] {
                 var tokens = TokenSettings(scopes: ["read"], resources: ["urn:\(name)"], format: format)
                 if name == "jwt" { (tokens.audiences, tokens.subjects) = (["urn:ledger"], [self.first]) }
-                owners[name] = try await provider.registerClient(
+                owners[name] = try await provider.clients.register(
                     name: name, redirectURIs: [],
                     settings: ClientSettings(
                         idTokenAlgorithm: .es256, grantTypes: [Self.exchange, "client_credentials"], tokens: tokens))

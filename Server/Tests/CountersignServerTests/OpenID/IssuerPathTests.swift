@@ -154,7 +154,7 @@ struct IssuerPathTests {
     @Test("Scripts of registered pages read the metadata at both places, and the keys below the path")
     func scripts() async throws {
         let server = try await ServerFixture(issuer: Self.issuer)
-        _ = try await server.assembly.provider.registerClient(
+        _ = try await server.assembly.provider.clients.register(
             name: "App", redirectURIs: ["https://app.example/cb"],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, authenticationMethod: "none",

@@ -196,7 +196,7 @@ struct MetadataTests {
                 let kept = try SigningKey.make(algorithm, random: .system)
                 let key = try SigningKey(kept: kept, algorithm: algorithm, keyID: nil)
                 let keys = JWKSet([try #require(key.publicKey)])
-                let client = try await server.assembly.provider.registerClient(
+                let client = try await server.assembly.provider.clients.register(
                     name: "Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
                     settings: ClientSettings(
                         idTokenAlgorithm: .es256, authenticationMethod: "private_key_jwt",
@@ -235,7 +235,7 @@ struct MetadataTests {
                     "picture": .string("https://pictures.example/a.png"), "locale": .string("de-CH"),
                     "zoneinfo": .string("Europe/Zurich"),
                 ]), username: "alice", by: "test")
-            _ = try await server.assembly.provider.changeClient(
+            _ = try await server.assembly.provider.clients.change(
                 party.id, ClientChange(tokens: TokenSettingsChange(group: "apps")))
             func told(_ party: RelyingParty, scope: String) async throws -> (token: JSONObject, names: Set<String>) {
                 let address = party.authorizeAddress().replacing("openid%20profile", with: scope)

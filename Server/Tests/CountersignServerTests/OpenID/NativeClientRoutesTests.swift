@@ -17,7 +17,7 @@ struct NativeClientRoutesTests {
     private static let addresses = ["com.example.app:/cb", "http://127.0.0.1/cb", "https://app.example/cb"]
 
     private func app(_ server: ServerFixture) async throws -> String {
-        try await server.assembly.provider.registerClient(
+        try await server.assembly.provider.clients.register(
             name: "App", redirectURIs: Self.addresses,
             settings: ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none")
         ).client.id

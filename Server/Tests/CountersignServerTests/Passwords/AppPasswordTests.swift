@@ -29,13 +29,13 @@ struct AppPasswordTests {
     private func withScene(_ body: @escaping @Sendable (Scene) async throws -> Void) async throws {
         try await PasswordPlace.run { place in
             let provider = place.server.assembly.provider
-            let client = try await provider.registerClient(
+            let client = try await provider.clients.register(
                 name: "Health", redirectURIs: ["com.example.health:/signed-in"],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
                     authenticationMethod: "none", signInMethods: ["password"])
             ).client
-            _ = try await provider.changeClient(
+            _ = try await provider.clients.change(
                 client.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
             let address = try #require(URL(string: "http://localhost:8080"))
             try await body(
@@ -117,7 +117,7 @@ struct AppPasswordTests {
     @Test("an app that is not the operator's own is told that its code is wrong, and no password is judged")
     func notOwn() async throws {
         try await self.withScene { scene in
-            _ = try await scene.place.server.assembly.provider.changeClient(
+            _ = try await scene.place.server.assembly.provider.clients.change(
                 scene.configuration.clientID, ClientChange(profile: ClientProfileChange(signsInDirectly: false)))
             let app = try await scene.start()
             await #expect(throws: SignInError(.misconfigured)) {

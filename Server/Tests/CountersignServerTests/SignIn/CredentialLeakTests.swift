@@ -62,7 +62,7 @@ struct CredentialLeakTests {
         func register(_ name: String) async throws -> SignInConfiguration {
             let address = "com.example.\(name):/signed-in"
             let provider = self.place.server.assembly.provider
-            let client = try await provider.registerClient(
+            let client = try await provider.clients.register(
                 name: name, redirectURIs: [address],
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256,
@@ -72,7 +72,7 @@ struct CredentialLeakTests {
                     authenticationMethod: "none", tokens: TokenSettings(group: "makers-apps"),
                     signInMethods: ["password"])
             ).client
-            _ = try await provider.changeClient(
+            _ = try await provider.clients.change(
                 client.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
             var configuration = SignInConfiguration(
                 baseURL: try #require(URL(string: CredentialLeakTests.issuer)), clientID: client.id,

@@ -24,7 +24,7 @@ private struct Television {
     let id: String
 
     init(_ server: ServerFixture, _ client: any TestClientProtocol) async throws {
-        let registered = try await server.assembly.provider.registerClient(
+        let registered = try await server.assembly.provider.clients.register(
             name: "Demo Television", redirectURIs: ["https://tv.example/about"],
             settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: [Self.grant]))
         self.client = client

@@ -142,7 +142,7 @@ struct EndingPagesTests {
                 #expect(try back.attribute("href", of: "home") == Self.home)
             }
             // Another service's name in the address adds nothing to a sign-in that is not its own.
-            let other = try await server.assembly.provider.registerClient(
+            let other = try await server.assembly.provider.clients.register(
                 name: "Other", redirectURIs: ["https://other.example/in"], clientURI: "https://other.example/",
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             let address = try self.address("/sign-in", page).replacing(party.id, with: other.client.id)

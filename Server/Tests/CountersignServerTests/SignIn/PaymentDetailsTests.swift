@@ -25,7 +25,7 @@ struct PaymentDetailsTests {
 
     private func party(_ server: ServerFixture) async throws -> RelyingParty {
         let party = try await server.relyingParty()
-        _ = try await server.assembly.provider.changeClient(
+        _ = try await server.assembly.provider.clients.change(
             party.id, ClientChange(profile: ClientProfileChange(detailTypes: ["payment"])))
         return party
     }

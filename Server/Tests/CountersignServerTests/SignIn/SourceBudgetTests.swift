@@ -108,7 +108,7 @@ struct SourceBudgetTests {
     @Test func guessedDeviceSecretsAreLimitedForEachSource() async throws {
         let server = try await self.server()
         let exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
-        let app = try await server.assembly.provider.registerClient(
+        let app = try await server.assembly.provider.clients.register(
             name: "App", redirectURIs: ["https://app.example/cb"],
             settings: ClientSettings(
                 idTokenAlgorithm: .es256, grantTypes: ["authorization_code", exchange], authenticationMethod: "none",

@@ -86,7 +86,7 @@ struct AppSignIn: Sendable {
         // A key of this algorithm is made at once, where an RSA key takes its time.
         var client = ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none", signInMethods: methods)
         client.signInService = settings
-        _ = try await self.server.assembly.provider.registerClient(
+        _ = try await self.server.assembly.provider.clients.register(
             name: id, redirectURIs: [address], postLogoutRedirectURIs: home, settings: client, id: id)
     }
 

@@ -157,7 +157,7 @@ struct AppSignInAuthorizeTests {
             try await expect(false)
             try await place.register(AppSignIn.app, AppSignIn.appSettings, at: AppSignIn.appAddress)
             try await expect(true)
-            _ = try await server.assembly.provider.deleteClient(AppSignIn.app)
+            _ = try await server.assembly.provider.clients.delete(AppSignIn.app)
             try await expect(false)
         }
     }

@@ -66,7 +66,7 @@ struct AppSignInPrivateKeyTests {
                 signInMethods: ["password"])
             settings.signInService = SignInServiceSettings(
                 usesPKCE: pkce, audience: "sample", levels: [.init("loa1")], wrapsData: false)
-            _ = try await place.server.assembly.provider.registerClient(
+            _ = try await place.server.assembly.provider.clients.register(
                 name: "Sample", redirectURIs: ["https://sample.va.example/callback"], settings: settings, id: id)
             try await body(BackEnd(place: place, key: key))
         }
@@ -91,12 +91,12 @@ struct AppSignInPrivateKeyTests {
     func places(address: String) async throws {
         try await Self.run { end async throws in
             let provider = end.place.server.assembly.provider
-            var settings = try #require(try await provider.client(Self.id)).settings
+            var settings = try #require(try await provider.clients.client(Self.id)).settings
             settings.signInService?.takesAnyScheme = true
             settings.signInService?.sharesSessions = address.hasPrefix("https")
             let changed = settings
             let refused = await #expect(throws: OAuthError.self) {
-                try await provider.registerClient(
+                try await provider.clients.register(
                     name: "Other", redirectURIs: [address], settings: changed, id: "other")
             }
             #expect(refused?.message?.contains(address.hasPrefix("https") ? "sharedSessions" : "https") == true)
@@ -215,7 +215,7 @@ struct AppSignInPrivateKeyTests {
             var change = ClientChange()
             change.signInService = ["pkce": .bool(false)]
             await #expect(throws: OAuthError(.invalidRequest)) {
-                try await place.server.assembly.provider.changeClient(AppSignIn.app, change)
+                try await place.server.assembly.provider.clients.change(AppSignIn.app, change)
             }
         }
     }

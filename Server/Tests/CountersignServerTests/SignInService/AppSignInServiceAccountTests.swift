@@ -303,12 +303,12 @@ struct AppSignInServiceAccountTests {
             let provider = account.place.server.assembly.provider
             var change = ClientChange()
             change.isDisabled = true
-            _ = try await provider.changeClient("account_controls", change)
+            _ = try await provider.clients.change("account_controls", change)
             #expect(try await account.ask([:]).errors == Self.refusal)
             change.isDisabled = false
-            _ = try await provider.changeClient("account_controls", change)
+            _ = try await provider.clients.change("account_controls", change)
             #expect(try await account.ask([:]).status == .ok)
-            _ = try await provider.deleteClient("account_controls")
+            _ = try await provider.clients.delete("account_controls")
             #expect(try await account.ask([:]).errors == Self.refusal)
         }
     }

@@ -178,7 +178,7 @@ struct DeregistrationRoutesTests {
             #expect(refused.object["type"] == .string("urn:countersign:error:forbidden"))
             #expect(try await server.database.credentials(accountID: account.id).count == 1)
             // Given by an operator, it counts at once.
-            _ = try await server.assembly.provider.changeClient(party.id, ClientChange(mayDeregister: true))
+            _ = try await server.assembly.provider.clients.change(party.id, ClientChange(mayDeregister: true))
             #expect(try await dispatched().response.status == .ok)
             #expect(try await self.ask(context, party.authorization, client).answer?.statusCode == .ok)
             #expect(try await server.database.credentials(accountID: account.id).isEmpty)

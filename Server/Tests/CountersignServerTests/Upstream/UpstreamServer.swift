@@ -67,7 +67,7 @@ struct TwoServers: Sendable {
             let server = try await ServerFixture(
                 issuer: "http://127.0.0.1:8080", limits: limits,
                 calls: RouterCalls(client: upstream, origin: Self.upstream))
-            let registered = try await other.assembly.provider.registerClient(
+            let registered = try await other.assembly.provider.clients.register(
                 name: "The other server", redirectURIs: ["http://127.0.0.1:8080/sign-in/provider/staff/callback"],
                 settings: ClientSettings(idTokenAlgorithm: .es256, signInMethods: ["password"]))
             var described: JSONObject = [

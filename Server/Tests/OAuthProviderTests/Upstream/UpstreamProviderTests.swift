@@ -298,12 +298,12 @@ struct UpstreamProviderTests {
         try await UpstreamPlace.run { place async throws in
             let id = place.f.bank.client.id
             for word in ["provider:up", "provider:later", "provider:a-1"] {
-                let changed = try await place.provider.changeClient(id, ClientChange(signInMethods: [word, "phone"]))
+                let changed = try await place.provider.clients.change(id, ClientChange(signInMethods: [word, "phone"]))
                 #expect(changed?.settings.signInMethods == [word, "phone"])
             }
             for word in ["provider", "provider:", "provider:Up", "provider:a b", "Provider:up", "upstream:up"] {
                 await #expect(throws: OAuthError(.invalidRequest), "\(word)") {
-                    _ = try await place.provider.changeClient(id, ClientChange(signInMethods: [word]))
+                    _ = try await place.provider.clients.change(id, ClientChange(signInMethods: [word]))
                 }
             }
         }

@@ -3,11 +3,11 @@ import Records
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+extension ClientRules {
     /// Checks a client's settings for the app sign-in service against its other settings. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator. An address that any app can take is permitted if the
     /// operator has chosen so; ``ClientWarning`` warns of the address.
-    func checkSignInService(of client: ClientRecord) throws {
+    static func checkSignInService(of client: ClientRecord, levels: [AssuranceWord]) throws {
         let settings = client.settings
         guard let service = settings.signInService else { return }
         func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
@@ -41,7 +41,7 @@ extension OpenIDProvider {
         guard service.userAttributes.isEmpty else {
             throw refuse("accessTokenUserAttributes are a service account's; here it is accessTokenAttributes.")
         }
-        guard settings.grantTypes == [Self.codeGrant] else {
+        guard settings.grantTypes == [GrantType.authorizationCode.rawValue] else {
             throw refuse("A client of the app sign-in service has the grant type authorization_code, and no other.")
         }
         guard client.redirectURIs.count == 1 else {
@@ -65,7 +65,6 @@ extension OpenIDProvider {
                 throw refuse("A web site, which is answered by cookies, has no scheme of its own.")
             }
         }
-        let levels = self.configuration.levels
         guard
             service.levels.allSatisfy({ level in
                 level.needed.map { needed in levels.contains { $0.name.hasSameBytes(as: needed) } } ?? true
@@ -87,9 +86,9 @@ extension OpenIDProvider {
                 "Nobody signs in to a service account: it has no redirect address, no serviceLevels, no accessTokenAttributes, no sharedSessions, no antiCsrf."
             )
         }
-        guard client.settings.grantTypes == [OwnGrant.serviceAssertion], !client.settings.isPublic else {
+        guard client.settings.grantTypes == [GrantType.serviceAssertion.rawValue], !client.settings.isPublic else {
             throw refuse(
-                "A service account signs with a key of its own (--auth-method private_key_jwt) and has the grant type \(OwnGrant.serviceAssertion), and no other."
+                "A service account signs with a key of its own (--auth-method private_key_jwt) and has the grant type \(GrantType.serviceAssertion.rawValue), and no other."
             )
         }
         guard service.accessTokenLifetime <= Limits.Fixed.serviceAccountAccessLifetime else {

@@ -62,19 +62,19 @@ extension OpenIDProvider {
             let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
             let parameters = try Parameters(parsing: body, limits: limits, repeating: Self.repeatable)
             let asksForTokens = endpoint(self.issuer).hasSameBytes(as: ProviderMetadata.tokenEndpoint(of: self.issuer))
-            let credential = try Self.credential(
+            let credential = try Clients.credential(
                 of: ClientRequest(
                     header: header, parameters: parameters, asksForTokens: asksForTokens, connection: connection))
             clientID = credential.clientID
-            try self.checkTime(of: connection, else: .invalidClient, "The client did not authenticate.")
-            let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.origin(of: connection)))
+            try self.clients.checkTime(of: connection, else: .invalidClient, "The client did not authenticate.")
+            let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.clients.origin(of: connection)))
             let proof = proofs.isEmpty ? nil : try self.proofs.proof(proofs, purpose)
-            let client = try await self.authenticate(credential, from: source)
+            let client = try await self.clients.authenticate(credential, from: source)
             if let proof { try self.proofs.checkClock(of: proof, by: client) }
             try await self.burnToken(parameters, shownBy: client)
             guard client.settings.signInService == nil else {
                 try await self.burn(parameters, of: client)
-                throw Self.isOfSignInService
+                throw Clients.isOfSignInService
             }
             return try await answer(client, parameters, proof)
         } catch let error as OAuthError {
