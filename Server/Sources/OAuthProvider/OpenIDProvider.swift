@@ -80,8 +80,24 @@ public struct OpenIDProvider: Sendable {
     let standing: Standing
     /// The signing keys.
     public let keys: Keys
-    /// Already verified access tokens.
-    let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
+    /// The tokens.
+    public let tokens: Tokens
+    /// The resources at which clients' tokens can be used.
+    let audiences: TokenAudiences
+    /// The claims about people that clients receive.
+    let claims: ToldClaims
+    /// The refresh tokens of grants.
+    let renewals: Renewals
+    /// Codes and tokens at the wrong face of the server.
+    let wrongFace: WrongFace
+    /// The requests of clients that authenticate.
+    let endpoint: ClientEndpoint
+    /// The userinfo endpoint.
+    public let userinfo: Userinfo
+    /// The introspection endpoint.
+    public let introspection: Introspection
+    /// The revocation endpoint.
+    public let revocation: Revocation
     /// The budget of sign-ins that each browser's source may begin.
     let signIns: Budget
     /// The budgets of sign-ins from one app to another of the same person, and of wrong secrets from one source.
@@ -91,9 +107,6 @@ public struct OpenIDProvider: Sendable {
     let phoneQuestions: SourceBudget
     let time: TimeSource
     let random: RandomSource
-
-    /// The parameters that may occur more than once (RFC 8707, section 2; RFC 8693, section 2.1).
-    static let repeatable = [ResourceIndicator.parameter, "audience"]
 
     var issuer: String { self.configuration.issuer }
     /// The issuer's scheme, host and port, without the path of an issuer that shares its host.
@@ -116,21 +129,29 @@ public struct OpenIDProvider: Sendable {
         backchannel: (any BackchannelMethod)? = nil, people: any PersonDirectory, time: TimeSource = .system,
         random: RandomSource = .system
     ) async throws -> OpenIDProvider {
-        let keys = try await Keys.open(
-            store, epoch: configuration.epoch, limits: configuration.limits, time: time, random: random)
         let limits = configuration.limits
-        let signIns = Budget(limits.signIns)
+        let keys = try await Keys.open(
+            store, epoch: configuration.epoch, limits: limits, time: time, random: random)
+        let proofs = KeyProofs(store: store, keys: keys, limits: limits, time: time)
+        let standing = Standing(store: store, people: people, terms: configuration.terms)
+        let clients = Clients(
+            store: store, keys: keys, rules: configuration.clientRules(methods), choices: configuration.clientChoices,
+            time: time, random: random)
+        let tokens = Tokens(
+            store: store, clients: clients, keys: keys, proofs: proofs, standing: standing, epoch: configuration.epoch)
+        let claims = ToldClaims(people: people, standing: standing)
+        let wrongFace = WrongFace(store: store, clients: clients)
+        let endpoint = ClientEndpoint(clients: clients, proofs: proofs, wrongFace: wrongFace)
         let provider = OpenIDProvider(
-            configuration: configuration, store: store, methods: methods, backchannel: backchannel,
-            people: people,
-            proofs: KeyProofs(store: store, keys: keys, limits: limits, time: time),
-            clients: Clients(
-                store: store, keys: keys, rules: configuration.clientRules(methods),
-                choices: configuration.clientChoices, time: time, random: random),
-            sessions: Sessions(
-                store: store, keys: keys, issuer: configuration.issuer, limits: configuration.limits, time: time),
-            standing: Standing(store: store, people: people, terms: configuration.terms), keys: keys,
-            signIns: signIns,
+            configuration: configuration, store: store, methods: methods, backchannel: backchannel, people: people,
+            proofs: proofs, clients: clients,
+            sessions: Sessions(store: store, keys: keys, issuer: configuration.issuer, limits: limits, time: time),
+            standing: standing, keys: keys, tokens: tokens, audiences: TokenAudiences(clients: clients), claims: claims,
+            renewals: Renewals(store: store, keys: keys, standing: standing, limits: limits, random: random),
+            wrongFace: wrongFace, endpoint: endpoint,
+            userinfo: Userinfo(store: store, tokens: tokens, claims: claims),
+            introspection: Introspection(endpoint: endpoint, tokens: tokens, claims: claims),
+            revocation: Revocation(store: store, endpoint: endpoint, tokens: tokens), signIns: Budget(limits.signIns),
             nativeSignIns: NativeSignInBudgets(limits),
             phoneQuestions: SourceBudget(
                 oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
@@ -173,15 +194,6 @@ extension AuditEvent.Kind {
     /// A browser with a session was admitted to a service without a phone. The detail names the service and the methods
     /// of the person's earlier authentication; the address is the browser's.
     static let signedInBySession = Self(rawValue: "signed-in-by-session")
-    /// A client showed an authorization code, a device code or an `auth_req_id` again after its use, and the tokens for
-    /// it were revoked; the actor is the client.
-    static let codeReplayed = Self(rawValue: "code-replayed")
-    /// A client showed a refresh token that had already been replaced, and the token's family ended; the actor is the
-    /// client.
-    static let refreshTokenReused = Self(rawValue: "refresh-token-reused")
-    /// A grant ended: its client gave the grant up, never received its pushed tokens, or its refresh token was shown at
-    /// the wrong face. The actor is the client, if it is known; the detail is the grant.
-    static let grantRevoked = Self(rawValue: "grant-revoked")
     /// A person agreed to the operator's terms; the detail is the version of the terms, the address is the browser's.
     static let termsAgreed = Self(rawValue: "terms-agreed")
 }

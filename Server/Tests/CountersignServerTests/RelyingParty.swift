@@ -105,7 +105,7 @@ extension ServerFixture {
             AnsweredChallenge(digest: Array(account.id.utf8), expiresAt: account.createdAt), change: change,
             at: account.createdAt)
         let holder = DeviceTokenHolder(account: account.id, device: device)
-        return "Bearer \(try self.assembly.provider.deviceToken(for: holder))"
+        return "Bearer \(try self.assembly.provider.tokens.deviceToken(for: holder))"
     }
 
     /// A phone that is enrolled for a new account, and confirmed.

@@ -79,9 +79,9 @@ struct AccountSessionsTests {
             let kept = try await f.tokens()
             #expect(try await f.provider.sessions.end(id, ofAccount: "account-a"))
             #expect(try await f.provider.sessions.session(revoked.session) == nil)
-            let answer = try await f.provider.userinfo(header: "Bearer \(revoked.access)")
+            let answer = try await f.provider.userinfo.answer(header: "Bearer \(revoked.access)")
             #expect(answer.status == 401 && answer.error == "invalid_token")
-            #expect(try await f.provider.userinfo(header: "Bearer \(kept.access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(kept.access)").status == 200)
             guard
                 case .signIn = try await f.provider.authorize(
                     f.query(), browser: f.browser, session: revoked.session, source: "a", address: nil)

@@ -30,11 +30,11 @@ struct BoundTokenTests {
             let access = try await f.access(boundTo: key)
             for method in ["GET", "POST"] {
                 let proof = try await key.proof(f, of: access, method: method)
-                let first = try await f.provider.userinfo(
+                let first = try await f.provider.userinfo.answer(
                     header: "\(scheme) \(access)", method: method, proofs: [proof])
                 #expect(first.status == 200 && first.body?["sub"] != nil && first.header("DPoP-Nonce") != nil)
                 for node in [f.provider, try await f.node()] {
-                    let again = try await node.userinfo(header: "\(scheme) \(access)", method: method, proofs: [proof])
+                    let again = try await node.userinfo.answer(header: "\(scheme) \(access)", method: method, proofs: [proof])
                     self.refused(again, "invalid_dpop_proof", scheme: "DPoP")
                 }
             }
@@ -48,17 +48,18 @@ struct BoundTokenTests {
             let bound = try await f.access(boundTo: key)
             for proofs in [[], [try await key.proof(f, of: bound)]] {
                 for scheme in ["Bearer", "bearer"] {
-                    let answer = try await f.provider.userinfo(header: "\(scheme) \(bound)", proofs: proofs)
+                    let answer = try await f.provider.userinfo.answer(header: "\(scheme) \(bound)", proofs: proofs)
                     self.refused(answer, "invalid_token", scheme: "Bearer")
                 }
             }
             let plain = try await f.tokens().access
             for proofs in [[], [try await key.proof(f, of: plain)]] {
-                let answer = try await f.provider.userinfo(header: "DPoP \(plain)", proofs: proofs)
+                let answer = try await f.provider.userinfo.answer(header: "DPoP \(plain)", proofs: proofs)
                 self.refused(answer, "invalid_token", scheme: "DPoP")
             }
             // A proof beside a bearer's token changes nothing.
-            let beside = try await f.provider.userinfo(header: "Bearer \(plain)", proofs: [key.proof(f, of: plain)])
+            let beside = try await f.provider.userinfo.answer(
+                header: "Bearer \(plain)", proofs: [key.proof(f, of: plain)])
             #expect(beside.status == 200)
         }
     }
@@ -70,7 +71,7 @@ struct BoundTokenTests {
             let access = try await f.access(boundTo: key)
             let another = try await f.access(boundTo: key)
             func answer(_ proofs: [String]) async throws -> ProviderAnswer {
-                try await f.provider.userinfo(header: "DPoP \(access)", proofs: proofs)
+                try await f.provider.userinfo.answer(header: "DPoP \(access)", proofs: proofs)
             }
             let right = try await key.proof(f, of: access)
             let wrong: [(String, [String])] = [
@@ -99,7 +100,8 @@ struct BoundTokenTests {
         try await ProviderFixture.run { f in
             let key = try KeyHolder()
             let form: Parameters = ["token": try await f.access(boundTo: key)]
-            let body = try #require(try await f.provider.introspect(header: f.basic(), body: form.encoded).body)
+            let body = try #require(
+                try await f.provider.introspection.answer(header: f.basic(), body: form.encoded).body)
             #expect(body["active"] == .bool(true) && body["token_type"] == .string("DPoP"))
             #expect(body["cnf"] == key.confirmation)
         }

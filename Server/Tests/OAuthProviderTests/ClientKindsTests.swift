@@ -233,16 +233,16 @@ struct ClientKindsTests {
             let code = try await f.signIn(["client_id": id, "scope": "openid offline_access"]).code
             let body = try #require(try await f.provider.token(header: nil, body: f.form(code, ["client_id": id])).body)
             let access: Parameters = ["client_id": id, "token": try body.requiredString("access_token")]
-            let asked = try await f.provider.introspect(header: nil, body: access.encoded)
+            let asked = try await f.provider.introspection.answer(header: nil, body: access.encoded)
             #expect(asked.status == 401 && asked.error == "invalid_client")
             let refresh: Parameters = [
                 "client_id": id, "grant_type": "refresh_token",
                 "refresh_token": try body.requiredString("refresh_token"),
             ]
             #expect(try await f.provider.token(header: nil, body: refresh.encoded).status == 200)
-            #expect(try await f.provider.revoke(header: nil, body: access.encoded).status == 200)
+            #expect(try await f.provider.revocation.answer(header: nil, body: access.encoded).status == 200)
             let header = "Bearer \(try body.requiredString("access_token"))"
-            #expect(try await f.provider.userinfo(header: header).status == 401)
+            #expect(try await f.provider.userinfo.answer(header: header).status == 401)
         }
     }
 

@@ -80,10 +80,10 @@ struct ClientsTests {
             #expect(subject != f.provider.keys.subject(ofAccount: "account-b", client: client))
             #expect(subject != f.provider.keys.subject(ofAccount: "account-a", client: "other"))
             // Nobody is found before the client was given the person.
-            #expect(try await f.provider.account(ofSubject: subject, client: client) == nil)
+            #expect(try await f.provider.tokens.account(ofSubject: subject, client: client) == nil)
             _ = try await f.signIn()
-            #expect(try await f.provider.account(ofSubject: subject, client: client) == "account-a")
-            #expect(try await f.provider.account(ofSubject: subject, client: "other") == nil)
+            #expect(try await f.provider.tokens.account(ofSubject: subject, client: client) == "account-a")
+            #expect(try await f.provider.tokens.account(ofSubject: subject, client: "other") == nil)
             // Another provider over the same store computes the same.
             let again = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],

@@ -402,7 +402,7 @@ struct ConsentTests {
             #expect(given.allSatisfy { $0.clientName == "Shop" && $0.client == shop.client.id })
             func isOpen(_ index: Int) async throws -> Bool {
                 let access = try tokens[index].requiredString("access_token")
-                return try await f.provider.userinfo(header: "Bearer \(access)").status == 200
+                return try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200
             }
             #expect(try await [isOpen(0), isOpen(1), isOpen(2)] == [true, true, true])
             #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-b") == false)

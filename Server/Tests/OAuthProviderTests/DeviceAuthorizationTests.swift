@@ -163,11 +163,11 @@ struct DeviceAuthorizationTests {
             #expect(claims.members["amr"] == .array([.string("pin"), .string("hwk")]))
             #expect(try claims.members.requiredString("sid").utf8.count == 43)
             let access = try body.requiredString("access_token")
-            let userinfo = try await d.f.provider.userinfo(header: "Bearer \(access)")
+            let userinfo = try await d.f.provider.userinfo.answer(header: "Bearer \(access)")
             #expect(userinfo.body?["preferred_username"] == .string("alice"))
             // Whoever shows the code again ends what it gave.
             #expect(try await d.pollInTime(device).error == "invalid_grant")
-            #expect(try await d.f.provider.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await d.f.provider.userinfo.answer(header: "Bearer \(access)").status == 401)
             #expect(try await d.pollInTime(device).error == "invalid_grant")
         }
     }
@@ -444,7 +444,7 @@ struct DeviceAuthorizationTests {
             #expect(sessions.map { $0.services.map(\.origin) } == [["https://tv.example"]])
             try await d.f.endSessions()
             let access = try body.requiredString("access_token")
-            #expect(try await d.f.provider.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await d.f.provider.userinfo.answer(header: "Bearer \(access)").status == 401)
             let form = Parameters([
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
             ]).encoded

@@ -122,7 +122,7 @@ struct DisabledClientTests {
                 #expect(answer.status == 401 && answer.error == "invalid_client")
                 #expect(answer.refusal?.reason?.contains("--no-disabled") == true)
             }
-            let introspected = try await f.provider.introspect(
+            let introspected = try await f.provider.introspection.answer(
                 header: f.basic(mail), body: self.form(["token": access]))
             #expect(introspected.status == 401)
             #expect(
@@ -131,10 +131,10 @@ struct DisabledClientTests {
             await #expect(throws: OAuthError(.invalidClient)) {
                 try await f.provider.clients.authenticate(header: f.basic(mail))
             }
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 401)
 
             try await self.turn(f, mail, off: false)
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             for token in [access, own] {
                 #expect(try await f.introspect(token, by: mail)?["active"] == .bool(true))
             }

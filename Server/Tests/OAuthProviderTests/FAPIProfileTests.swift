@@ -190,9 +190,9 @@ struct FAPIProfileTests {
             #expect(body["token_type"] == .string("DPoP"))
             let access = try body.requiredString("access_token")
             #expect(try f.claims(access, type: "at+jwt").members["cnf"] == bank.holder.confirmation)
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 401)
             let proof = try await bank.holder.proof(f, of: access)
-            #expect(try await f.provider.userinfo(header: "DPoP \(access)", proofs: [proof]).status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "DPoP \(access)", proofs: [proof]).status == 200)
             let refresh: Parameters = [
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
             ]

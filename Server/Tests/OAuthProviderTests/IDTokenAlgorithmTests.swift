@@ -70,7 +70,7 @@ struct IDTokenAlgorithmTests {
             #expect(claims.members["at_hash"] == .string(Base64URL.encode(half)))
             // The access token is ours to read, whatever the client reads.
             #expect(try UnverifiedJWS(compact: tokens.access).header.algorithm == "ES256")
-            #expect(try await f.provider.userinfo(header: "Bearer \(tokens.access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(tokens.access)").status == 200)
             // The ID token is a hint that its client can give.
             let hinted = try await f.provider.sessions.logout(
                 "id_token_hint=\(tokens.id)", session: nil, confirmed: false)

@@ -53,7 +53,8 @@ struct IntrospectionTests {
             for end in [
                 { (token: String) in
                     let form: Parameters = ["token": token]
-                    let answer = try await f.provider.revoke(header: f.basic(party.client), body: form.encoded)
+                    let answer = try await f.provider.revocation.answer(
+                        header: f.basic(party.client), body: form.encoded)
                     #expect(answer.status == 200)
                 },
                 { _ in f.clock.advance(.seconds(300)) }, { _ in try await f.endSessions() },
@@ -135,7 +136,7 @@ struct IntrospectionTests {
             let plain = try #require(try await f.introspect(token, by: party.accounts))
             let form: Parameters = ["token": token]
             func answer(_ accept: String?, by client: RegisteredClient) async throws -> ProviderAnswer {
-                try await f.provider.introspect(header: f.basic(client), body: form.encoded, accept: accept)
+                try await f.provider.introspection.answer(header: f.basic(client), body: form.encoded, accept: accept)
             }
             for accept in [
                 Self.signed, "application/json;q=0.5, \(Self.signed)", "Application/Token-Introspection+JWT;q=1",
@@ -159,7 +160,7 @@ struct IntrospectionTests {
             for accept in [nil, "", "application/json", "*/*", "application/jwt"] {
                 #expect(try await answer(accept, by: party.accounts).body == plain)
             }
-            let nobody = try await f.provider.introspect(header: nil, body: form.encoded, accept: Self.signed)
+            let nobody = try await f.provider.introspection.answer(header: nil, body: form.encoded, accept: Self.signed)
             #expect(nobody.status == 401 && nobody.error == "invalid_client")
             let named = try f.provider.discovery.strings("introspection_signing_alg_values_supported") ?? []
             #expect(named.contains("ES256") && named.contains("RS256"))
@@ -181,7 +182,7 @@ struct IntrospectionTests {
             let first = try await token()
             #expect(!first.contains(".") && Base64URL.decode(first) != nil)
             #expect(try await token().prefix(5) == first.prefix(5), "the hour alone shows")
-            #expect(try await f.provider.userinfo(header: "Bearer \(first)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(first)").status == 200)
             let told = try #require(try await f.introspect(first, by: client))
             #expect(told["active"] == .bool(true) && told["aud"] == .string(ProviderFixture.issuer))
             #expect(told["client_id"] == .string(client.client.id) && told["jti"] != nil)
@@ -190,9 +191,9 @@ struct IntrospectionTests {
             #expect(
                 try await f.introspect(first, by: client, at: f.node(epoch: "b")) == Self.inactive, "after a restore")
             let form: Parameters = ["token": first]
-            #expect(try await f.provider.revoke(header: f.basic(client), body: form.encoded).status == 200)
+            #expect(try await f.provider.revocation.answer(header: f.basic(client), body: form.encoded).status == 200)
             #expect(try await f.introspect(first, by: client) == Self.inactive)
-            #expect(try await f.provider.userinfo(header: "Bearer \(first)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(first)").status == 401)
             let second = try await token()
             f.clock.advance(.milliseconds(299_999))
             #expect(try await f.introspect(second, by: client)?["active"] == .bool(true))
@@ -217,7 +218,7 @@ struct IntrospectionTests {
             }
             for length in [0, 1, 31, 32, 33, bytes.count - 1] {
                 let cut = Base64URL.encode(Array(bytes.prefix(length)))
-                #expect(try await f.provider.userinfo(header: "Bearer \(cut)x").status == 401)
+                #expect(try await f.provider.userinfo.answer(header: "Bearer \(cut)x").status == 401)
             }
         }
     }

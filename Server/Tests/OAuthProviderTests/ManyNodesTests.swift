@@ -28,11 +28,11 @@ struct ManyNodesTests {
             let third = try await self.node(f)
             let body = try #require(try await third.token(header: f.basic(), body: f.form(code)).body)
             let access = try body.requiredString("access_token")
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             #expect(try await f.provider.sessions.session(session)?.account == "account-a")
             // A code that one node took is taken for all.
             #expect(try await f.token(code).error == "invalid_grant")
-            #expect(try await third.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await third.userinfo.answer(header: "Bearer \(access)").status == 401)
         }
     }
 
@@ -44,12 +44,12 @@ struct ManyNodesTests {
             f.clock.advance(Limits().oauth.keyAnnouncement)
             let access = try await f.tokens().access
             // A key that a node does not know is looked up; what it publishes and signs with follows.
-            #expect(try await other.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await other.userinfo.answer(header: "Bearer \(access)").status == 200)
             #expect(other.keys.keySet == f.provider.keys.keySet)
             #expect(third.keys.keySet != f.provider.keys.keySet)
             try await third.keys.refresh()
             #expect(third.keys.keySet == f.provider.keys.keySet)
-            let signed = try third.sign(["aud": .string("x")], type: "t")
+            let signed = try third.tokens.sign(["aud": .string("x")], type: "t")
             let first = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized).keys[0]
             #expect(try UnverifiedJWS(compact: signed).header.keyID == first.keyID)
         }
@@ -62,13 +62,13 @@ struct ManyNodesTests {
             let other = try await self.node(f)
             try await ProviderFixture.run { stranger in
                 let foreign = try await stranger.tokens().access
-                #expect(try await other.userinfo(header: "Bearer \(foreign)").status == 401)
+                #expect(try await other.userinfo.answer(header: "Bearer \(foreign)").status == 401)
             }
             try await f.provider.keys.rotate()
             let access = try await f.tokens().access
-            #expect(try await other.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await other.userinfo.answer(header: "Bearer \(access)").status == 401)
             f.clock.advance(.seconds(1))
-            #expect(try await other.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await other.userinfo.answer(header: "Bearer \(access)").status == 200)
         }
     }
 
@@ -91,8 +91,10 @@ struct ManyNodesTests {
             #expect(first.subject != second.subject)
             #expect(first.members["sid"] != second.members["sid"])
             #expect(
-                try await f.provider.account(ofSubject: second.subject ?? "", client: shop.client.id) == "account-a")
-            #expect(try await f.provider.account(ofSubject: second.subject ?? "", client: f.bank.client.id) == nil)
+                try await f.provider.tokens.account(ofSubject: second.subject ?? "", client: shop.client.id)
+                    == "account-a")
+            #expect(
+                try await f.provider.tokens.account(ofSubject: second.subject ?? "", client: f.bank.client.id) == nil)
         }
     }
 

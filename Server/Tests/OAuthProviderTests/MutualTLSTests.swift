@@ -240,7 +240,7 @@ struct MutualTLSTests {
             let expected: JSON = .object(["x5t#S256": .string(certificate.thumbprint)])
             #expect(try f.claims(token, type: "at+jwt").members["cnf"] == expected)
             func userinfo(_ connection: ClientConnection) async throws -> ProviderAnswer {
-                try await f.provider.userinfo(header: "Bearer \(token)", over: connection)
+                try await f.provider.userinfo.answer(header: "Bearer \(token)", over: connection)
             }
             #expect(try await userinfo(.mutual(certificate)).status == 200)
             for connection in [ClientConnection.usual, .mutual(nil), .mutual(try Self.certificate(f))] {
@@ -248,11 +248,15 @@ struct MutualTLSTests {
                 #expect(refused.status == 401 && refused.error == "invalid_token")
             }
             let ask: Parameters = ["token": token, "client_id": client.client.id]
-            let told = try await f.provider.introspect(header: nil, body: ask.encoded, over: .mutual(certificate)).body
+            let told = try await f.provider.introspection.answer(
+                header: nil, body: ask.encoded, over: .mutual(certificate)
+            ).body
             #expect(told?["active"] == .bool(true) && told?["cnf"] == expected)
             // It may be given up with another certificate of the same client.
             let renewed = try Self.certificate(f)
-            #expect(try await f.provider.revoke(header: nil, body: ask.encoded, over: .mutual(renewed)).status == 200)
+            #expect(
+                try await f.provider.revocation.answer(header: nil, body: ask.encoded, over: .mutual(renewed)).status
+                    == 200)
             #expect(try await userinfo(.mutual(certificate)).status == 401)
         }
     }

@@ -21,7 +21,7 @@ struct NamedClaimsTests {
         let claims = try f.claims(tokens.id, type: "JWT").members
         var idToken: JSONObject = [:]
         for (name, value) in claims.members where Self.names.contains(name) { idToken[name] = value }
-        var userinfo = try #require(try await f.provider.userinfo(header: "Bearer \(tokens.access)").body)
+        var userinfo = try #require(try await f.provider.userinfo.answer(header: "Bearer \(tokens.access)").body)
         #expect(userinfo["sub"] == claims["sub"])
         userinfo["sub"] = nil
         return (idToken, userinfo)
@@ -89,7 +89,7 @@ struct NamedClaimsTests {
             let claims = try f.claims(body.requiredString("id_token"), type: "JWT").members
             #expect(claims["email"] == .string("carol@post.example") && claims["phone_number"] == nil)
             let access = try body.requiredString("access_token")
-            let userinfo = try await f.provider.userinfo(header: "Bearer \(access)").body
+            let userinfo = try await f.provider.userinfo.answer(header: "Bearer \(access)").body
             #expect(userinfo?["phone_number"] == .string("+4930901820") && userinfo?["email"] == nil)
         }
     }

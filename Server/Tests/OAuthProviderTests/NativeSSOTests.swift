@@ -105,7 +105,7 @@ struct NativeSSOTests {
             #expect(second.members["auth_time"] == first.members["auth_time"])
             #expect(second.members["acr"] == first.members["acr"] && second.members["amr"] == first.members["amr"])
             let access = try body.requiredString("access_token")
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             let refresh: Parameters = [
                 "grant_type": "refresh_token", "client_id": apps.second.client.id,
                 "refresh_token": try body.requiredString("refresh_token"),
@@ -309,7 +309,7 @@ struct NativeSSOTests {
             #expect(try await apps.exchange(given, ["scope": "openid offline_access"]).error == "invalid_scope")
             let body = try #require(try await apps.exchange(given, ["scope": "openid profile"]).body)
             let header = "Bearer \(try body.requiredString("access_token"))"
-            #expect(try await f.provider.userinfo(header: header).status == 200)
+            #expect(try await f.provider.userinfo.answer(header: header).status == 200)
             func takeBack(_ app: RegisteredClient) async throws {
                 let all = try await f.provider.consents.given(byAccount: "account-a")
                 for consent in all where consent.client == app.client.id {
@@ -317,7 +317,7 @@ struct NativeSSOTests {
                 }
             }
             try await takeBack(apps.second)
-            #expect(try await f.provider.userinfo(header: header).status == 401, "over with the consent")
+            #expect(try await f.provider.userinfo.answer(header: header).status == 401, "over with the consent")
             #expect(try await apps.exchange(given, ["scope": "openid profile"]).error == "invalid_scope")
             try await takeBack(apps.first)
             self.expectRefusal(try await apps.exchange(given), "unknown device secret")
@@ -360,9 +360,9 @@ struct NativeSSOTests {
             let body = try #require(try await apps.exchange(given, asked, by: app).body)
             #expect(body["scope"] == .string("openid") && body["refresh_token"] == nil)
             let header = "Bearer \(try body.requiredString("access_token"))"
-            #expect(try await f.provider.userinfo(header: header).status == 200)
+            #expect(try await f.provider.userinfo.answer(header: header).status == 200)
             _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
-            #expect(try await f.provider.userinfo(header: header).status == 401)
+            #expect(try await f.provider.userinfo.answer(header: header).status == 401)
         }
     }
 
@@ -434,11 +434,12 @@ struct NativeSSOTests {
             ] {
                 var edited = claims
                 edited[name] = value
-                let token = try f.provider.sign(edited, type: "JWT")
+                let token = try f.provider.tokens.sign(edited, type: "JWT")
                 #expect(try await apps.exchange(given, ["subject_token": token]).error == "invalid_grant", "\(name)")
             }
             #expect(
-                try await apps.exchange(given, ["subject_token": f.provider.sign(claims, type: "JWT")]).status == 200)
+                try await apps.exchange(given, ["subject_token": f.provider.tokens.sign(claims, type: "JWT")]).status
+                    == 200)
         }
     }
 
@@ -481,7 +482,7 @@ struct NativeSSOTests {
                     "client_id": client.client.id, "token": try given.requiredString("device_secret"),
                 ]
                 if let hint { form.append("token_type_hint", hint) }
-                return try await f.provider.revoke(header: nil, body: form.encoded).status
+                return try await f.provider.revocation.answer(header: nil, body: form.encoded).status
             }
             switch how {
             case "sign-out": try await f.endSessions()
@@ -503,7 +504,8 @@ struct NativeSSOTests {
             #expect(answer.status == 400 && answer.error == "invalid_grant")
             if how == "sign-out" {
                 let header = "Bearer \(try second.requiredString("access_token"))"
-                #expect(try await f.provider.userinfo(header: header).status == 401, "and what it gave ends with it")
+                #expect(
+                    try await f.provider.userinfo.answer(header: header).status == 401, "and what it gave ends with it")
             }
         }
     }
@@ -516,7 +518,7 @@ struct NativeSSOTests {
             func revoke(_ token: String, _ hint: String? = nil) async throws -> ProviderAnswer {
                 var form: Parameters = ["client_id": apps.first.client.id, "token": token]
                 if let hint { form.append("token_type_hint", hint) }
-                return try await f.provider.revoke(header: nil, body: form.encoded)
+                return try await f.provider.revocation.answer(header: nil, body: form.encoded)
             }
             let idToken = try await revoke(try given.requiredString("id_token"))
             #expect(idToken.status == 400 && idToken.error == "unsupported_token_type")
@@ -604,9 +606,9 @@ struct NativeSSOTests {
             let shared = try await tokens(try await next(), try latest.requiredString("device_secret"))
             let got = try #require(try await apps.exchange(shared).body).requiredString("access_token")
             let revoked: Parameters = ["token": try shared.requiredString("refresh_token")]
-            #expect(try await f.provider.revoke(header: f.basic(app), body: revoked.encoded).status == 200)
+            #expect(try await f.provider.revocation.answer(header: f.basic(app), body: revoked.encoded).status == 200)
             self.expectRefusal(try await apps.exchange(latest), "unknown device secret")
-            #expect(try await f.provider.userinfo(header: "Bearer \(got)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(got)").status == 401)
         }
     }
 

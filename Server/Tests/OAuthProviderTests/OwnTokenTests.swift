@@ -116,9 +116,10 @@ struct OwnTokenTests {
             default:
                 let form: Parameters = ["token": token]
                 // Another's no is none.
-                #expect(try await f.provider.revoke(header: f.basic(), body: form.encoded).status == 200)
+                #expect(try await f.provider.revocation.answer(header: f.basic(), body: form.encoded).status == 200)
                 #expect(try await isActive() == [true, true])
-                #expect(try await f.provider.revoke(header: f.basic(client), body: form.encoded).status == 200)
+                #expect(
+                    try await f.provider.revocation.answer(header: f.basic(client), body: form.encoded).status == 200)
             }
             #expect(try await isActive() == [false, false])
             // What goes alone goes alone.
@@ -142,7 +143,7 @@ struct OwnTokenTests {
     func userinfo() async throws {
         try await ProviderFixture.run { f in
             let client = try await self.service(f)
-            let answer = try await f.provider.userinfo(header: "Bearer \(self.access(self.ask(f, client)))")
+            let answer = try await f.provider.userinfo.answer(header: "Bearer \(self.access(self.ask(f, client)))")
             #expect(answer.status == 403 && answer.error == "insufficient_scope")
             #expect(answer.header("WWW-Authenticate")?.contains("insufficient_scope") == true)
         }
@@ -168,7 +169,7 @@ struct OwnTokenTests {
             #expect(!token.contains("."))
             #expect(try await f.introspect(token, by: client)?["sub"] == .string(client.client.id))
             let form: Parameters = ["token": token]
-            _ = try await f.provider.revoke(header: f.basic(client), body: form.encoded)
+            _ = try await f.provider.revocation.answer(header: f.basic(client), body: form.encoded)
             #expect(try await f.introspect(token, by: client) == Self.inactive)
         }
     }
@@ -296,7 +297,7 @@ struct OwnTokenTests {
             let form: Parameters = [
                 "grant_type": Self.bearer, "assertion": try key.assertion(id, f), "token": token,
             ]
-            let answer = try await f.provider.introspect(header: nil, body: form.encoded)
+            let answer = try await f.provider.introspection.answer(header: nil, body: form.encoded)
             #expect(answer.status == 401 && answer.error == "invalid_client")
         }
     }

@@ -233,7 +233,7 @@ struct ProviderFixture: Sendable {
 
     /// A token of a device of alice's.
     func deviceToken() throws -> String {
-        try self.provider.deviceToken(for: DeviceTokenHolder(account: "account-a", device: "device-a"))
+        try self.provider.tokens.deviceToken(for: DeviceTokenHolder(account: "account-a", device: "device-a"))
     }
 
     /// The `Authorization` of a client.

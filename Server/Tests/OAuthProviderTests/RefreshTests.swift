@@ -55,7 +55,7 @@ struct RefreshTests {
         }
 
         func userinfo(_ access: String? = nil) async throws -> Int {
-            try await self.f.provider.userinfo(header: "Bearer \(access ?? self.access)").status
+            try await self.f.provider.userinfo.answer(header: "Bearer \(access ?? self.access)").status
         }
 
         func post(
@@ -67,12 +67,13 @@ struct RefreshTests {
         }
 
         func revoke(_ token: String, of client: RegisteredClient? = nil) async throws -> ProviderAnswer {
-            try await self.post({ provider in { try await provider.revoke(header: $0, body: $1) } }, token, of: client)
+            try await self.post(
+                { provider in { try await provider.revocation.answer(header: $0, body: $1) } }, token, of: client)
         }
 
         func introspect(_ token: String, of client: RegisteredClient? = nil) async throws -> JSONObject? {
             let answer = try await self.post(
-                { provider in { try await provider.introspect(header: $0, body: $1) } }, token, of: client)
+                { provider in { try await provider.introspection.answer(header: $0, body: $1) } }, token, of: client)
             #expect(answer.status == 200)
             return answer.body
         }
@@ -219,9 +220,9 @@ struct RefreshTests {
             let grant = try claims.requiredString("grant_id")
             claims["grant_id"] = nil
             claims["jti"] = .string(grant)
-            #expect(try await client.userinfo(f.provider.sign(claims, type: "at+jwt")) == 200)
+            #expect(try await client.userinfo(f.provider.tokens.sign(claims, type: "at+jwt")) == 200)
             claims["jti"] = .string("another")
-            #expect(try await client.userinfo(f.provider.sign(claims, type: "at+jwt")) == 401)
+            #expect(try await client.userinfo(f.provider.tokens.sign(claims, type: "at+jwt")) == 401)
         }
     }
 
@@ -241,9 +242,9 @@ struct RefreshTests {
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             let foreign = try await f.provider.token(header: f.basic(shop), body: f.form(code))
             #expect(foreign.error == "invalid_grant")
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             #expect(try await f.token(code).error == "invalid_grant")
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 401)
         }
     }
 
@@ -498,8 +499,8 @@ struct RefreshTests {
             let form: Parameters = ["token": client.access]
             for header in [nil, f.basic(client.client, secret: "wrong")] {
                 for answer in [
-                    try await f.provider.introspect(header: header, body: form.encoded),
-                    try await f.provider.revoke(header: header, body: form.encoded),
+                    try await f.provider.introspection.answer(header: header, body: form.encoded),
+                    try await f.provider.revocation.answer(header: header, body: form.encoded),
                 ] {
                     #expect(answer.status == 401 && answer.error == "invalid_client")
                     #expect(answer.header("WWW-Authenticate") != nil)
@@ -507,8 +508,8 @@ struct RefreshTests {
             }
             for body in ["", "token=a&token=b", "%"] {
                 for answer in [
-                    try await f.provider.introspect(header: f.basic(client.client), body: body),
-                    try await f.provider.revoke(header: f.basic(client.client), body: body),
+                    try await f.provider.introspection.answer(header: f.basic(client.client), body: body),
+                    try await f.provider.revocation.answer(header: f.basic(client.client), body: body),
                 ] {
                     #expect(answer.status == 400 && answer.error == "invalid_request")
                 }

@@ -247,14 +247,14 @@ struct RegisteredRulesTests {
             ])
             let tokens = try #require(try await registering.tokens(client, "openid profile").body)
             let access = try tokens.requiredString("access_token")
-            let answer = try await f.provider.userinfo(header: "Bearer \(access)")
+            let answer = try await f.provider.userinfo.answer(header: "Bearer \(access)")
             #expect(answer.status == 200 && answer.header("Content-Type") == "application/jwt" && answer.body == nil)
             let claims = try f.claims(try #require(answer.signed?.text), type: "userinfo+jwt")
             #expect(claims.issuer == ProviderFixture.issuer && claims.audience == [client.id])
             #expect(claims.subject == f.provider.keys.subject(ofAccount: "account-a", of: client.record))
             #expect(claims.members["name"] == .string("Alice Example"))
             // A refusal is no statement about a person.
-            let refused = try await f.provider.userinfo(header: "Bearer x")
+            let refused = try await f.provider.userinfo.answer(header: "Bearer x")
             #expect(refused.status == 401 && refused.signed == nil)
         }
     }
@@ -286,7 +286,7 @@ struct RegisteredRulesTests {
             // What the client is told is that name.
             let tokens = try #require(try await registering.tokens(one).body)
             #expect(try f.claims(tokens.requiredString("id_token"), type: "JWT").subject == names[0])
-            #expect(try await f.provider.account(ofSubject: names[0], client: one.id) == "account-a")
+            #expect(try await f.provider.tokens.account(ofSubject: names[0], client: one.id) == "account-a")
             #expect(try await f.provider.clients.subject(ofAccount: "account-a", ofClient: one.id) == names[0])
             // The client keeps its sector, whatever else it registers.
             for changes: [String: JSON?] in [
@@ -342,7 +342,7 @@ struct RegisteredRulesTests {
                 var settings = ClientChange()
                 settings.tokens.userinfoAlgorithm = change
                 _ = try await f.provider.clients.change(f.bank.client.id, settings, by: "root")
-                let answer = try await f.provider.userinfo(header: "Bearer \(access)")
+                let answer = try await f.provider.userinfo.answer(header: "Bearer \(access)")
                 #expect(answer.status == 200 && (answer.signed != nil) == isSigned && (answer.body == nil) == isSigned)
             }
         }

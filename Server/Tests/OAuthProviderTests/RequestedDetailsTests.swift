@@ -73,7 +73,7 @@ struct RequestedDetailsTests {
             let access = try body.requiredString("access_token")
             #expect(try f.claims(access, type: "at+jwt").members["authorization_details"] == Self.json)
             #expect(try f.claims(body.requiredString("id_token"), type: "JWT").members["authorization_details"] == nil)
-            let shown = try await f.provider.introspect(header: f.basic(), body: "token=\(access)")
+            let shown = try await f.provider.introspection.answer(header: f.basic(), body: "token=\(access)")
             #expect(shown.body?["authorization_details"] == Self.json)
             let form: Parameters = [
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
@@ -96,7 +96,7 @@ struct RequestedDetailsTests {
             #expect(body["authorization_details"] == Self.json)
             let access = try body.requiredString("access_token")
             #expect(try f.claims(access, type: "at+jwt").members["authorization_details"] == Self.json)
-            let shown = try await f.provider.introspect(header: f.basic(), body: "token=\(access)")
+            let shown = try await f.provider.introspection.answer(header: f.basic(), body: "token=\(access)")
             #expect(shown.body?["authorization_details"] == Self.json)
             let form: Parameters = [
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),

@@ -82,13 +82,13 @@ struct ResourceTests {
             #expect(try self.audience(given, f) == [Self.accounts])
             // It is not for us: what it was given for takes it, and userinfo does not.
             let access = try #require(given.body).requiredString("access_token")
-            let refused = try await f.provider.userinfo(header: "Bearer \(access)")
+            let refused = try await f.provider.userinfo.answer(header: "Bearer \(access)")
             #expect(refused.status == 401 && refused.error == "invalid_token")
             #expect(refused.refusal?.reason?.contains("for another resource") == true)
             let usual = try await party.exchange(try await party.code([]))
             #expect(try self.audience(usual, f) == [ProviderFixture.issuer])
             let own = try #require(usual.body).requiredString("access_token")
-            #expect(try await f.provider.userinfo(header: "Bearer \(own)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(own)").status == 200)
         }
     }
 
@@ -328,6 +328,6 @@ extension ProviderFixture {
         -> JSONObject?
     {
         let form: Parameters = ["token": token]
-        return try await (provider ?? self.provider).introspect(header: self.basic(client), body: form.encoded).body
+        return try await (provider ?? self.provider).introspection.answer(header: self.basic(client), body: form.encoded).body
     }
 }

@@ -188,7 +188,7 @@ struct SignOutHintTests {
             #expect(!published.contains(name), "not in the key set")
             #expect(f.provider.keys.signingKeys.map(\.name).contains { $0 == name } == false)
             #expect(try await f.answer(["id_token_hint": tokens.id], session: nil) == "invalid_request")
-            #expect(try await f.provider.userinfo(header: "Bearer \(tokens.access)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(tokens.access)").status == 401)
             let statement = try await self.hintOfFace(f)
             #expect(
                 try await f.provider.sessions.logout(self.form(statement), session: tokens.session, confirmed: false)
@@ -221,7 +221,7 @@ struct SignOutHintTests {
             for provider in [f.provider, node] {
                 let published = try JWKSet(parsing: JSON.object(provider.keys.keySet).serialized).keys.map(\.keyID)
                 #expect(published == [kept[0].id])
-                #expect(try await provider.userinfo(header: "Bearer \(tokens.access)").status == 401)
+                #expect(try await provider.userinfo.answer(header: "Bearer \(tokens.access)").status == 401)
                 for hint in [tokens.id, former.id] {
                     #expect(
                         try await provider.sessions.logout(self.form(hint), session: tokens.session, confirmed: false)
@@ -232,7 +232,7 @@ struct SignOutHintTests {
             try await self.expectAbsent(tokens.id, f, "of a seen key")
             let next = try await f.tokens()
             #expect(try UnverifiedJWS(compact: next.id).header.keyID == kept[0].id, "it signs at once")
-            #expect(try await f.provider.userinfo(header: "Bearer \(next.access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(next.access)").status == 200)
             let events = try await f.store.auditEntries(after: 0, limit: 999).map(\.event)
                 .filter { $0.kind.rawValue == "signing-key-rotated" }
             #expect(events.last?.detail == kept[0].id && events.last?.actor == "root")

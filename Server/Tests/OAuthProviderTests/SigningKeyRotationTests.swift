@@ -50,7 +50,7 @@ struct SigningKeyRotationTests {
             // What the former key has signed last is good until it ends by itself.
             // The times in tokens are whole seconds.
             f.clock.advance(Limits().accessTokenLifetime - .seconds(2))
-            #expect(try await f.provider.userinfo(header: "Bearer \(last.access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(last.access)").status == 200)
             #expect(try f.claims(last.id, type: "JWT").members["nonce"] == .string("n-1"))
             f.clock.advance(Self.limits.oauth.retiredKeyRetention)
             #expect(try self.published(f.provider) == made)
@@ -162,7 +162,7 @@ struct SigningKeyRotationTests {
             f.clock.advance(.seconds(-7 * 24 * 60 * 60))
             #expect(try await f.provider.keys.rotateDue().isEmpty)
             let access = try await f.tokens().access
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
         }
     }
 

@@ -30,7 +30,7 @@ struct SigningTests {
             try await f.provider.keys.rotate()
             let keys = try JWKSet(parsing: JSON.object(f.provider.keys.keySet).serialized)
             #expect(keys.keys.count == 2 && keys.keys[1] == first)
-            #expect(try await f.provider.userinfo(header: "Bearer \(before.access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(before.access)").status == 200)
             #expect(try UnverifiedJWS(compact: before.id).header.keyID == first.keyID)
             // As a client would verify it, with the keys that are published now.
             #expect(try f.claims(before.id, type: "JWT").members["nonce"] == .string("n-1"))
@@ -48,7 +48,7 @@ struct SigningTests {
         #expect(limits.oauth.keyAnnouncement > limits.oauth.keySetLifetime + limits.sweepInterval)
         try await ProviderFixture.run { f in
             func signer() async throws -> String? {
-                try UnverifiedJWS(compact: f.provider.sign(["aud": .string("x")], type: "t")).header.keyID
+                try UnverifiedJWS(compact: f.provider.tokens.sign(["aud": .string("x")], type: "t")).header.keyID
             }
             let first = try await signer()
             try await f.provider.keys.rotate()
@@ -75,9 +75,9 @@ struct SigningTests {
             let access = try await f.tokens().access
             try await f.provider.keys.rotate()
             f.clock.advance(.seconds(59))
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             f.clock.advance(.seconds(1))
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 401)
         }
     }
 
@@ -100,13 +100,13 @@ struct SigningTests {
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             #expect(again.keys.keySet == f.provider.keys.keySet)
-            #expect(try await again.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await again.userinfo.answer(header: "Bearer \(access)").status == 200)
         }
     }
 
     @Test func statementsAreSignedWithTypeIssuerAndTime() async throws {
         try await ProviderFixture.run { f in
-            let compact = try f.provider.sign(
+            let compact = try f.provider.tokens.sign(
                 ["aud": .string("bank"), "iss": .string("forged")], type: "transaction-confirmation+jwt")
             let claims = try f.claims(compact, type: "transaction-confirmation+jwt")
             #expect(claims.issuer == ProviderFixture.issuer && claims.audience == ["bank"])
@@ -117,13 +117,13 @@ struct SigningTests {
     @Test func aDeviceTokenNamesItsAccountAndDeviceForFiveMinutes() async throws {
         try await ProviderFixture.run { f in
             let holder = DeviceTokenHolder(account: "account-a", device: "device-a")
-            let token = try f.provider.deviceToken(for: holder)
-            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
+            let token = try f.provider.tokens.deviceToken(for: holder)
+            #expect(try f.provider.tokens.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(299_999))
-            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
+            #expect(try f.provider.tokens.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(1))
             #expect(throws: OAuthError(.invalidToken)) {
-                try f.provider.holder(ofDeviceToken: "Bearer \(token)")
+                try f.provider.tokens.holder(ofDeviceToken: "Bearer \(token)")
             }
         }
     }
@@ -136,9 +136,9 @@ struct SigningTests {
                     .init(issuer: ProviderFixture.issuer, epoch: epoch), store: f.store, methods: [f.outcomes],
                     people: f.people, time: f.clock.source)
             }
-            #expect(try await provider(epoch: "").holder(ofDeviceToken: "Bearer \(token)").device == "device-a")
+            #expect(try await provider(epoch: "").tokens.holder(ofDeviceToken: "Bearer \(token)").device == "device-a")
             let later = try await provider(epoch: "restored")
-            #expect(throws: OAuthError(.invalidToken)) { try later.holder(ofDeviceToken: "Bearer \(token)") }
+            #expect(throws: OAuthError(.invalidToken)) { try later.tokens.holder(ofDeviceToken: "Bearer \(token)") }
         }
     }
 
@@ -147,7 +147,7 @@ struct SigningTests {
             let tokens = try await f.tokens()
             let now = f.clock.source.now()
             // All claims of one, under the key that signs for others.
-            let statement = try f.provider.sign(
+            let statement = try f.provider.tokens.sign(
                 [
                     "aud": .string(ProviderFixture.issuer), "sub": .string("account-a"), "scope": .string("device"),
                     "device": .string("device-a"), "exp": .integer((now + .seconds(60)).seconds),
@@ -159,7 +159,7 @@ struct SigningTests {
                 nil, "", "Bearer x", f.basic(), "Bearer \(tokens.access)", "Bearer \(tokens.id)", "Bearer \(statement)",
                 "Bearer \(foreign)", "Bearer \(own.dropLast())",
             ] {
-                #expect(throws: OAuthError(.invalidToken)) { try f.provider.holder(ofDeviceToken: header) }
+                #expect(throws: OAuthError(.invalidToken)) { try f.provider.tokens.holder(ofDeviceToken: header) }
             }
         }
     }

@@ -120,10 +120,10 @@ struct StandingTests {
             case .introspection:
                 let form: Parameters = ["token": access]
                 return Prepared(client: id) {
-                    try await $0.introspect(header: header, body: form.encoded).body?["active"] == .bool(true)
+                    try await $0.introspection.answer(header: header, body: form.encoded).body?["active"] == .bool(true)
                 }
             case .userinfo:
-                return Prepared(client: id) { try await $0.userinfo(header: "Bearer \(access)").status == 200 }
+                return Prepared(client: id) { try await $0.userinfo.answer(header: "Bearer \(access)").status == 200 }
             default:
                 let form: Parameters = [
                     "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),

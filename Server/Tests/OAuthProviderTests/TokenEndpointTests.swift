@@ -195,9 +195,9 @@ struct TokenEndpointTests {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
             let access = try #require(try await f.token(code).body?.requiredString("access_token"))
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             self.refused(try await f.token(code))
-            let answer = try await f.provider.userinfo(header: "Bearer \(access)")
+            let answer = try await f.provider.userinfo.answer(header: "Bearer \(access)")
             #expect(answer.status == 401 && answer.error == "invalid_token")
         }
     }

@@ -228,7 +228,8 @@ struct TokenExchangeTests {
             let id = chain.api.client.id
             func revoke(_ token: String, _ client: RegisteredClient) async throws {
                 let form: Parameters = ["token": token]
-                #expect(try await f.provider.revoke(header: f.basic(client), body: form.encoded).status == 200)
+                #expect(
+                    try await f.provider.revocation.answer(header: f.basic(client), body: form.encoded).status == 200)
             }
             switch how {
             case "subject":
@@ -380,7 +381,8 @@ struct TokenExchangeTests {
             #expect(try await chain.exchange(token, by: chain.ledger).error == "invalid_request", "too often")
             // With the first of them all are over.
             let form: Parameters = ["token": first]
-            #expect(try await f.provider.revoke(header: f.basic(chain.api), body: form.encoded).status == 200)
+            #expect(
+                try await f.provider.revocation.answer(header: f.basic(chain.api), body: form.encoded).status == 200)
             #expect(try await !chain.isActive(token))
         }
     }

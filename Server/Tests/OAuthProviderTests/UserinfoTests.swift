@@ -10,17 +10,17 @@ struct UserinfoTests {
     @Test func theProfileIsGivenWhereItWasAskedFor() async throws {
         try await ProviderFixture.run { f in
             let subject = JSON.string(f.provider.keys.subject(ofAccount: "account-a", client: f.bank.client.id))
-            var answer = try await f.provider.userinfo(header: "Bearer \(try await f.tokens().access)")
+            var answer = try await f.provider.userinfo.answer(header: "Bearer \(try await f.tokens().access)")
             #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store")
             #expect(
                 answer.body == [
                     "sub": subject, "preferred_username": .string("alice"), "name": .string("Alice Example"),
                 ])
             let bare = try await f.tokens(["scope": "openid"]).access
-            answer = try await f.provider.userinfo(header: "Bearer \(bare)")
+            answer = try await f.provider.userinfo.answer(header: "Bearer \(bare)")
             #expect(answer.body == ["sub": subject])
             let unnamed = try await f.tokens(account: "account-b").access
-            answer = try await f.provider.userinfo(header: "bearer \(unnamed)")
+            answer = try await f.provider.userinfo.answer(header: "bearer \(unnamed)")
             #expect(answer.body?["name"] == nil && answer.body?["preferred_username"] == .string("bob"))
         }
     }
@@ -32,7 +32,7 @@ struct UserinfoTests {
                 let tokens = try await f.tokens(["scope": scope], account: account)
                 // OpenID Connect Core 1.0, section 5.4: beside an access token the claims come from here alone.
                 #expect(try f.claims(tokens.id, type: "JWT").members["email"] == nil)
-                return try #require(try await f.provider.userinfo(header: "Bearer \(tokens.access)").body)
+                return try #require(try await f.provider.userinfo.answer(header: "Bearer \(tokens.access)").body)
             }
             let bob = try await answer("account-b", "openid email")
             #expect(bob["email"] == .string("bob@post.example") && bob["email_verified"] == .bool(false))
@@ -64,11 +64,11 @@ struct UserinfoTests {
                     username: "dora", displayName: nil, profile: PersonProfile(claims), updatedAt: moment),
                 account: "account-c")
             let tokens = try await f.tokens(["scope": "openid profile"], account: "account-c")
-            var body = try #require(try await f.provider.userinfo(header: "Bearer \(tokens.access)").body)
+            var body = try #require(try await f.provider.userinfo.answer(header: "Bearer \(tokens.access)").body)
             for (name, value) in claims.members { #expect(body[name] == value, "\(name)") }
             #expect(body["updated_at"] == .integer(moment.seconds))
             let bare = try await f.tokens(["scope": "openid email"], account: "account-c")
-            body = try #require(try await f.provider.userinfo(header: "Bearer \(bare.access)").body)
+            body = try #require(try await f.provider.userinfo.answer(header: "Bearer \(bare.access)").body)
             #expect(body.members.map(\.name) == ["sub"])
             // In the ID token where the client names them, and there alone.
             let named = try await f.tokens(
@@ -88,20 +88,21 @@ struct UserinfoTests {
         try await ProviderFixture.run { f in
             let access = try await f.tokens().access
             let form: Parameters = ["access_token": access]
-            let told = try await f.provider.userinfo(header: nil, body: form.encoded, method: "POST")
+            let told = try await f.provider.userinfo.answer(header: nil, body: form.encoded, method: "POST")
             #expect(told.status == 200)
-            let byHeader = try await f.provider.userinfo(header: "Bearer \(access)")
+            let byHeader = try await f.provider.userinfo.answer(header: "Bearer \(access)")
             #expect(told.body == byHeader.body)
-            let both = try await f.provider.userinfo(header: "Bearer \(access)", body: form.encoded, method: "POST")
+            let both = try await f.provider.userinfo.answer(
+                header: "Bearer \(access)", body: form.encoded, method: "POST")
             #expect(both.status == 400 && both.error == "invalid_request")
             for body in [
                 "access_token=x", "access_token=\(access)A", "access_token=a%20b", "access_token=", "other=1", "",
             ] {
-                let answer = try await f.provider.userinfo(header: nil, body: body, method: "POST")
+                let answer = try await f.provider.userinfo.answer(header: nil, body: body, method: "POST")
                 #expect(answer.status == 401 && answer.error == "invalid_token", "\(body)")
             }
             for body in ["access_token=\(access)&access_token=\(access)", "access_token=%zz"] {
-                let answer = try await f.provider.userinfo(header: nil, body: body, method: "POST")
+                let answer = try await f.provider.userinfo.answer(header: nil, body: body, method: "POST")
                 #expect(answer.status == 400 && answer.error == "invalid_request", "\(body)")
             }
         }
@@ -114,7 +115,7 @@ struct UserinfoTests {
             let access = try await f.access(boundTo: key)
             let form: Parameters = ["access_token": access]
             for proofs in [[], [try await key.proof(f, of: access, method: "POST")]] {
-                let answer = try await f.provider.userinfo(
+                let answer = try await f.provider.userinfo.answer(
                     header: nil, body: form.encoded, method: "POST", proofs: proofs)
                 #expect(answer.status == 401 && answer.error == "invalid_token")
             }
@@ -122,7 +123,7 @@ struct UserinfoTests {
     }
 
     private func expectRefusal(_ f: ProviderFixture, _ header: String?) async throws {
-        let answer = try await f.provider.userinfo(header: header)
+        let answer = try await f.provider.userinfo.answer(header: header)
         #expect(answer.status == 401 && answer.error == "invalid_token")
         let challenge = try #require(answer.header("WWW-Authenticate"))
         #expect(challenge.hasPrefix("Bearer realm=\"https://id.example\", error=\"invalid_token\""))
@@ -138,7 +139,8 @@ struct UserinfoTests {
             // Our own tokens of other kinds.
             try await self.expectRefusal(f, "Bearer \(tokens.id)")
             try await self.expectRefusal(f, "Bearer \(try f.deviceToken())")
-            try await self.expectRefusal(f, "Bearer \(try f.provider.sign(["aud": .string("x")], type: "at+jwt"))")
+            try await self.expectRefusal(
+                f, "Bearer \(try f.provider.tokens.sign(["aud": .string("x")], type: "at+jwt"))")
         }
     }
 
@@ -155,7 +157,7 @@ struct UserinfoTests {
         try await ProviderFixture.run { f in
             let access = try await f.tokens().access
             f.clock.advance(.milliseconds(299_999))
-            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             f.clock.advance(.milliseconds(1))
             try await self.expectRefusal(f, "Bearer \(access)")
         }

@@ -25,7 +25,7 @@ struct DeviceAuthorization: Sendable {
         // With several tokens, the parts of a deployment could each take another token.
         let values = request.headers[values: .authorization]
         do {
-            let holder = try self.provider.holder(ofDeviceToken: values.count == 1 ? values[0] : nil)
+            let holder = try self.provider.tokens.holder(ofDeviceToken: values.count == 1 ? values[0] : nil)
             return AuthenticatedDevice(accountID: holder.account, deviceID: holder.device)
         } catch let error as OAuthError {
             throw Self.unauthorized(error)

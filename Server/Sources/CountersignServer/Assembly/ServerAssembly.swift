@@ -219,7 +219,7 @@ public struct ServerAssembly: Sendable {
                 subject: { account, client in
                     try await provider.clients.subject(ofAccount: account, ofClient: client)
                 },
-                accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
+                accountID: { subject, client in try await provider.tokens.account(ofSubject: subject, client: client) }),
             signer: ManagerSigner(
                 key: { try provider.keys.identitySigningKey(at: $0) },
                 publicKeys: { provider.keys.identityPublicKeys(at: $0) }),
@@ -245,7 +245,7 @@ public struct ServerAssembly: Sendable {
                 subject: { account, client in
                     try await provider.clients.subject(ofAccount: account, ofClient: client)
                 },
-                accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }),
+                accountID: { subject, client in try await provider.tokens.account(ofSubject: subject, client: client) }),
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(

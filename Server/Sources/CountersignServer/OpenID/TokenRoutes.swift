@@ -300,7 +300,7 @@ struct TokenRoutes: Sendable {
     @Sendable private func revoke(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
-            let answer = try await self.provider.revoke(
+            let answer = try await self.provider.revocation.answer(
                 header: Self.authorization(of: request), body: form, over: context.connection)
             if answer.status == 200, self.isApps(form, request) {
                 self.trace?.record(.revocationDone, in: request.trace, context)
@@ -312,7 +312,7 @@ struct TokenRoutes: Sendable {
     @Sendable private func introspect(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
-            return try await self.provider.introspect(
+            return try await self.provider.introspection.answer(
                 header: Self.authorization(of: request), body: form,
                 accept: request.headers[values: .accept].joined(separator: ","), over: context.connection)
         }
@@ -322,7 +322,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let type = request.headers[.contentType]?.mediaType
             let isForm = request.method == .post && type?.hasSameBytes(as: MediaType.form.rawValue) ?? false
-            return try await self.provider.userinfo(
+            return try await self.provider.userinfo.answer(
                 header: Self.authorization(of: request),
                 body: isForm ? request.formText(limit: self.limits.oauth.parameterBytes) : nil,
                 method: request.method.rawValue,

@@ -187,7 +187,7 @@ struct DispatchRoutes: Sendable {
     /// client to check against its own text.
     private func signed(_ confirmation: ConfirmedTransaction, for client: AuthenticatedClient) throws -> String {
         let issued = confirmation.at.seconds
-        return try self.provider.sign(
+        return try self.provider.tokens.sign(
             [
                 "aud": .string(client.id), "sub": .string(confirmation.subject),
                 "jti": .string(confirmation.sessionID), "session_id": .string(confirmation.sessionID),

@@ -207,7 +207,7 @@ struct UAFRoutes: Sendable {
             self.trace?.record(.authenticationAccepted, in: request.trace, context)
             if let device = answer.authenticated {
                 self.metrics.signedIn(by: .app)
-                let token = try self.provider.deviceToken(
+                let token = try self.provider.tokens.deviceToken(
                     for: DeviceTokenHolder(account: device.accountID, device: device.deviceID))
                 response.additionalTokens.append(Token(kind: .jwt, value: token))
             }

@@ -28,7 +28,7 @@ extension OpenIDProvider {
         do {
             let parameters = try Parameters(
                 parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes),
-                repeating: Self.repeatable)
+                repeating: ClientEndpoint.repeatable)
             clientID = parameters["client_id"]
             asked = try await self.asked(by: parameters, browser: browser, from: source)
             (client, reply) = try await self.recipient(of: asked.parameters, from: source, setting: &setting)
@@ -109,7 +109,7 @@ extension OpenIDProvider {
         {
             throw OAuthError(.invalidRequest, "To an app's own scheme no form can be posted: use the query.")
         }
-        try await self.checkResources(checked.resources, of: client)
+        try await self.audiences.check(checked.resources, of: client)
         try self.checkDetails(checked.wishes.details, of: client, setting: &setting)
         let (hinted, named) = (
             try await self.expectedSubject(checked.idTokenHint, client: client), checked.wishes.expectedSubject
@@ -180,7 +180,7 @@ extension OpenIDProvider {
     /// Throws `login_required` for an ID token of another client, which names no person whom this client may know, and
     /// `invalid_request` for a hint that is not of this server or is too old.
     private func expectedSubject(_ idTokenHint: String?, client: ClientRecord) async throws -> String? {
-        guard let hint = try await self.hint(idTokenHint) else { return nil }
+        guard let hint = try await self.tokens.hint(idTokenHint) else { return nil }
         guard hint.client.hasSameBytes(as: client.id) else { throw Self.anotherPerson }
         return hint.subject
     }

@@ -19,7 +19,7 @@ extension OpenIDProvider {
     public func askPerson(header: String?, body: String, over connection: ClientConnection = .usual) async throws
         -> ProviderAnswer
     {
-        try await self.answerClient(header: header, body: body, over: connection) { client, form in
+        try await self.endpoint.answer(header: header, body: body, over: connection) { client, form in
             guard let method = self.backchannel else {
                 throw OAuthError(.unauthorizedClient, "Nobody is asked without a browser here.")
             }
@@ -141,10 +141,10 @@ extension OpenIDProvider {
             let name = AccountName(value, limits: self.limits)?.key ?? value
             return (try await method.account(username: value), "login \(name)")
         case "id_token_hint":
-            guard let hint = try await self.hint(value), hint.client.hasSameBytes(as: client.id) else {
+            guard let hint = try await self.tokens.hint(value), hint.client.hasSameBytes(as: client.id) else {
                 throw OAuthError(.invalidRequest, "The id_token_hint is another client's.")
             }
-            let account = try await self.account(ofSubject: hint.subject, client: client.id)
+            let account = try await self.tokens.account(ofSubject: hint.subject, client: client.id)
             return (account, "subject \(hint.subject)")
         default: throw OAuthError(.invalidRequest, "No form of login_hint_token is taken here.")
         }

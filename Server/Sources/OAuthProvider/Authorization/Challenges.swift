@@ -40,7 +40,7 @@ public struct Challenges: Sendable {
     public func answer(
         header: String?, body: String, proofs: [String], over connection: ClientConnection = .usual, place: AppPlace
     ) async throws -> ProviderAnswer {
-        try await self.provider.answerClient(
+        try await self.provider.endpoint.answer(
             header: header, body: body, proofs: proofs, over: connection,
             for: { ProviderMetadata.challengeEndpoint(of: $0) }
         ) { client, form, proof in

@@ -1,5 +1,6 @@
 public import OAuth
 import Records
+import Sealing
 import Settings
 public import _Primitives
 
@@ -48,6 +49,31 @@ public struct PendingAuthorization: Sendable, Equatable {
 }
 
 extension OpenIDProvider {
+    /// Returns a grant of a session and its code, not stored yet, and the code's text for the client.
+    ///
+    /// Cost: one query (client), one HMAC, one hash.
+    func issue(
+        _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
+        challenge: [UInt8]?, keyThumbprint: String?, wishes: AuthorizationWishes, consent: String?,
+        resources: [String], at now: Timestamp
+    ) async throws -> (grant: GrantRecord, code: CodeRecord, secret: String) {
+        let subject = try await self.clients.subject(ofAccount: session.account, ofClient: client)
+        let secret = self.random.token(byteCount: 32)
+        let code = CodeRecord(
+            digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
+            keyThumbprint: keyThumbprint,
+            acr: wishes.levels.told(of: session.authentication.acr, in: self.configuration.levels),
+            expiresAt: now + self.limits.authorizationCodeLifetime)
+        let grant = GrantRecord(
+            id: self.random.grantIdentifier(at: now), client: client,
+            subject: subject,
+            authentication: session.authentication.id, session: session.id,
+            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,
+            claims: wishes.personClaims, consent: consent, details: wishes.details,
+            expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
+        return (grant, code, secret)
+    }
+
     /// Returns the request to the browser that started the request; `nil` for other browsers, after the request's end,
     /// and if the client is gone or switched off.
     ///

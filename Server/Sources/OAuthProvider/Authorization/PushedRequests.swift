@@ -43,7 +43,7 @@ extension OpenIDProvider {
         header: String?, body: String, source: String, proofs: [String] = [],
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        try await self.answerClient(
+        try await self.endpoint.answer(
             header: header, body: body, proofs: proofs, over: connection,
             for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }, from: source
         ) { client, form, proof in
@@ -140,7 +140,8 @@ extension OpenIDProvider {
         // The request was bounded when it came. The stored text can be longer, as it has the client's name.
         let limits = Parameters.Limits(bytes: .max, count: .max)
         return AskedAuthorization(
-            parameters: try Parameters(parsing: record.parameters, limits: limits, repeating: Self.repeatable),
+            parameters: try Parameters(
+                parsing: record.parameters, limits: limits, repeating: ClientEndpoint.repeatable),
             pushed: digest, isPushed: true, isSigned: true)
     }
 

@@ -5,6 +5,9 @@ import Settings
 import _Primitives
 
 extension ClientSettings {
+    /// `true` if the client shares a secret with the server.
+    var hasSecret: Bool { ClientSecret.methods.containsBytes(of: self.authenticationMethod) }
+
     /// `true` if all of the client's requests follow the FAPI 2.0 Security Profile.
     var isFAPI2: Bool { self.profile.security == .fapi2 }
 

@@ -30,8 +30,3 @@ struct ClientSecret: ClientCredential {
         return isFormer ? "a secret that was rotated, and has ended" : "wrong secret"
     }
 }
-
-extension ClientSettings {
-    /// `true` if the client shares a secret with the server.
-    var hasSecret: Bool { ClientSecret.methods.containsBytes(of: self.authenticationMethod) }
-}

@@ -59,7 +59,7 @@ extension ClientDeliveries {
     ) async throws -> (response: TokenResponse, grant: GrantRecord)? {
         let provider = self.provider
         guard let method = provider.backchannel else { throw OAuthError(.transactionFailed) }
-        let protection = try await provider.idTokenProtection(of: client)
+        let protection = try await provider.tokens.idTokenProtection(of: client)
         let standing =
             if let given = asked.given {
                 // Fetching the client's keys takes time, in which the account can be locked and the grant can end.
@@ -74,14 +74,14 @@ extension ClientDeliveries {
         var refreshToken: RefreshToken?
         if standing.grant.isRenewed(by: client) {
             let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: provider.keys.signing)
-            let isThere = try await provider.begin(
+            let isThere = try await provider.renewals.begin(
                 token, of: standing.grant, for: client, boundTo: nil, at: now)
             guard isThere else { return nil }
-            named[claim + "rt_hash"] = .string(OpenIDProvider.halfHash(token.text, protection.algorithm))
+            named[claim + "rt_hash"] = .string(Tokens.halfHash(token.text, protection.algorithm))
             refreshToken = token
         }
-        let audience = try await provider.audience(nil, of: standing.grant, for: client)
-        var response = try provider.tokens(
+        let audience = try await provider.audiences.audience(nil, of: standing.grant, for: client)
+        var response = try provider.tokens.issue(
             for: try await provider.standing.admit(standing, for: client), audience: audience, nonce: nil, named: named,
             acr: nil,
             details: provider.details([:], within: standing.grant, of: client), protection: protection,

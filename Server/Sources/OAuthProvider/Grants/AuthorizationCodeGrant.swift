@@ -27,8 +27,8 @@ struct AuthorizationCodeGrant: TokenGrant {
             client.settings.mayChallenge
             ? request.parameters["redirect_uri"] ?? "" : try request.parameters.required("redirect_uri")
         let verifier = try Self.verifier(request.parameters, of: client)
-        let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        let protection = try await provider.idTokenProtection(of: client)
+        let asked = try await provider.audiences.asked(by: request.parameters, of: client)
+        let protection = try await provider.tokens.idTokenProtection(of: client)
         let key = request.proof?.thumbprint
         let now = provider.time.now()
         let taking = try await provider.store.takeCode(

@@ -20,8 +20,8 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         }
         let secret = try request.parameters.required("auth_req_id")
         guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
-        let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        let protection = try await provider.idTokenProtection(of: client)
+        let asked = try await provider.audiences.asked(by: request.parameters, of: client)
+        let protection = try await provider.tokens.idTokenProtection(of: client)
         let now = provider.time.now()
         let answer = try await provider.store.backchannelAnswer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {

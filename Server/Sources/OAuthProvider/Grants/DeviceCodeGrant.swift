@@ -14,8 +14,8 @@ struct DeviceCodeGrant: TokenGrant {
         let client = request.client
         let secret = try request.parameters.required("device_code")
         try provider.refuseDetails(in: request.parameters)
-        let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        let protection = try await provider.idTokenProtection(of: client)
+        let asked = try await provider.audiences.asked(by: request.parameters, of: client)
+        let protection = try await provider.tokens.idTokenProtection(of: client)
         let now = provider.time.now()
         let answer = try await provider.store.answer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {

@@ -29,38 +29,20 @@ extension OpenIDProvider {
         deviceSecret: String? = nil, at now: Timestamp
     ) async throws -> TokenResponse {
         let client = request.client
-        let audience = try await self.audience(asked, of: standing.grant, for: client)
-        let named = try await self.namedClaims(for: standing.grant, of: standing.authentication)
-        var response = try self.tokens(
+        let audience = try await self.audiences.audience(asked, of: standing.grant, for: client)
+        let named = try await self.claims.namedClaims(for: standing.grant, of: standing.authentication)
+        var response = try self.tokens.issue(
             for: try await self.standing.admit(standing, for: client), audience: audience, nonce: nonce, named: named,
             acr: acr,
             details: details, protection: protection, boundTo: request.binding, deviceSecret: deviceSecret, at: now)
         guard standing.grant.isRenewed(by: client) else { return response }
         let token = try RefreshToken(grant: standing.grant.id, keys: self.keys.signing, random: self.random)
-        guard try await self.begin(token, of: standing.grant, for: client, boundTo: request.binding, at: now) else {
+        guard try await self.renewals.begin(token, of: standing.grant, for: client, boundTo: request.binding, at: now)
+        else {
             throw OAuthError(.invalidGrant, "What was granted is not valid any more.", detail: "revoked meanwhile")
         }
         response.refreshToken = token.text
         return response
-    }
-
-    /// Begins the family of a grant with its first refresh token. Only now does the grant last, as the code or answer
-    /// of the grant may never have been used. Returns `true` if the grant exists, and its family is at this token.
-    ///
-    /// The tokens of a client that cannot authenticate are bound to the key that the client shows, or to its
-    /// certificate. The tokens of other clients are bound to the client, so that clients can change their keys (RFC
-    /// 9449, section 5).
-    func begin(
-        _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo binding: TokenBinding?,
-        at now: Timestamp
-    ) async throws -> Bool {
-        let limits = self.limits.oauth
-        return try await self.store.beginFamily(
-            RefreshFamilyStart(
-                grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
-                keyThumbprint: client.settings.isPublic ? binding?.text : nil, until: now + limits.lastingGrantLifetime,
-                most: limits.lastingGrantsPerClient,
-                displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id)), at: now)
     }
 }
 

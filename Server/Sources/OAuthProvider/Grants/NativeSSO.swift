@@ -38,7 +38,7 @@ struct NativeSSO {
         guard let group = client.settings.tokens.group else {
             throw Self.notOfGroup("the operator can give the client --sso-group")
         }
-        let protection = try await self.provider.idTokenProtection(of: client)
+        let protection = try await self.provider.tokens.idTokenProtection(of: client)
         let now = self.provider.time.now()
         let (held, first) = try await self.counted(at: now) {
             try await self.held(secret, showing: idToken, at: now)
@@ -122,7 +122,7 @@ struct NativeSSO {
         }
         let shown = claims.audience[0]
         guard case .string(let hash)? = claims.members["ds_hash"],
-            constantTimeEqual(Array(hash.utf8), Array(OpenIDProvider.deviceSecretHash(secret).utf8))
+            constantTimeEqual(Array(hash.utf8), Array(Tokens.deviceSecretHash(secret).utf8))
         else { throw Self.refusal("ds_hash") }
         let subject = try await self.provider.clients.subject(ofAccount: session.account, ofClient: shown)
         guard case .string(let sid)? = claims.members["sid"],
@@ -135,7 +135,7 @@ struct NativeSSO {
         // Both apps are checked, as the ID token of a second app also goes with the secret of the first.
         guard let first = try await self.provider.clients.servedClient(held.secret.client),
             Self.isOfGroup(first, of: held.secret),
-            try await Self.isOfGroup(self.provider.client(shown, asking: first), of: held.secret)
+            try await Self.isOfGroup(self.provider.tokens.client(shown, asking: first), of: held.secret)
         else { throw Self.notOfGroup("the app that signed in is of it no more") }
         guard first.settings.party == .first || held.secret.consent != nil else {
             throw Self.refusal("the app that signed in is a third party's since, and nobody has agreed to it")

@@ -43,9 +43,9 @@ extension OpenIDProvider {
                 detail: "the operator can give it --scope")
         }
         try self.refuseDetails(in: request.parameters)
-        let audience = try await self.askedAudience(by: request.parameters, of: client)
-        return try self.ownToken(
-            of: client, by: type.rawValue, scope: scope, audience: audience ?? self.usualAudience(of: client),
+        let audience = try await self.audiences.asked(by: request.parameters, of: client)
+        return try self.tokens.ownToken(
+            of: client, by: type.rawValue, scope: scope, audience: audience ?? self.audiences.usual(of: client),
             boundTo: request.binding, at: self.time.now())
     }
 }

@@ -24,7 +24,7 @@ struct RefreshTokenGrant: TokenGrant {
         guard let presented = RefreshToken(text, keys: provider.keys.signing) else {
             throw Self.refusal("not one of ours")
         }
-        let target = try await provider.askedAudience(by: request.parameters, of: client)
+        let target = try await provider.audiences.asked(by: request.parameters, of: client)
         // Before the token is used: if the client's ID tokens are encrypted and its key is missing, nothing is spent.
         let protection = try await Self.idTokenProtection(asked, of: client, from: provider)
         let now = provider.time.now()
@@ -35,7 +35,7 @@ struct RefreshTokenGrant: TokenGrant {
         // client.
         let isRotated = !client.settings.isFAPI2
         // Every error of the request is found before anything changes.
-        let outcome = try await provider.renew(
+        let outcome = try await provider.renewals.renew(
             presented, isRotated: isRotated, isBound: !client.settings.isPublic,
             until: now + provider.limits.oauth.refreshTokenLifetime, by: client, showing: request.binding,
             knowing: known, at: now, refuse: Self.error
@@ -45,26 +45,26 @@ struct RefreshTokenGrant: TokenGrant {
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
-            try provider.check(target, in: standing.grant)
+            try provider.audiences.check(target, in: standing.grant)
             _ = try provider.details(request.parameters, within: standing.grant, of: client)
         }
         switch outcome {
         case .admitted(let admitted, let token, _):
             // A token that was spent on a refused request can be used again, as after any lost answer.
             let grant = admitted.grant
-            let audience = try await provider.audience(target, of: grant, for: client)
+            let audience = try await provider.audiences.audience(target, of: grant, for: client)
             // Scopes that the operator has since taken from the client are left out.
             let scope = try (asked ?? Scope(grant.scope))
                 .limited(to: Clients.scopes + client.settings.tokens.scopes)
-            var response = try provider.accessToken(
+            var response = try provider.tokens.accessToken(
                 for: admitted, scope: scope, audience: audience,
                 details: provider.details(request.parameters, within: grant, of: client), boundTo: request.binding,
                 at: now)
             response.refreshToken = token.text
             if let protection, scope.contains(Scope.openID) {
-                response.idToken = try provider.idToken(
+                response.idToken = try provider.tokens.idToken(
                     for: admitted, beside: response,
-                    named: try await provider.namedClaims(for: grant, of: admitted.authentication),
+                    named: try await provider.claims.namedClaims(for: grant, of: admitted.authentication),
                     protection: protection, at: now)
             }
             return response
@@ -78,7 +78,7 @@ struct RefreshTokenGrant: TokenGrant {
         _ asked: Scope?, of client: ClientRecord, from provider: OpenIDProvider
     ) async throws -> IDTokenProtection? {
         guard client.settings.tokens.refreshesIDToken, asked?.contains(Scope.openID) ?? true else { return nil }
-        return try await provider.idTokenProtection(of: client)
+        return try await provider.tokens.idTokenProtection(of: client)
     }
 
     /// Returns the facts about the person of a refresh token, if the operator has terms; `nil` without terms, and for an

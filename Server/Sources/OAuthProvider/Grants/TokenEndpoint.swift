@@ -19,7 +19,7 @@ extension OpenIDProvider {
         header: String?, body: String, source: String = "", proofs: [String] = [],
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        try await self.answerClient(
+        try await self.endpoint.answer(
             header: header, body: body, proofs: proofs, over: connection,
             for: { ProviderMetadata.tokenEndpoint(of: $0) }
         ) { client, parameters, proof in
@@ -33,7 +33,7 @@ extension OpenIDProvider {
                     detail: "the operator can give it --grant-type")
             }
             // Before anything is spent: the client can repeat the request with the missing proof.
-            let binding = try self.binding(of: client, proof, over: connection)
+            let binding = try TokenBinding.needed(by: client, proof, over: connection)
             if let proof { try await self.proofs.take(proof) }
             let request = TokenRequest(
                 client: client, parameters: parameters, source: source, proof: proof, binding: binding)

@@ -37,7 +37,7 @@ struct TokenExchangeGrant: TokenGrant {
         let scope = try Self.scope(parameters["scope"], of: subject, for: request.client)
         try provider.refuseDetails(in: parameters)
         let audience = try await Self.audience(of: request, at: provider)
-        return try provider.exchangedToken(
+        return try provider.tokens.exchangedToken(
             for: subject, admitted, of: request.client, act: act, scope: scope, audience: audience,
             boundTo: request.binding, until: end, at: now)
     }
@@ -64,7 +64,9 @@ struct TokenExchangeGrant: TokenGrant {
             OAuthError(.invalidRequest, "The subject_token is not valid, or not for this client.", detail: detail)
         }
         let client = request.client
-        guard let token = try await provider.knownAccessToken(text) else { throw refusal("no token of ours, or ended") }
+        guard let token = try await provider.tokens.knownAccessToken(text) else {
+            throw refusal("no token of ours, or ended")
+        }
         guard client.settings.tokens.subjects.containsBytes(of: token.client) else {
             throw refusal("of a client whose tokens it may not exchange: the operator can give it --subject-client")
         }
@@ -73,7 +75,7 @@ struct TokenExchangeGrant: TokenGrant {
         }
         guard !token.isOwn else { throw refusal("a service's own: there is nobody to act for") }
         try Self.checkKey(of: token, shownBy: request, refusal)
-        guard case .grant(let standing, var facts)? = try await provider.basis(of: token, asking: client) else {
+        guard case .grant(let standing, var facts)? = try await provider.tokens.basis(of: token, asking: client) else {
             throw refusal(
                 "revoked, of an account that is locked, or of a person who has lost the role that they came in")
         }
@@ -116,8 +118,9 @@ struct TokenExchangeGrant: TokenGrant {
         func refusal(_ detail: String) -> OAuthError {
             OAuthError(.invalidRequest, "The actor_token is not valid, or not this client's.", detail: detail)
         }
-        guard let token = try await provider.knownAccessToken(text), token.client.hasSameBytes(as: request.client.id),
-            token.parents.isEmpty, try await provider.basis(of: token, asking: request.client) != nil
+        guard let token = try await provider.tokens.knownAccessToken(text),
+            token.client.hasSameBytes(as: request.client.id),
+            token.parents.isEmpty, try await provider.tokens.basis(of: token, asking: request.client) != nil
         else { throw refusal("it has to be an access token that this client was given, and for no other one") }
         try Self.checkKey(of: token, shownBy: request, refusal)
         var actor: JSONObject = ["sub": .string(token.subject)]
@@ -182,6 +185,6 @@ struct TokenExchangeGrant: TokenGrant {
         guard !asked[0].text.hasSameBytes(as: provider.issuer) else {
             throw OAuthError(.invalidTarget, "There is nothing here that takes an exchanged token.")
         }
-        return try await provider.audience(asked[0], for: request.client)
+        return try await provider.audiences.audience(asked[0], for: request.client)
     }
 }

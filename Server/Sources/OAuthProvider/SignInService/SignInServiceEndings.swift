@@ -34,7 +34,7 @@ extension SignInService {
             try await self.provider.keys.require(shown.client.settings.idTokenAlgorithm, of: .signInService)
             if let proof { try await self.provider.proofs.take(proof) }
             let now = self.provider.time.now()
-            let renewed = try await self.provider.renew(
+            let renewed = try await self.provider.renewals.renew(
                 shown.token, isBound: false, until: Self.end(of: shown, at: now), by: shown.client, showing: binding,
                 knowing: facts, at: now, refuse: Self.refusal)
             switch renewed {
@@ -71,7 +71,7 @@ extension SignInService {
         guard let token = RefreshToken(inParts: text, keys: self.provider.keys.signing) else {
             // A refresh token of the other face is no longer accepted anywhere after this.
             if let foreign = RefreshToken(text, keys: self.provider.keys.signing) {
-                try await self.provider.burn(foreign, shownBy: nil)
+                try await self.provider.wrongFace.burn(foreign, shownBy: nil)
             }
             throw Self.tokenRefusal("not one of ours")
         }
@@ -80,7 +80,7 @@ extension SignInService {
         }
         named = standing.grant.client
         guard let (client, settings) = try await self.client(standing.grant.client) else {
-            try await self.provider.burn(token, shownBy: nil)
+            try await self.provider.wrongFace.burn(token, shownBy: nil)
             throw Self.tokenRefusal("its client is none of the app sign-in service any more")
         }
         if let id = request.parameters["client_id"], !id.hasSameBytes(as: client.id) {
@@ -123,7 +123,7 @@ extension SignInService {
             try self.checkAntiCSRF(of: shown, request)
             let now = self.provider.time.now()
             // The use of the token detects a past token, and so ends the session.
-            let used = try await self.provider.use(
+            let used = try await self.provider.renewals.use(
                 shown.token, isBound: false, until: Self.end(of: shown, at: now), by: shown.client, at: now)
             if case .refused(let detail) = used { throw Self.tokenRefusal(detail) }
             let grant = shown.standing.grant

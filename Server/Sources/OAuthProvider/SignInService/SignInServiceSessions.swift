@@ -58,7 +58,7 @@ extension SignInService {
         let type = TokenType.signInServiceAccess
         let access = try self.provider.keys.signing.signed(
             claims, type: type, algorithm: client.settings.idTokenAlgorithm, of: .signInService, at: now)
-        if let keyID = access.keyID { self.provider.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
+        if let keyID = access.keyID { self.provider.tokens.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
         return SignInServiceTokens(
             accessToken: access.text, refreshToken: text,
             antiCSRFToken: settings.usesAntiCSRF ? textHash.map(self.antiCSRFToken(ofHash:)) : nil,
@@ -128,7 +128,7 @@ extension SignInService {
         let refused = SignInServiceError.refused("The access token is not valid.")
         let claims: JWTClaims
         do {
-            claims = try await self.provider.knownOrVerified(
+            claims = try await self.provider.tokens.knownOrVerified(
                 text, type: TokenType.signInServiceAccess, of: .signInService, at: now)
         } catch let error as JOSEError {
             throw SignInServiceError.refused("The access token is not valid.", "\(error)")

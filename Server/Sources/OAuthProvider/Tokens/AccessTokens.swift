@@ -12,7 +12,23 @@ enum TokenBasis {
     case client
 }
 
-extension OpenIDProvider {
+/// The access tokens and ID tokens of this server, and its other signed statements.
+public struct Tokens: Sendable {
+    let store: any AuthorizationStore & RefreshStore & TokenStore
+    let clients: Clients
+    let keys: Keys
+    let proofs: KeyProofs
+    let standing: Standing
+    /// The store's epoch.
+    let epoch: String
+    /// Already verified access tokens.
+    let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
+
+    var issuer: String { self.clients.issuer }
+    var limits: Limits { self.clients.limits }
+    var time: TimeSource { self.clients.time }
+    private var random: RandomSource { self.clients.random }
+
     // MARK: Giving
 
     /// Returns an access token of a grant, without other tokens (RFC 9068, section 2.2). The token never outlives the
@@ -66,7 +82,7 @@ extension OpenIDProvider {
     /// Returns the name of a client's own grant by a grant type. The name belongs to this epoch: a backup knows nothing
     /// of later revocations.
     private func ownGrant(of client: String, by type: String) -> String {
-        self.keys.signing.pairwise("own grant \(type)", client: client, of: self.configuration.epoch)
+        self.keys.signing.pairwise("own grant \(type)", client: client, of: self.epoch)
     }
 
     func accessToken(
@@ -198,5 +214,51 @@ extension OpenIDProvider {
             && token.scope.names.allSatisfy(settings.tokens.scopes.containsBytes)
             && (token.audience.hasSameBytes(as: self.issuer)
                 || settings.tokens.audiences.containsBytes(of: token.audience))
+    }
+
+    // MARK: Bound tokens
+
+    /// Returns an access token of this provider, after checking that the token came with the key or certificate of its
+    /// binding, and by the right scheme (section 7.1). The key's proof is taken, too.
+    ///
+    /// Throws `OAuthError`: `invalid_token`, `invalid_dpop_proof`, `use_dpop_nonce`.
+    func accessToken(
+        _ shown: PresentedToken, proofs: [String], over connection: ClientConnection, for purpose: KeyProofPurpose
+    ) async throws -> OwnAccessToken {
+        let token = try await self.ownAccessToken(shown.text)
+        guard shown.scheme == token.scheme else {
+            throw OAuthError(
+                .invalidToken, "The access token is not valid.",
+                detail: "it was shown by \(shown.scheme.rawValue), and is one of \(token.scheme.rawValue)")
+        }
+        let expected: KeyThumbprint
+        switch token.binding {
+        case nil: return token
+        case .certificate(let thumbprint):
+            try self.check(connection, isOf: thumbprint)
+            return token
+        case .key(let key): expected = key
+        }
+        var purpose = purpose
+        purpose.accessToken = shown.text
+        let proof = try self.proofs.proof(proofs, purpose)
+        guard proof.thumbprint == expected else {
+            throw OAuthError(.invalidToken, "The access token is not valid.", detail: "bound to another key")
+        }
+        try await self.proofs.take(proof)
+        return token
+    }
+
+    /// Throws `OAuthError` `invalid_token` if a request did not come over a connection with that certificate (RFC 8705,
+    /// section 3).
+    private func check(_ connection: ClientConnection, isOf thumbprint: String) throws {
+        guard let certificate = connection.certificate, certificate.thumbprint.hasSameBytes(as: thumbprint) else {
+            throw OAuthError(
+                .invalidToken, "The access token is not valid.",
+                detail: connection.certificate == nil
+                    ? "bound to a certificate, and none was shown: it is shown at mtls_endpoint_aliases"
+                    : "bound to another certificate")
+        }
+        try self.clients.checkTime(of: connection, else: .invalidToken, "The access token is not valid.")
     }
 }

@@ -3,7 +3,17 @@ import Records
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+/// The requests of clients that authenticate, at every endpoint of OpenID Connect.
+struct ClientEndpoint: Sendable {
+    /// The parameters that may occur more than once (RFC 8707, section 2; RFC 8693, section 2.1).
+    static let repeatable = [ResourceIndicator.parameter, "audience"]
+
+    let clients: Clients
+    let proofs: KeyProofs
+    let wrongFace: WrongFace
+
+    private var issuer: String { self.clients.issuer }
+
     /// Answers a request to an endpoint at which clients authenticate.
     ///
     /// - Parameters:
@@ -13,18 +23,18 @@ extension OpenIDProvider {
     ///   - answer: Receives the client and the form, and returns the answer.
     ///
     /// Cost: one query, two hashes, and the cost of the answer.
-    func answerClient(
+    func answer(
         header: String?, body: String, over connection: ClientConnection,
         _ answer: (ClientRecord, Parameters) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
-        try await self.answerClient(
+        try await self.answer(
             header: header, body: body, proofs: [], over: connection, for: { _ in self.issuer }
         ) { client, parameters, _ in
             try await answer(client, parameters)
         }
     }
 
-    /// Answers as ``answerClient(header:body:over:_:)``, for a request that may prove the possession of a key (RFC
+    /// Answers as ``answer(header:body:over:_:)``, for a request that may prove the possession of a key (RFC
     /// 9449, section 5).
     ///
     /// The proof is judged before the client: a client that has to repeat the request with a nonce has then not used up
@@ -40,7 +50,7 @@ extension OpenIDProvider {
     ///   - answer: Receives the client, the form, and the proof, if any, and returns the answer.
     ///
     /// Cost: one query, two hashes, and the cost of the answer; with a proof one signature and two HMACs.
-    func answerClient(
+    func answer(
         header: String?, body: String, proofs: [String], over connection: ClientConnection,
         for endpoint: (String) -> String, from source: String? = nil,
         _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
@@ -59,7 +69,7 @@ extension OpenIDProvider {
         // Only the operator reads the identifier, so the log names unknown identifiers as well.
         var clientID: String?
         do {
-            let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
+            let limits = Parameters.Limits(bytes: self.clients.limits.oauth.parameterBytes)
             let parameters = try Parameters(parsing: body, limits: limits, repeating: Self.repeatable)
             let asksForTokens = endpoint(self.issuer).hasSameBytes(as: ProviderMetadata.tokenEndpoint(of: self.issuer))
             let credential = try Clients.credential(
@@ -71,9 +81,9 @@ extension OpenIDProvider {
             let proof = proofs.isEmpty ? nil : try self.proofs.proof(proofs, purpose)
             let client = try await self.clients.authenticate(credential, from: source)
             if let proof { try self.proofs.checkClock(of: proof, by: client) }
-            try await self.burnToken(parameters, shownBy: client)
+            try await self.wrongFace.burnToken(parameters, shownBy: client)
             guard client.settings.signInService == nil else {
-                try await self.burn(parameters, of: client)
+                try await self.wrongFace.burn(parameters, of: client)
                 throw Clients.isOfSignInService
             }
             return try await answer(client, parameters, proof)

@@ -9,7 +9,7 @@ enum TokenExchange {
     static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
 }
 
-extension OpenIDProvider {
+extension Tokens {
     /// Returns an access token in exchange for another, of the same person and the same grant.
     ///
     /// The new token ends with the grant, with the shown token and with the tokens before it, and no later than any of

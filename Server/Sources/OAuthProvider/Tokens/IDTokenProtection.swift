@@ -25,7 +25,7 @@ struct IDTokenProtection: Sendable {
     }
 }
 
-extension OpenIDProvider {
+extension Tokens {
     /// Returns the protection of a client's ID tokens.
     ///
     /// Throws as ``Keys/require(_:of:)`` does, and `OAuthError` if the client's tokens are encrypted:

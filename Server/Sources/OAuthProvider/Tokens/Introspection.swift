@@ -3,7 +3,14 @@ import OAuth
 import Records
 import _Primitives
 
-extension OpenIDProvider {
+/// The introspection endpoint (RFC 7662).
+public struct Introspection: Sendable {
+    let endpoint: ClientEndpoint
+    let tokens: Tokens
+    let claims: ToldClaims
+
+    private var keys: Keys { self.tokens.keys }
+
     /// The media type of a signed answer (RFC 9701, section 4).
     private static let signedIntrospection = "application/token-introspection+jwt"
 
@@ -25,10 +32,10 @@ extension OpenIDProvider {
     /// verification if this process has neither made nor recently verified the token; for a signed answer one
     /// signature; for a person's token for a resource of the client's two queries more; for an exchanged token one
     /// query more for each exchange; for an opaque token one decryption in place of the verification.
-    public func introspect(
+    public func answer(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        try await self.answerClient(header: header, body: body, over: connection) { client, parameters in
+        try await self.endpoint.answer(header: header, body: body, over: connection) { client, parameters in
             guard !client.settings.isPublic else {
                 throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
             }
@@ -36,9 +43,9 @@ extension OpenIDProvider {
             guard Self.wantsSignature(accept) else { return ProviderAnswer(status: 200, body: members) }
             let algorithm = client.settings.idTokenAlgorithm
             try await self.keys.require(algorithm)
-            let now = self.time.now()
+            let now = self.tokens.time.now()
             let claims: JSONObject = [
-                "iss": .string(self.issuer), "aud": .string(client.id), "iat": .integer(now.seconds),
+                "iss": .string(self.tokens.issuer), "aud": .string(client.id), "iat": .integer(now.seconds),
                 "token_introspection": .object(members),
             ]
             return ProviderAnswer(
@@ -51,9 +58,9 @@ extension OpenIDProvider {
     /// Returns the members of the answer to a client about a token.
     private func introspection(of text: String, for client: ClientRecord) async throws -> JSONObject {
         let inactive: JSONObject = ["active": .bool(false)]
-        guard let token = try await self.knownAccessToken(text),
+        guard let token = try await self.tokens.knownAccessToken(text),
             token.client.hasSameBytes(as: client.id) || client.settings.tokens.owns(token.audience),
-            let basis = try await self.basis(of: token, asking: client)
+            let basis = try await self.tokens.basis(of: token, asking: client)
         else { return inactive }
         var members = token.claims
         // Only this server needs the token's grant, the earlier tokens and their clients.
@@ -71,7 +78,7 @@ extension OpenIDProvider {
             // The owner of the resource learns the person's name: by the scope, the person has permitted these names to
             // the client.
             if client.settings.tokens.owns(token.audience),
-                let told = try await self.told(of: standing, scope: token.scope, named: [])?.claims
+                let told = try await self.claims.told(of: standing, scope: token.scope, named: [])?.claims
             {
                 if token.scope.contains(Scope.profile) { members["username"] = told["preferred_username"] }
                 if token.scope.contains(Scope.email) { members["email"] = told["email"] }

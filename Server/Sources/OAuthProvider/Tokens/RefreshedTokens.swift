@@ -2,8 +2,33 @@ import Records
 import Settings
 import _Primitives
 
-/// The use of a refresh token, at both faces (decision 28).
-extension OpenIDProvider {
+/// The refresh tokens of grants, at both faces (decision 28).
+struct Renewals: Sendable {
+    let store: any RefreshStore
+    let keys: Keys
+    let standing: Standing
+    let limits: Limits
+    let random: RandomSource
+
+    /// Begins the family of a grant with its first refresh token. Only now does the grant last, as the code or answer
+    /// of the grant may never have been used. Returns `true` if the grant exists, and its family is at this token.
+    ///
+    /// The tokens of a client that cannot authenticate are bound to the key that the client shows, or to its
+    /// certificate. The tokens of other clients are bound to the client, so that clients can change their keys (RFC
+    /// 9449, section 5).
+    func begin(
+        _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo binding: TokenBinding?,
+        at now: Timestamp
+    ) async throws -> Bool {
+        let limits = self.limits.oauth
+        return try await self.store.beginFamily(
+            RefreshFamilyStart(
+                grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
+                keyThumbprint: client.settings.isPublic ? binding?.text : nil, until: now + limits.lastingGrantLifetime,
+                most: limits.lastingGrantsPerClient,
+                displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id)), at: now)
+    }
+
     /// The result of a renewal of tokens.
     enum RenewedGrant {
         /// The grant goes on with this token, which ends at that moment if it is not used.
@@ -100,4 +125,16 @@ extension OpenIDProvider {
         case .unknown: return .refused("ended, or revoked")
         }
     }
+}
+
+extension AuditEvent.Kind {
+    /// A client showed an authorization code, a device code or an `auth_req_id` again after its use, and the tokens for
+    /// it were revoked; the actor is the client.
+    static let codeReplayed = Self(rawValue: "code-replayed")
+    /// A client showed a refresh token that had already been replaced, and the token's family ended; the actor is the
+    /// client.
+    static let refreshTokenReused = Self(rawValue: "refresh-token-reused")
+    /// A grant ended: its client gave the grant up, never received its pushed tokens, or its refresh token was shown at
+    /// the wrong face. The actor is the client, if it is known; the detail is the grant.
+    static let grantRevoked = Self(rawValue: "grant-revoked")
 }

@@ -4,7 +4,15 @@ import Records
 import Sealing
 import _Primitives
 
-extension OpenIDProvider {
+/// The revocation endpoint (RFC 7009).
+public struct Revocation: Sendable {
+    let store: any DeviceSecretStore & RefreshStore & TokenStore
+    let endpoint: ClientEndpoint
+    let tokens: Tokens
+
+    private var keys: Keys { self.tokens.keys }
+    private var time: TimeSource { self.tokens.time }
+
     /// Answers a request to the revocation endpoint (RFC 7009): a client gives up a token or a secret.
     ///
     /// A device secret ends alone, and the tokens of the secret stay. A refresh token ends its grant: every access
@@ -20,10 +28,10 @@ extension OpenIDProvider {
     ///
     /// Cost: two queries, two hashes; one HMAC for a refresh token, one ES256 verification for an access token; one
     /// store step if there is something to revoke.
-    public func revoke(header: String?, body: String, over connection: ClientConnection = .usual) async throws
+    public func answer(header: String?, body: String, over connection: ClientConnection = .usual) async throws
         -> ProviderAnswer
     {
-        try await self.answerClient(header: header, body: body, over: connection) { client, parameters in
+        try await self.endpoint.answer(header: header, body: body, over: connection) { client, parameters in
             // The hint is not needed: the token itself shows its type.
             let text = try parameters.required("token")
             let done = ProviderAnswer(status: 200, body: nil)
@@ -40,7 +48,8 @@ extension OpenIDProvider {
             if try await self.isIDToken(text) {
                 throw OAuthError(.unsupportedTokenType, "An ID token is a statement, and is not revoked.")
             }
-            guard let token = try await self.knownAccessToken(text), token.client.hasSameBytes(as: client.id) else {
+            guard let token = try await self.tokens.knownAccessToken(text), token.client.hasSameBytes(as: client.id)
+            else {
                 return done
             }
             try await self.store.revokeToken(

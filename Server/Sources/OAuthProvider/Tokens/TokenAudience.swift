@@ -15,19 +15,24 @@ struct TokenAudience: Sendable {
     var actor: String?
 }
 
-extension OpenIDProvider {
+/// The resources at which clients' tokens can be used.
+struct TokenAudiences: Sendable {
+    let clients: Clients
+
+    private var issuer: String { self.clients.issuer }
+
     /// Checks the resources that an authorization request names. Throws `OAuthError` `invalid_target` if a resource is
     /// not for the client.
     ///
     /// Cost: one query for each resource.
-    func checkResources(_ resources: [ResourceIndicator], of client: ClientRecord) async throws {
+    func check(_ resources: [ResourceIndicator], of client: ClientRecord) async throws {
         for resource in resources { _ = try await self.audience(resource, for: client) }
     }
 
     /// Returns the audience that a request to the token endpoint names; `nil` if the request names none.
     ///
     /// Throws `OAuthError` `invalid_target`. Cost: one query if the request names an audience.
-    func askedAudience(by parameters: Parameters, of client: ClientRecord) async throws -> TokenAudience? {
+    func asked(by parameters: Parameters, of client: ClientRecord) async throws -> TokenAudience? {
         let asked = try ResourceIndicator.all(in: parameters)
         guard asked.count <= 1 else {
             throw OAuthError(.invalidTarget, "A token is for one resource: ask for another token for the other.")
@@ -37,7 +42,7 @@ extension OpenIDProvider {
     }
 
     /// Returns the audience of a client's token if the client names none: this server.
-    func usualAudience(of client: ClientRecord) -> TokenAudience {
+    func usual(of client: ClientRecord) -> TokenAudience {
         TokenAudience(
             text: self.issuer, format: client.settings.tokens.format, actor: client.settings.tokens.actor)
     }
@@ -52,7 +57,7 @@ extension OpenIDProvider {
     {
         try self.check(asked, in: grant)
         if let asked { return asked }
-        guard let only = grant.resources.first else { return self.usualAudience(of: client) }
+        guard let only = grant.resources.first else { return self.usual(of: client) }
         return try await self.audience(ResourceIndicator(only), for: client)
     }
 
@@ -73,7 +78,7 @@ extension OpenIDProvider {
         func refusal(_ detail: String) -> OAuthError {
             OAuthError(.invalidTarget, "The resource is not known here, or not for this client.", detail: detail)
         }
-        guard !resource.text.hasSameBytes(as: self.issuer) else { return self.usualAudience(of: client) }
+        guard !resource.text.hasSameBytes(as: self.issuer) else { return self.usual(of: client) }
         guard client.settings.tokens.audiences.containsBytes(of: resource.text) else {
             throw refusal("the operator can give the client --audience")
         }

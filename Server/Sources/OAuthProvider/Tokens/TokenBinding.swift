@@ -47,14 +47,13 @@ enum TokenBinding: Sendable, Equatable {
     }
 }
 
-extension OpenIDProvider {
+extension TokenBinding {
     /// Returns the binding of a request's tokens: the key that the request proves, or the certificate of its connection
     /// if the client's tokens are to be bound to the certificate.
     ///
     /// Returns `nil` if the tokens need no binding, and the request proves no key. Throws `OAuthError` if the client's
     /// tokens have to be bound, and the request lacks the certificate or the proof.
-    func binding(of client: ClientRecord, _ proof: DPoPProof?, over connection: ClientConnection) throws
-        -> TokenBinding?
+    static func needed(by client: ClientRecord, _ proof: DPoPProof?, over connection: ClientConnection) throws -> Self?
     {
         if let proof { return .key(proof.thumbprint) }
         guard !client.settings.tokens.keyBound else {

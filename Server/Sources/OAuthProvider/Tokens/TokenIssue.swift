@@ -34,32 +34,7 @@ public struct DeviceTokenHolder: Sendable, Equatable {
     }
 }
 
-extension OpenIDProvider {
-    /// Returns a grant of a session and its code, not stored yet, and the code's text for the client.
-    ///
-    /// Cost: one query (client), one HMAC, one hash.
-    func issue(
-        _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
-        challenge: [UInt8]?, keyThumbprint: String?, wishes: AuthorizationWishes, consent: String?,
-        resources: [String], at now: Timestamp
-    ) async throws -> (grant: GrantRecord, code: CodeRecord, secret: String) {
-        let subject = try await self.clients.subject(ofAccount: session.account, ofClient: client)
-        let secret = self.random.token(byteCount: 32)
-        let code = CodeRecord(
-            digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
-            keyThumbprint: keyThumbprint,
-            acr: wishes.levels.told(of: session.authentication.acr, in: self.configuration.levels),
-            expiresAt: now + self.limits.authorizationCodeLifetime)
-        let grant = GrantRecord(
-            id: self.random.grantIdentifier(at: now), client: client,
-            subject: subject,
-            authentication: session.authentication.id, session: session.id,
-            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,
-            claims: wishes.personClaims, consent: consent, details: wishes.details,
-            expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
-        return (grant, code, secret)
-    }
-
+extension Tokens {
     /// Returns the ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section
     /// 2.2).
     ///
@@ -74,7 +49,7 @@ extension OpenIDProvider {
     ///
     /// Cost: The call needs one ES256 signature, one signature of the client's algorithm, one hash and one HMAC. An
     /// encrypted ID token adds an encryption.
-    func tokens(
+    func issue(
         for admitted: AdmittedGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,
         deviceSecret: String? = nil, at now: Timestamp
@@ -115,7 +90,7 @@ extension OpenIDProvider {
         claims["ds_hash"] = deviceSecret.map { .string(Self.deviceSecretHash($0)) }
         let signed = try self.keys.signing.sign(
             claims, type: TokenType.idToken, algorithm: protection.algorithm, at: now)
-        return try protection.protected(signed, random: self.random)
+        return try protection.protected(signed, random: self.clients.random)
     }
 
     /// Returns `ds_hash`: an ID token's claim about the device secret beside it.
@@ -177,7 +152,7 @@ extension OpenIDProvider {
                 "iss": .string(self.issuer), "sub": .string(holder.account), "aud": .string(self.issuer),
                 "scope": .string("device"), "device": .string(holder.device), "iat": .integer(now.seconds),
                 "exp": .integer((now + self.limits.deviceTokenLifetime).seconds),
-                "jti": .string(self.random.identifier()),
+                "jti": .string(self.clients.random.identifier()),
             ], type: TokenType.deviceToken)
     }
 

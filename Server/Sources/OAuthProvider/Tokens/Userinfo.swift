@@ -3,7 +3,16 @@ import Records
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+/// The userinfo endpoint (OpenID Connect Core 1.0, section 5.3).
+public struct Userinfo: Sendable {
+    let store: any RefreshStore
+    let tokens: Tokens
+    let claims: ToldClaims
+
+    private var clients: Clients { self.tokens.clients }
+    private var keys: Keys { self.tokens.keys }
+    private var issuer: String { self.tokens.issuer }
+
     /// Answers a request to the userinfo endpoint (OpenID Connect Core 1.0, section 5.3). An access token of a grant
     /// that was revoked, or that ended with its session, is refused at once, on every node.
     ///
@@ -16,40 +25,41 @@ extension OpenIDProvider {
     ///
     /// Cost: one ES256 verification, four queries, up to two more for a person who came in a role; a signature for a
     /// signed answer; for a token that is bound to a key one signature, two HMACs and one store step more.
-    public func userinfo(
+    public func answer(
         header: String?, body: String? = nil, method: String = "GET", proofs: [String] = [],
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         let shown = Result { () throws(OAuthError) in
             let form = try Parameters(
-                parsing: body ?? "", limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+                parsing: body ?? "", limits: Parameters.Limits(bytes: self.tokens.limits.oauth.parameterBytes))
             return try PresentedToken(header: header, form: form)
         }
-        var answer = try await self.userinfo(shown, method: method, proofs: proofs, over: connection)
-        if (try? shown.get())?.scheme == .dpop { answer.headers.append(self.proofs.nonceField) }
+        var answer = try await self.answer(shown, method: method, proofs: proofs, over: connection)
+        if (try? shown.get())?.scheme == .dpop { answer.headers.append(self.tokens.proofs.nonceField) }
         return answer
     }
 
-    private func userinfo(
+    private func answer(
         _ shown: Result<PresentedToken, OAuthError>, method: String, proofs: [String], over connection: ClientConnection
     ) async throws -> ProviderAnswer {
         do {
             let purpose = KeyProofPurpose(
                 method: method, endpoint: ProviderMetadata.userinfoEndpoint(of: self.clients.origin(of: connection)))
-            let token = try await self.accessToken(shown.get(), proofs: proofs, over: connection, for: purpose)
+            let token = try await self.tokens.accessToken(shown.get(), proofs: proofs, over: connection, for: purpose)
             guard token.audience.hasSameBytes(as: self.issuer) else {
                 throw OAuthError(.invalidToken, "The access token is not valid.", detail: "for another resource")
             }
             guard token.scope.contains(Scope.openID) else {
                 throw OAuthError(.insufficientScope, "The access token is not one of a person who signed in.")
             }
-            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.time.now()) else {
+            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.tokens.time.now())
+            else {
                 throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked")
             }
             var body: JSONObject = ["sub": .string(token.subject)]
             // OpenID Connect Core 1.0, section 5.4: the claims of scopes come from here, and not in the ID token.
             let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
-            guard let told = try await self.told(of: standing, scope: token.scope, named: named) else {
+            guard let told = try await self.claims.told(of: standing, scope: token.scope, named: named) else {
                 throw OAuthError(
                     .invalidToken, "The access token is not valid.",
                     detail: "the account is locked, or not taken any more")
@@ -58,7 +68,7 @@ extension OpenIDProvider {
             // The claim's name is RFC 9068's (section 7.2.1.1). The role is the role of the sign-in, which the person
             // still has.
             if let role = told.role { body["roles"] = .array([.string(role)]) }
-            return try await self.userinfo(body, for: standing.grant.client)
+            return try await self.answer(body, for: standing.grant.client)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer
             return ProviderAnswer(
@@ -70,68 +80,18 @@ extension OpenIDProvider {
 
     /// Returns the answer to a client, signed if the client has registered an algorithm (OpenID Connect Core 1.0,
     /// section 5.3.2).
-    private func userinfo(_ members: JSONObject, for client: String) async throws -> ProviderAnswer {
-        guard let algorithm = try await self.store.client(client)?.settings.tokens.userinfoAlgorithm else {
+    private func answer(_ members: JSONObject, for client: String) async throws -> ProviderAnswer {
+        guard let algorithm = try await self.clients.client(client)?.settings.tokens.userinfoAlgorithm else {
             return ProviderAnswer(status: 200, body: members)
         }
         try await self.keys.require(algorithm)
         var claims = members
         claims["iss"] = .string(self.issuer)
         claims["aud"] = .string(client)
-        let now = self.time.now()
+        let now = self.tokens.time.now()
         claims["iat"] = .integer(now.seconds)
         return ProviderAnswer(
             signed: try self.keys.signing.sign(claims, type: TokenType.userinfo, algorithm: algorithm, at: now),
             type: "application/jwt")
-    }
-
-    /// Returns the claims about the person of a grant, and the role of the sign-in if the client is a service that asks
-    /// people itself. `nil` if the account is locked, or is no longer accepted.
-    ///
-    /// Cost: two queries; up to two more if the person came in a role.
-    func told(of standing: StandingGrant, scope: Scope, named: [ClaimsRequest.Claim]) async throws -> (
-        claims: JSONObject, role: String?
-    )? {
-        // A service that asks people itself receives the claims that they have confirmed, and nothing more by its
-        // scopes.
-        let confirmed = try await self.people.confirmedClaims(
-            account: standing.authentication.account, client: standing.grant.client)
-        let role = standing.authentication.role
-        let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
-        // A client that is no longer a service has no roles, and receives the subject alone.
-        let found =
-            try await isOfService && confirmed == nil
-            ? self.standing.person(ofAccount: standing.authentication.account) : self.standing.person(of: standing)
-        guard let person = found else { return nil }
-        if let confirmed { return (confirmed, isOfService ? role?.role : nil) }
-        // A person who came to a former service has confirmed nothing for the present client.
-        return (isOfService ? [:] : PersonClaims.told(of: person, scope: scope, named: named), nil)
-    }
-
-    /// Returns the claims about the person that the client has named for the ID token of a grant, with their values. A
-    /// service that asks people itself gets only claims that the person has confirmed for the service.
-    ///
-    /// Cost: nothing if the client named none; else two queries, or four at a service that asks people itself.
-    func namedClaims(for grant: GrantRecord, of authentication: AuthenticationRecord) async throws -> JSONObject {
-        guard let text = grant.claims else { return [:] }
-        let asked = try ClaimsRequest(text).idToken
-        if !asked.isEmpty,
-            let confirmed = try await self.people.confirmedClaims(
-                account: authentication.account, client: grant.client)
-        {
-            var told: JSONObject = [:]
-            for claim in asked {
-                guard let value = confirmed[claim.name], claim.values.isEmpty || claim.values.contains(value) else {
-                    continue
-                }
-                told[claim.name] = value
-            }
-            return told
-        }
-        let named = asked.filter { PersonClaims.names.containsBytes(of: $0.name) }
-        guard !named.isEmpty, let person = try await self.people.person(account: authentication.account) else {
-            return [:]
-        }
-        return PersonClaims.told(of: person, scope: nil, named: named)
     }
 }

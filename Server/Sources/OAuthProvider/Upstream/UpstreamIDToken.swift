@@ -121,7 +121,7 @@ extension UpstreamPerson {
         guard claims.issuedAt != nil else { throw .failed("its ID token does not say when it was made (iat)") }
         if let hash = members["at_hash"] {
             guard case .string(let hash) = hash, let accessToken,
-                hash.hasSameBytes(as: OpenIDProvider.halfHash(accessToken, algorithm))
+                hash.hasSameBytes(as: Tokens.halfHash(accessToken, algorithm))
             else { throw .failed("its ID token belongs to another access token (at_hash)") }
         }
         guard let subject = claims.subject else { throw .failed("its ID token names nobody") }
