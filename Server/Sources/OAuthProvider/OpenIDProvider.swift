@@ -66,10 +66,8 @@ public struct OpenIDProvider: Sendable {
 
     let configuration: Configuration
     let store: any OpenIDStore
-    let methods: [any SignInMethod]
     /// The way to ask people who sit at no browser; `nil` if the provider has none.
     let backchannel: (any BackchannelMethod)?
-    let people: any PersonDirectory
     /// Proofs that the sender of a request holds a key.
     let proofs: KeyProofs
     /// The registered clients.
@@ -98,13 +96,14 @@ public struct OpenIDProvider: Sendable {
     public let introspection: Introspection
     /// The revocation endpoint.
     public let revocation: Revocation
-    /// The budget of sign-ins that each browser's source may begin.
-    let signIns: Budget
+    /// The details that people can be asked about.
+    let details: RequestedDetails
+    /// The authorization requests of clients.
+    public let authorizations: Authorizations
+    /// The requests of clients that have people asked on their phones.
+    public let backchannelAuthentications: BackchannelAuthentications
     /// The budgets of sign-ins from one app to another of the same person, and of wrong secrets from one source.
     let nativeSignIns: NativeSignInBudgets
-    /// The budget of an app's questions about a phone's answer, for apps that sign their person in. Each sign-in counts
-    /// as a source.
-    let phoneQuestions: SourceBudget
     let time: TimeSource
     let random: RandomSource
 
@@ -142,20 +141,29 @@ public struct OpenIDProvider: Sendable {
         let claims = ToldClaims(people: people, standing: standing)
         let wrongFace = WrongFace(store: store, clients: clients)
         let endpoint = ClientEndpoint(clients: clients, proofs: proofs, wrongFace: wrongFace)
+        let sessions = Sessions(store: store, keys: keys, issuer: configuration.issuer, limits: limits, time: time)
+        let details = RequestedDetails(known: configuration.detailTypes, signInMethods: methods)
+        let authorizations = Authorizations(
+            store: store, clients: clients, sessions: sessions, tokens: tokens, endpoint: endpoint, details: details,
+            methods: methods, levels: configuration.levels, simulatedPeople: configuration.simulatedPeople,
+            signIns: Budget(limits.signIns),
+            phoneQuestions: SourceBudget(
+                oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
+                protecting: .person))
         let provider = OpenIDProvider(
-            configuration: configuration, store: store, methods: methods, backchannel: backchannel, people: people,
+            configuration: configuration, store: store, backchannel: backchannel,
             proofs: proofs, clients: clients,
-            sessions: Sessions(store: store, keys: keys, issuer: configuration.issuer, limits: limits, time: time),
+            sessions: sessions,
             standing: standing, keys: keys, tokens: tokens, audiences: TokenAudiences(clients: clients), claims: claims,
             renewals: Renewals(store: store, keys: keys, standing: standing, limits: limits, random: random),
             wrongFace: wrongFace, endpoint: endpoint,
             userinfo: Userinfo(store: store, tokens: tokens, claims: claims),
             introspection: Introspection(endpoint: endpoint, tokens: tokens, claims: claims),
-            revocation: Revocation(store: store, endpoint: endpoint, tokens: tokens), signIns: Budget(limits.signIns),
+            revocation: Revocation(store: store, endpoint: endpoint, tokens: tokens), details: details,
+            authorizations: authorizations,
+            backchannelAuthentications: BackchannelAuthentications(
+                store: store, backchannel: backchannel, endpoint: endpoint, tokens: tokens, details: details),
             nativeSignIns: NativeSignInBudgets(limits),
-            phoneQuestions: SourceBudget(
-                oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
-                protecting: .person),
             time: time, random: random)
         try await provider.clients.provideMissingKeys()
         return provider
@@ -188,14 +196,6 @@ extension OpenIDProvider.Configuration {
             isRegistrationOpen: self.isRegistrationOpen, takesDocuments: self.takesClientDocuments, calls: self.calls,
             note: self.note)
     }
-}
-
-extension AuditEvent.Kind {
-    /// A browser with a session was admitted to a service without a phone. The detail names the service and the methods
-    /// of the person's earlier authentication; the address is the browser's.
-    static let signedInBySession = Self(rawValue: "signed-in-by-session")
-    /// A person agreed to the operator's terms; the detail is the version of the terms, the address is the browser's.
-    static let termsAgreed = Self(rawValue: "terms-agreed")
 }
 
 /// The budgets of sign-ins with the tokens of another app on the same device.

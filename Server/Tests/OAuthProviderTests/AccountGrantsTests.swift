@@ -160,7 +160,9 @@ struct AccountGrantsTests {
                 #expect(try await f.store.setAccountLocked(isLocked, id: "account-a", audit: event))
             }
             var refusals: [ProviderRefusal] = []
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil) {
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil
+            ) {
                 refusals.append($0)
             }
             guard case .refused(.redirect(let address)) = answer else {

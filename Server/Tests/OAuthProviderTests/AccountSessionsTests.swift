@@ -17,7 +17,7 @@ struct AccountSessionsTests {
                     account: "account-a", authenticatedAt: start, acr: "urn:x", amr: ["pin"],
                     browser: "Firefox on Mac", address: "192.0.2.7"), request: request, browser: f.browser)
             f.clock.advance(.seconds(5))
-            _ = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            _ = try await f.provider.authorizations.complete(request: request, browser: f.browser, session: nil)
             let listed = try await f.provider.sessions.running(ofAccount: "account-a")
             let session = try #require(listed.first)
             #expect(listed.count == 1)
@@ -35,7 +35,7 @@ struct AccountSessionsTests {
             let shop = try await f.provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             let session = try await f.signIn().session
             f.clock.advance(.seconds(9))
-            _ = try await f.provider.authorize(
+            _ = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
             let listed = try await f.provider.sessions.running(ofAccount: "account-a")
             #expect(listed.map { $0.services.map(\.name) } == [["Shop", "Demo Bank"]])
@@ -51,7 +51,7 @@ struct AccountSessionsTests {
             let session = try await f.signIn().session
             f.clock.advance(.seconds(59))
             #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1)
-            _ = try await f.provider.authorize(
+            _ = try await f.provider.authorizations.authorize(
                 f.query(), browser: f.browser, session: session, source: "a", address: nil)
             f.clock.advance(.seconds(40))
             #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1)
@@ -83,7 +83,7 @@ struct AccountSessionsTests {
             #expect(answer.status == 401 && answer.error == "invalid_token")
             #expect(try await f.provider.userinfo.answer(header: "Bearer \(kept.access)").status == 200)
             guard
-                case .signIn = try await f.provider.authorize(
+                case .signIn = try await f.provider.authorizations.authorize(
                     f.query(), browser: f.browser, session: revoked.session, source: "a", address: nil)
             else {
                 Issue.record("the browser is still signed in")

@@ -12,7 +12,8 @@ struct AuthorizationEndpointTests {
     @Test func aRightRequestShowsTheSignInPage() async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
-            let pending = try #require(try await f.provider.pending(request: request, browser: f.browser))
+            let pending = try #require(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser))
             #expect(pending.client == f.bank.client.id && pending.clientName == "Demo Bank")
             #expect(pending.clientOrigin == "https://bank.example")
             #expect(pending.expiresAt == f.clock.source.now() + Limits().authorizationRequestLifetime)
@@ -44,7 +45,7 @@ struct AuthorizationEndpointTests {
         ] as [[String: String?]])
     func refusesWithoutRedirect(changes: [String: String?]) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
@@ -53,7 +54,7 @@ struct AuthorizationEndpointTests {
     @Test("is never redirected where it cannot be read", arguments: ["&state=2", "&%", "&x=%FF"])
     func refusesUnreadable(suffix: String) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query() + suffix, browser: f.browser, session: nil, source: "a", address: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
@@ -78,7 +79,7 @@ struct AuthorizationEndpointTests {
         ] as [([String: String?], OAuthError.Code)])
     func tellsTheClient(changes: [String: String?], code: OAuthError.Code) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
@@ -101,7 +102,7 @@ struct AuthorizationEndpointTests {
         try await ProviderFixture.run(limits: limits) { f in
             let long = String(repeating: "x", count: 21)
             // A state that cannot be given back leaves nobody to be told.
-            let state = try await f.provider.authorize(
+            let state = try await f.provider.authorizations.authorize(
                 f.query(["state": long]), browser: f.browser, session: nil, source: "a", address: nil)
             #expect(state == .page(OAuthError(.invalidRequest)))
             #expect(try await self.answer(f, ["nonce": long], nil) == "invalid_request")
@@ -120,11 +121,11 @@ struct AuthorizationEndpointTests {
     @Test func aRequestIsTheStartingBrowsersAlone() async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
-            #expect(try await f.provider.pending(request: request, browser: BrowserSecret()) == nil)
-            #expect(try await f.provider.pending(request: "unknown", browser: f.browser) == nil)
-            let refused = try await f.provider.refuse(request: request, browser: BrowserSecret())
+            #expect(try await f.provider.authorizations.pending(request: request, browser: BrowserSecret()) == nil)
+            #expect(try await f.provider.authorizations.pending(request: "unknown", browser: f.browser) == nil)
+            let refused = try await f.provider.authorizations.refuse(request: request, browser: BrowserSecret())
             #expect(refused == .page(OAuthError(.invalidRequest)))
-            #expect(try await f.provider.pending(request: request, browser: f.browser) != nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) != nil)
         }
     }
 
@@ -133,8 +134,9 @@ struct AuthorizationEndpointTests {
             let request = try await f.begin()
             f.authenticate(request)
             f.clock.advance(Limits().authorizationRequestLifetime)
-            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) == nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
             #expect(try await f.provider.sweep() == 1)
             #expect(try await f.provider.sweep() == 0)
@@ -145,7 +147,8 @@ struct AuthorizationEndpointTests {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
             guard
-                case .client(.redirect(let address)) = try await f.provider.refuse(request: request, browser: f.browser)
+                case .client(.redirect(let address)) = try await f.provider.authorizations.refuse(
+                    request: request, browser: f.browser)
             else {
                 Issue.record("not a redirect")
                 return
@@ -155,10 +158,11 @@ struct AuthorizationEndpointTests {
             #expect(try ProviderFixture.parameter("iss", of: address) == ProviderFixture.issuer)
             #expect(try ProviderFixture.parameter("code", of: address) == nil)
             f.authenticate(request)
-            let late = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let late = try await f.provider.authorizations.complete(request: request, browser: f.browser, session: nil)
             #expect(late == .page(OAuthError(.invalidRequest)))
             #expect(
-                try await f.provider.refuse(request: request, browser: f.browser) == .page(OAuthError(.invalidRequest)))
+                try await f.provider.authorizations.refuse(request: request, browser: f.browser)
+                    == .page(OAuthError(.invalidRequest)))
         }
     }
 
@@ -185,7 +189,7 @@ struct AuthorizationEndpointTests {
             let session = try await f.signIn().session
             let before = try await f.store.auditEntries(after: 0, limit: 100).count
             for changes in [[:], ["prompt": "login"], ["response_type": "token"]] {
-                _ = try await f.provider.authorize(
+                _ = try await f.provider.authorizations.authorize(
                     f.query(changes), browser: f.browser, session: session, source: "a", address: "192.0.2.9")
             }
             let told = try await f.store.auditEntries(after: 0, limit: 100).dropFirst(before).map(\.event)
@@ -213,7 +217,7 @@ struct AuthorizationEndpointTests {
             #expect(try await f.store.auditEntries(after: 0, limit: 100).count == before)
             // What leaves nothing is not counted.
             #expect(try await self.answer(f, ["prompt": "none"], nil) == "login_required")
-            let elsewhere = try await f.provider.authorize(
+            let elsewhere = try await f.provider.authorizations.authorize(
                 f.query(), browser: f.browser, session: session, source: "b", address: nil)
             guard case .client(.redirect(let address)) = elsewhere else {
                 Issue.record("not a redirect: \(elsewhere)")
@@ -231,7 +235,7 @@ struct AuthorizationEndpointTests {
             let signedIn = try await f.signIn()
             let authenticated = f.clock.source.now().seconds
             f.clock.advance(.seconds(100))
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(["nonce": "n-2"]), browser: f.browser, session: signedIn.session, source: "a", address: nil)
             guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not a redirect")
@@ -327,7 +331,7 @@ struct AuthorizationEndpointTests {
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             for session in [own.session, nil] {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(["id_token_hint": own.id], client: shop), browser: f.browser, session: session, source: "a",
                     address: nil)
                 guard case .client(.redirect(let address)) = answer else {
@@ -345,7 +349,8 @@ struct AuthorizationEndpointTests {
             let hint = try await f.tokens(account: "account-a").id
             let request = try await f.begin(["id_token_hint": hint])
             f.authenticate(request, account: "account-b")
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             guard case .refused(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
@@ -355,7 +360,7 @@ struct AuthorizationEndpointTests {
             #expect(try ProviderFixture.parameter("code", of: address) == nil)
             #expect(try await f.provider.sessions.running(ofAccount: "account-b").isEmpty)
             // The request has ended with it.
-            let again = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let again = try await f.provider.authorizations.complete(request: request, browser: f.browser, session: nil)
             #expect(again == .page(OAuthError(.invalidRequest)))
             // The right person is.
             let own = try await f.signIn(["id_token_hint": hint], account: "account-a")

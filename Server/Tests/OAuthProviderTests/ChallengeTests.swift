@@ -79,7 +79,7 @@ private struct App {
             self.client = f.bank
         }
         self.person = ScriptedSteps(f)
-        self.challenges = Challenges(f.provider, by: self.person)
+        self.challenges = Challenges(f.provider.authorizations, by: self.person)
         _ = try await f.provider.clients.change(
             self.client.client.id, ClientChange(profile: ClientProfileChange(signsInDirectly: true)))
     }
@@ -311,7 +311,7 @@ struct ChallengeTests {
             let app = try await App(f, settings)
             let id = app.client.client.id
             let unsigned = try await app.post(app.first(), assertion: key)
-            let page = try await f.provider.authorize(
+            let page = try await f.provider.authorizations.authorize(
                 f.query(client: app.client), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .client(let told) = page else { throw OAuthError(.serverError, detail: "\(page)") }
             let same = try ProviderFixture.fields(of: told)

@@ -70,12 +70,15 @@ struct ClientChangeTests {
                 f.bank.client.id, ClientChange(name: "Lantern Street Bank", redirectURIs: [other]), by: "op")
             #expect(changed?.redirectURIs == [other] && changed?.name == "Lantern Street Bank")
             #expect(changed?.postLogoutRedirectURIs == f.bank.client.postLogoutRedirectURIs)
-            guard case .page = try await f.provider.complete(request: request, browser: f.browser, session: nil) else {
+            guard
+                case .page = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
+            else {
                 Issue.record("somebody was led to an address that is not registered any more")
                 return
             }
             for (address, isTaken) in [(ProviderFixture.address, false), (other, true)] {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(["redirect_uri": address]), browser: f.browser, session: nil, source: "a", address: nil)
                 if case .signIn = answer { #expect(isTaken) } else { #expect(!isTaken) }
             }
@@ -92,7 +95,9 @@ struct ClientChangeTests {
             _ = try await f.provider.clients.change(
                 f.bank.client.id,
                 ClientChange(redirectURIs: ["https://bank.example/other", ProviderFixture.address]))
-            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not signed in")
                 return

@@ -213,7 +213,7 @@ struct ClientKindsTests {
             }
             let query = f.query(["code_challenge": nil, "code_challenge_method": nil], client: app)
             guard
-                case .client(.redirect(let address)) = try await f.provider.authorize(
+                case .client(.redirect(let address)) = try await f.provider.authorizations.authorize(
                     query, browser: f.browser, session: nil, source: "a", address: nil)
             else {
                 Issue.record("asked without a challenge")

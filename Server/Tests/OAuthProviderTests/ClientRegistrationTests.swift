@@ -47,10 +47,10 @@ struct ClientRegistrationTests {
     /// The code of a client whose people are asked what it may have, as nobody here vouches for it.
     private static func code(_ f: ProviderFixture, _ changes: [String: String?]) async throws -> String {
         let session = try await f.signIn().session
-        let asked = try await f.provider.authorize(
+        let asked = try await f.provider.authorizations.authorize(
             f.query(changes), browser: f.browser, session: session, source: "a", address: nil)
         guard case .consent(let request, _) = asked else { throw OAuthError(.serverError, detail: "\(asked)") }
-        let decided = try await f.provider.decide(
+        let decided = try await f.provider.authorizations.decide(
             request: request, browser: f.browser, session: session, isGranted: true, address: nil)
         guard case .client(let led) = decided else { throw OAuthError(.serverError, detail: "\(decided)") }
         return try #require(try ProviderFixture.fields(of: led)["code"])

@@ -76,7 +76,7 @@ struct ClockSkewTests {
                 return answer.status == 200
             case .requestObject:
                 let parameters: Parameters = ["client_id": self.client.client.id, "request": text]
-                let answer = try await provider.authorize(
+                let answer = try await provider.authorizations.authorize(
                     parameters.encoded, browser: self.f.browser, session: nil, source: "a", address: nil)
                 if case .signIn = answer { return true }
                 return false

@@ -15,7 +15,7 @@ struct CodeBindingTests {
     private func refusal(_ f: ProviderFixture, _ changes: [String: String?]) async throws -> (
         error: String?, description: String?
     ) {
-        let answer = try await f.provider.authorize(
+        let answer = try await f.provider.authorizations.authorize(
             f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
         guard case .client(.redirect(let address)) = answer else { return (nil, nil) }
         return (
@@ -62,7 +62,7 @@ struct CodeBindingTests {
             let token = try #require(try answer.body?.string("id_token"))
             #expect(try f.claims(token, type: "JWT").members["nonce"] == .string("n-1"))
             // In a session that goes on, too.
-            let again = try await f.provider.authorize(
+            let again = try await f.provider.authorizations.authorize(
                 f.query(Self.withoutChallenge), browser: f.browser, session: signedIn.session, source: "a", address: nil
             )
             guard case .client(.redirect(let address)) = again else {
@@ -133,7 +133,7 @@ struct CodeBindingTests {
                     "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
                 ]
                 for (name, value) in try Parameters(parsing: f.query(changes)).members { form.append(name, value) }
-                let pushed = try await f.provider.push(header: nil, body: form.encoded, source: "a")
+                let pushed = try await f.provider.authorizations.push(header: nil, body: form.encoded, source: "a")
                 #expect(pushed.error == "invalid_request")
                 #expect(try pushed.body?.string("error_description")?.contains("code_challenge") == true)
             } else {
@@ -237,7 +237,7 @@ struct CodeBindingTests {
                 store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
             _ = try await f.provider.clients.change(f.bank.client.id, ClientChange(codeBinding: .pkce))
             func send(_ changes: [String: String?]) async throws {
-                _ = try await provider.authorize(
+                _ = try await provider.authorizations.authorize(
                     f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
             }
             try await send([:])

@@ -20,11 +20,14 @@ struct CompletionTests {
     @Test func withoutAnOutcomeNobodyIsSignedIn() async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
             // The page waits on, and the request can still be completed.
             f.authenticate(request)
-            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not signed in")
                 return
@@ -45,7 +48,8 @@ struct CompletionTests {
                 let outcome = AuthenticationOutcome(
                     account: "account-a", authenticatedAt: f.clock.source.now(), acr: "urn:\(name)", amr: [name])
                 method.record(outcome, request: request, browser: f.browser)
-                let answer = try await provider.complete(request: request, browser: f.browser, session: nil)
+                let answer = try await provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
                 guard case .signedIn(_, let secret, method: name) = answer else {
                     Issue.record("\(answer)")
                     continue
@@ -64,28 +68,34 @@ struct CompletionTests {
     func aMethodThatTheClientDoesNotTakeSignsNobodyIn() async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.methods == ["phone"])
+            #expect(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser)?.methods == ["phone"])
             f.authenticate(request)
             try await f.letIn(by: ["password"])
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.methods == ["password"])
-            let refused = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            #expect(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser)?.methods == [
+                    "password"
+                ])
+            let refused = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             #expect(refused == .page(OAuthError(.invalidRequest)))
             try await f.letIn(by: ["password", "phone"])
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             guard case .signedIn(_, let session, "phone") = answer else {
                 Issue.record("\(answer)")
                 return
             }
             // A session that another way has begun is none for a client that does not take that way.
             try await f.letIn(by: ["password"])
-            let again = try await f.provider.authorize(
+            let again = try await f.provider.authorizations.authorize(
                 f.query(), browser: f.browser, session: session, source: "s", address: nil)
             guard case .signIn = again else {
                 Issue.record("\(again)")
                 return
             }
             try await f.letIn(by: ["phone"])
-            let silent = try await f.provider.authorize(
+            let silent = try await f.provider.authorizations.authorize(
                 f.query(), browser: f.browser, session: session, source: "s", address: nil)
             guard case .client = silent else {
                 Issue.record("\(silent)")
@@ -109,9 +119,12 @@ struct CompletionTests {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
             f.authenticate(request)
-            let thief = try await f.provider.complete(request: request, browser: BrowserSecret(), session: nil)
+            let thief = try await f.provider.authorizations.complete(
+                request: request, browser: BrowserSecret(), session: nil)
             #expect(thief == .page(OAuthError(.invalidRequest)))
-            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("the right browser was shut out")
                 return
@@ -126,7 +139,7 @@ struct CompletionTests {
             let count = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<50 {
                     group.addTask {
-                        let answer = try await f.provider.complete(
+                        let answer = try await f.provider.authorizations.complete(
                             request: request, browser: f.browser, session: nil)
                         if case .signedIn = answer { return true }
                         return false
@@ -164,13 +177,14 @@ struct CompletionTests {
             let request = try await f.begin()
             f.authenticate(request)
             f.people.lock("account-a")
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             guard case .refused(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
             }
             #expect(try ProviderFixture.parameter("error", of: address) == "access_denied")
-            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) == nil)
         }
     }
 

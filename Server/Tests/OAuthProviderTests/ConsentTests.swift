@@ -21,7 +21,7 @@ struct ConsentTests {
     private func ask(
         _ f: ProviderFixture, _ shop: RegisteredClient, _ changes: [String: String?] = [:], _ session: SessionSecret
     ) async throws -> String {
-        let answer = try await f.provider.authorize(
+        let answer = try await f.provider.authorizations.authorize(
             f.query(changes, client: shop), browser: f.browser, session: session, source: "a", address: nil)
         guard case .consent(let request, shop.client.id) = answer else {
             throw OAuthError(.serverError, detail: "not asked: \(answer)")
@@ -38,7 +38,7 @@ struct ConsentTests {
                 shop.client.id, ClientChange(tokens: TokenSettingsChange(group: "apps")))
             let session = try await f.signIn().session
             let request = try await self.ask(f, shop, ["scope": "openid device_sso"], session)
-            let question = try await f.provider.consentQuestion(
+            let question = try await f.provider.authorizations.consentQuestion(
                 request: request, browser: f.browser, session: session)
             #expect(question?.items == [.identity, .deviceSSO])
         }
@@ -47,7 +47,7 @@ struct ConsentTests {
     private func decide(
         _ f: ProviderFixture, _ request: String, _ session: SessionSecret?, _ isGranted: Bool = true
     ) async throws -> Parameters {
-        let answer = try await f.provider.decide(
+        let answer = try await f.provider.authorizations.decide(
             request: request, browser: f.browser, session: session, isGranted: isGranted, address: "192.0.2.9")
         guard case .client(let client) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
         return try ProviderFixture.fields(of: client)
@@ -86,7 +86,8 @@ struct ConsentTests {
             let session = try await f.signIn().session
             let request = try await self.ask(f, shop, ["scope": "openid email profile"], session)
             let question = try #require(
-                try await f.provider.consentQuestion(request: request, browser: f.browser, session: session))
+                try await f.provider.authorizations.consentQuestion(
+                    request: request, browser: f.browser, session: session))
             #expect(question.clientName == "Shop" && question.clientOrigin == "https://bank.example")
             #expect(question.username == "alice" && question.items == [.identity, .username, .name, .profile, .email])
             let fields = try await self.decide(f, request, session)
@@ -98,7 +99,7 @@ struct ConsentTests {
                 #expect(try await f.answer(again, session: session, client: shop) == "code")
             }
             // A new session of the same person's is not asked either.
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(["scope": "openid email profile"], client: shop), browser: f.browser, session: nil, source: "a",
                 address: nil)
             guard case .signIn(let fresh, _) = answer else {
@@ -106,7 +107,9 @@ struct ConsentTests {
                 return
             }
             f.authenticate(fresh)
-            guard case .signedIn = try await f.provider.complete(request: fresh, browser: f.browser, session: nil)
+            guard
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: fresh, browser: f.browser, session: nil)
             else {
                 Issue.record("asked again")
                 return
@@ -122,14 +125,14 @@ struct ConsentTests {
     func closedBrowser() async throws {
         try await ProviderFixture.run { f in
             let shop = try await self.shop(f)
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .signIn(let request, _) = answer else {
                 Issue.record("no page: \(answer)")
                 return
             }
             f.authenticate(request)
-            let first = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let first = try await f.provider.authorizations.complete(request: request, browser: f.browser, session: nil)
             guard case .consent(_, let session?, _) = first else {
                 Issue.record("not asked: \(first)")
                 return
@@ -137,7 +140,7 @@ struct ConsentTests {
             let other = try await f.signIn(account: "account-b").session
             for shown in [nil, other, SessionSecret(cookie: RandomSource.system.token(byteCount: 32))] {
                 var reasons: [ProviderRefusal] = []
-                let again = try await f.provider.complete(
+                let again = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: shown, explain: { reasons.append($0) })
                 guard case .page = again else {
                     Issue.record("it goes on: \(again)")
@@ -147,7 +150,9 @@ struct ConsentTests {
             }
             #expect(try await f.provider.sessions.running(ofAccount: "account-a").count == 1, "no other has begun")
             // The browser that has it goes on.
-            guard case .consent = try await f.provider.complete(request: request, browser: f.browser, session: session)
+            guard
+                case .consent = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: session)
             else {
                 Issue.record("not asked")
                 return
@@ -191,18 +196,20 @@ struct ConsentTests {
     func endedMeanwhile() async throws {
         try await ProviderFixture.run { f in
             let shop = try await self.shop(f)
-            let begun = try await f.provider.authorize(
+            let begun = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .signIn(let request, _) = begun else { throw OAuthError(.serverError, detail: "\(begun)") }
             f.authenticate(request)
             guard
-                case .consent(_, let secret?, _) = try await f.provider.complete(
+                case .consent(_, let secret?, _) = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: nil)
             else { throw OAuthError(.serverError, detail: "not asked") }
             let session = try #require(try await f.provider.sessions.running(ofAccount: "account-a").first)
             #expect(try await f.provider.sessions.end(session.id, ofAccount: "account-a"))
             for shown in [secret, nil] {
-                switch try await f.provider.complete(request: request, browser: f.browser, session: shown) {
+                switch try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: shown)
+                {
                 case .refused, .page: break
                 case let answer: Issue.record("signed in again: \(answer)")
                 }
@@ -219,7 +226,7 @@ struct ConsentTests {
                 settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
             let session = try await f.signIn().session
             func code() async throws -> String {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(["scope": "openid offline_access"], client: own), browser: f.browser, session: session,
                     source: "a", address: nil)
                 guard case .client(let led) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
@@ -249,7 +256,7 @@ struct ConsentTests {
             #expect(try await f.answer(["prompt": "login consent"], session: session) == "sign-in")
             let request = try await self.ask(f, shop, ["prompt": "consent"], session)
             #expect(try await self.decide(f, request, session)["code"] != nil)
-            #expect(try await f.provider.consents.given(byAccount: "account-a").count == 1)
+            #expect(try await f.provider.authorizations.consents.given(byAccount: "account-a").count == 1)
         }
     }
 
@@ -262,10 +269,10 @@ struct ConsentTests {
             let told = try await self.decide(f, request, session, false)
             #expect(told["error"] == "access_denied" && told["code"] == nil)
             #expect(told["state"] == "st&te" && told["iss"] == ProviderFixture.issuer)
-            let late = try await f.provider.decide(
+            let late = try await f.provider.authorizations.decide(
                 request: request, browser: f.browser, session: session, isGranted: true, address: nil)
             #expect(late == .page(OAuthError(.invalidRequest)), "the request has ended")
-            #expect(try await f.provider.consents.given(byAccount: "account-a").isEmpty)
+            #expect(try await f.provider.authorizations.consents.given(byAccount: "account-a").isEmpty)
             #expect(try await f.answer([:], session: session, client: shop) == "consent")
             #expect(try await f.provider.sessions.session(session) != nil, "the person stays signed in here")
         }
@@ -275,7 +282,7 @@ struct ConsentTests {
     func afterSigningIn() async throws {
         try await ProviderFixture.run { f in
             let shop = try await self.shop(f)
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .signIn(let request, _) = answer else {
                 Issue.record("no page: \(answer)")
@@ -283,7 +290,7 @@ struct ConsentTests {
             }
             f.authenticate(request)
             guard
-                case .consent(shop.client.id, let secret?, "phone") = try await f.provider.complete(
+                case .consent(shop.client.id, let secret?, "phone") = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not asked")
@@ -292,14 +299,16 @@ struct ConsentTests {
             #expect(try await f.provider.sessions.session(secret)?.account == "account-a")
             // Coming again changes nothing.
             guard
-                case .consent(_, nil, _) = try await f.provider.complete(
+                case .consent(_, nil, _) = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: secret)
             else {
                 Issue.record("not asked again")
                 return
             }
             #expect(try await f.provider.sessions.session(secret) != nil)
-            #expect(try await f.provider.consentQuestion(request: request, browser: f.browser, session: nil) == nil)
+            #expect(
+                try await f.provider.authorizations.consentQuestion(request: request, browser: f.browser, session: nil)
+                    == nil)
             let fields = try await self.decide(f, request, secret)
             let claims = try f.claims(
                 try await self.tokens(f, shop, fields["code"]).requiredString("id_token"), type: "JWT")
@@ -319,25 +328,26 @@ struct ConsentTests {
                 as [(BrowserSecret, SessionSecret?)]
             {
                 #expect(
-                    try await f.provider.consentQuestion(request: request, browser: browser, session: session) == nil)
+                    try await f.provider.authorizations.consentQuestion(
+                        request: request, browser: browser, session: session) == nil)
                 #expect(
-                    try await f.provider.decide(
+                    try await f.provider.authorizations.decide(
                         request: request, browser: browser, session: session, isGranted: true, address: nil) == ended)
             }
             // A request that waits for its person to sign in is nothing to decide about.
             let page = try await f.begin()
             #expect(
-                try await f.provider.decide(
+                try await f.provider.authorizations.decide(
                     request: page, browser: f.browser, session: session, isGranted: true, address: nil) == ended)
             try await f.endSessions()
             #expect(
-                try await f.provider.decide(
+                try await f.provider.authorizations.decide(
                     request: request, browser: f.browser, session: session, isGranted: true, address: nil) == ended)
             let again = try await f.signIn().session
             let late = try await self.ask(f, shop, [:], again)
             f.clock.advance(Limits().authorizationRequestLifetime)
             #expect(
-                try await f.provider.decide(
+                try await f.provider.authorizations.decide(
                     request: late, browser: f.browser, session: again, isGranted: true, address: nil) == ended)
         }
     }
@@ -349,7 +359,9 @@ struct ConsentTests {
             let session = try await f.signIn().session
             let request = try await self.ask(f, shop, [:], session)
             f.people.lock("account-a")
-            #expect(try await f.provider.consentQuestion(request: request, browser: f.browser, session: session) == nil)
+            #expect(
+                try await f.provider.authorizations.consentQuestion(
+                    request: request, browser: f.browser, session: session) == nil)
             #expect(try await self.decide(f, request, session)["error"] == "access_denied")
         }
     }
@@ -363,7 +375,7 @@ struct ConsentTests {
             let codes = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
-                        let answer = try await f.provider.decide(
+                        let answer = try await f.provider.authorizations.decide(
                             request: request, browser: f.browser, session: session, isGranted: true, address: nil)
                         guard case .client(let client) = answer else { return false }
                         return try ProviderFixture.fields(of: client)["code"] != nil
@@ -388,7 +400,7 @@ struct ConsentTests {
                 f.clock.advance(.seconds(1))
             }
             // One that was given without asking again stands on the same consent.
-            let more = try await f.provider.authorize(
+            let more = try await f.provider.authorizations.authorize(
                 f.query(["scope": scopes[0]], client: shop), browser: f.browser, session: session, source: "a",
                 address: nil)
             guard case .client(let client) = more else {
@@ -396,7 +408,7 @@ struct ConsentTests {
                 return
             }
             tokens.append(try await self.tokens(f, shop, try ProviderFixture.fields(of: client)["code"]))
-            let given = try await f.provider.consents.given(byAccount: "account-a")
+            let given = try await f.provider.authorizations.consents.given(byAccount: "account-a")
             #expect(
                 given.map(\.items) == [[.identity, .email], [.identity, .username, .name, .profile, .offlineAccess]])
             #expect(given.allSatisfy { $0.clientName == "Shop" && $0.client == shop.client.id })
@@ -405,9 +417,9 @@ struct ConsentTests {
                 return try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200
             }
             #expect(try await [isOpen(0), isOpen(1), isOpen(2)] == [true, true, true])
-            #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-b") == false)
-            #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-a", by: "olga"))
-            #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-a") == false)
+            #expect(try await f.provider.authorizations.consents.end(given[1].id, ofAccount: "account-b") == false)
+            #expect(try await f.provider.authorizations.consents.end(given[1].id, ofAccount: "account-a", by: "olga"))
+            #expect(try await f.provider.authorizations.consents.end(given[1].id, ofAccount: "account-a") == false)
             #expect(try await [isOpen(0), isOpen(1), isOpen(2)] == [false, true, false])
             let refresh = try tokens[0].requiredString("refresh_token")
             let renewed = try await f.provider.token(
@@ -430,7 +442,7 @@ struct ConsentTests {
             let session = try await f.signIn(acr: "urn:low").session
             let before = try await f.provider.sessions.running(ofAccount: "account-a").map(\.id)
             f.clock.advance(.seconds(5))
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(["acr_values": "urn:high"], client: shop), browser: f.browser, session: session, source: "a",
                 address: nil)
             guard case .signIn(let request, _) = answer else {
@@ -439,7 +451,7 @@ struct ConsentTests {
             }
             f.authenticate(request, acr: "urn:high")
             guard
-                case .consent(_, let raised?, _) = try await f.provider.complete(
+                case .consent(_, let raised?, _) = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: session)
             else {
                 Issue.record("not asked")
@@ -456,11 +468,12 @@ struct ConsentTests {
         try await ProviderFixture.run { f in
             let shop = try await self.shop(f)
             let session = try await f.signIn().session
-            let answer = try await f.provider.push(header: f.basic(shop), body: f.query(client: shop), source: "a")
+            let answer = try await f.provider.authorizations.push(
+                header: f.basic(shop), body: f.query(client: shop), source: "a")
             let name = try #require(try answer.body?.string("request_uri"))
             let query: Parameters = ["client_id": shop.client.id, "request_uri": name]
             func come() async throws -> AuthorizationAnswer {
-                try await f.provider.authorize(
+                try await f.provider.authorizations.authorize(
                     query.encoded, browser: f.browser, session: session, source: "a", address: nil)
             }
             guard case .consent(let request, _) = try await come(), case .consent(request, _) = try await come() else {

@@ -35,7 +35,8 @@ private struct DeviceFixture: Sendable {
             let client = try await f.register(
                 ClientSettings(idTokenAlgorithm: .es256, grantTypes: grants, authenticationMethod: method),
                 at: ["https://tv.example/about"])
-            try await body(DeviceFixture(f: f, devices: DeviceAuthorizations(f.provider), client: client))
+            try await body(
+                DeviceFixture(f: f, devices: DeviceAuthorizations(f.provider.authorizations), client: client))
         }
     }
 
@@ -92,11 +93,12 @@ struct DeviceAuthorizationTests {
         try await DeviceFixture.run { d in
             let request = try #require(try await d.enter(try await d.device().userCode))
             let session = try await d.f.signIn().session
-            #expect(try await !d.f.provider.isAnswered(request: request, browser: d.f.browser, by: session))
             #expect(
-                try await d.f.provider.answer(
+                try await !d.f.provider.authorizations.isAnswered(request: request, browser: d.f.browser, by: session))
+            #expect(
+                try await d.f.provider.authorizations.answer(
                     request: request, browser: d.f.browser, by: session, source: "a", address: nil) == nil)
-            #expect(try await d.f.provider.pending(request: request, browser: d.f.browser) != nil)
+            #expect(try await d.f.provider.authorizations.pending(request: request, browser: d.f.browser) != nil)
         }
     }
 
@@ -330,7 +332,8 @@ struct DeviceAuthorizationTests {
                 return
             }
             d.f.authenticate(request)
-            let completed = try await d.f.provider.complete(request: request, browser: d.f.browser, session: session)
+            let completed = try await d.f.provider.authorizations.complete(
+                request: request, browser: d.f.browser, session: session)
             #expect(completed == .confirmDevice)
             #expect(try await d.poll(device).error == "authorization_pending")
             let asked = try #require(try await d.devices.confirmation(request: request, browser: d.f.browser))

@@ -38,7 +38,7 @@ struct DisabledClientTests {
                 (nil, [:]), (session, [:]), (session, ["prompt": "none"]),
             ] as [(SessionSecret?, [String: String?])] {
                 var reasons: [ProviderRefusal] = []
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(changes), browser: f.browser, session: shown, source: "a", address: nil,
                     explain: { reasons.append($0) })
                 guard case .page(let error) = answer else {
@@ -60,13 +60,18 @@ struct DisabledClientTests {
             let request = try await f.begin()
             f.authenticate(request)
             try await self.turn(f, f.bank, off: true)
-            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
-            guard case .page = try await f.provider.complete(request: request, browser: f.browser, session: nil) else {
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) == nil)
+            guard
+                case .page = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
+            else {
                 Issue.record("signed in")
                 return
             }
             try await self.turn(f, f.bank, off: false)
-            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not signed in")
                 return
@@ -81,17 +86,17 @@ struct DisabledClientTests {
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256, party: .third))
             let session = try await f.signIn().session
-            let asked = try await f.provider.authorize(
+            let asked = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
             guard case .consent(let request, _) = asked else {
                 Issue.record("not asked: \(asked)")
                 return
             }
             try await self.turn(f, shop, off: true)
-            let question = try await f.provider.consentQuestion(
+            let question = try await f.provider.authorizations.consentQuestion(
                 request: request, browser: f.browser, session: session)
             #expect(question == nil)
-            let answer = try await f.provider.decide(
+            let answer = try await f.provider.authorizations.decide(
                 request: request, browser: f.browser, session: session, isGranted: true, address: nil)
             guard case .page = answer else {
                 Issue.record("decided: \(answer)")
@@ -126,7 +131,9 @@ struct DisabledClientTests {
                 header: f.basic(mail), body: self.form(["token": access]))
             #expect(introspected.status == 401)
             #expect(
-                try await f.provider.push(header: f.basic(mail), body: f.query(client: mail), source: "a").status == 401
+                try await f.provider.authorizations.push(
+                    header: f.basic(mail), body: f.query(client: mail), source: "a"
+                ).status == 401
             )
             await #expect(throws: OAuthError(.invalidClient)) {
                 try await f.provider.clients.authenticate(header: f.basic(mail))
@@ -235,7 +242,7 @@ struct DisabledClientTests {
                 ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"]),
                 at: ["https://tv.example/about"])
-            let devices = DeviceAuthorizations(f.provider)
+            let devices = DeviceAuthorizations(f.provider.authorizations)
             let answer = try await devices.authorize(
                 header: f.basic(television), body: self.form(["scope": "openid"]), source: "tv")
             let code = try #require(answer.body).requiredString("user_code")

@@ -42,7 +42,7 @@ struct FAPIProfileTests {
             _ changes: [String: String?] = [:], by other: ClientKey? = nil, proofs: [String] = []
         ) async throws -> ProviderAnswer {
             let form = self.f.query(changes, client: self.client) + "&" + (try self.credentials(by: other).encoded)
-            return try await self.f.provider.push(header: nil, body: form, source: "a", proofs: proofs)
+            return try await self.f.provider.authorizations.push(header: nil, body: form, source: "a", proofs: proofs)
         }
 
         func name(_ changes: [String: String?] = [:], proofs: [String] = []) async throws -> String {
@@ -58,12 +58,12 @@ struct FAPIProfileTests {
             let parameters: Parameters = [
                 "client_id": self.id, "request_uri": try await self.name(changes, proofs: proofs),
             ]
-            let answer = try await self.f.provider.authorize(
+            let answer = try await self.f.provider.authorizations.authorize(
                 parameters.encoded, browser: self.f.browser, session: nil, source: "a", address: nil)
             guard case .signIn(let request, _) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
             self.f.authenticate(request)
             guard
-                case .signedIn(.redirect(let redirect), _, _) = try await self.f.provider.complete(
+                case .signedIn(.redirect(let redirect), _, _) = try await self.f.provider.authorizations.complete(
                     request: request, browser: self.f.browser, session: nil)
             else { throw OAuthError(.serverError, detail: "not signed in") }
             return try #require(try ProviderFixture.parameter("code", of: redirect))
@@ -90,7 +90,7 @@ struct FAPIProfileTests {
         try await ProviderFixture.run { f in
             let bank = try await Bank(f)
             var refusal: ProviderRefusal?
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(client: bank.client), browser: f.browser, session: nil, source: "a", address: nil
             ) { refusal = $0 }
             guard case .client(.redirect(let address)) = answer else {
@@ -113,7 +113,7 @@ struct FAPIProfileTests {
                 "client_id": bank.id,
                 "request": try JWS.sign(JSON.object(claims).serialized, type: "JWT", with: bank.key.signing),
             ]
-            let second = try await f.provider.authorize(
+            let second = try await f.provider.authorizations.authorize(
                 signed.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             guard case .client(.redirect(let other)) = second else {
                 Issue.record("\(second)")
@@ -132,7 +132,7 @@ struct FAPIProfileTests {
                 (nil, form), (f.basic(bank.client, secret: "secret"), form), (nil, form + "&client_secret=secret"),
                 (nil, form + "&" + (try bank.credentials(by: ClientKey(.es256)).encoded)),
             ] {
-                let answer = try await f.provider.push(header: header, body: body, source: "a")
+                let answer = try await f.provider.authorizations.push(header: header, body: body, source: "a")
                 #expect(answer.status == 401 && answer.error == "invalid_client", "\(body)")
             }
             #expect(try await bank.push().status == 201)
@@ -263,7 +263,7 @@ struct FAPIProfileTests {
                 try await bank.push(proofs: [bank.proofOfPush(), bank.proofOfPush()]).error == "invalid_dpop_proof")
             // A client of no profile binds its codes likewise.
             let form = f.query()
-            let usual = try await f.provider.push(
+            let usual = try await f.provider.authorizations.push(
                 header: f.basic(), body: form, source: "a", proofs: [bank.proofOfPush()])
             #expect(usual.status == 201)
         }
@@ -305,7 +305,7 @@ struct FAPIProfileTests {
                     "client_assertion": try JWS.sign(JSON.object(claims).serialized, type: "JWT", with: key),
                     "client_assertion_type": Self.assertionType,
                 ]
-                return try await f.provider.push(
+                return try await f.provider.authorizations.push(
                     header: nil, body: f.query(client: client) + "&" + form.encoded, source: "a")
             }
             #expect(try await push(.ps256).status == 201)

@@ -12,12 +12,12 @@ import _Primitives
 struct IDTokenAlgorithmTests {
     /// The code of a sign-in at a client that was registered with these settings.
     private func code(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> String {
-        let request = try await f.provider.authorize(
+        let request = try await f.provider.authorizations.authorize(
             f.query(client: client), browser: f.browser, session: nil, source: "a", address: nil)
         guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
         f.authenticate(id)
         guard
-            case .signedIn(.redirect(let address), _, _) = try await f.provider.complete(
+            case .signedIn(.redirect(let address), _, _) = try await f.provider.authorizations.complete(
                 request: id, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError) }
         return try #require(try ProviderFixture.parameter("code", of: address))

@@ -39,12 +39,12 @@ struct IDTokenEncryptionTests {
     }
 
     private func tokens(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> ProviderAnswer {
-        let request = try await f.provider.authorize(
+        let request = try await f.provider.authorizations.authorize(
             f.query(client: client), browser: f.browser, session: nil, source: "a", address: nil)
         guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
         f.authenticate(id)
         guard
-            case .signedIn(.redirect(let address), _, _) = try await f.provider.complete(
+            case .signedIn(.redirect(let address), _, _) = try await f.provider.authorizations.complete(
                 request: id, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError) }
         let code = try #require(try ProviderFixture.parameter("code", of: address))
@@ -79,7 +79,7 @@ struct IDTokenEncryptionTests {
             let claims = try JWTClaims(signed.verified(by: VerificationKey(key, algorithm: .rs256)))
             #expect(claims.audience == [shop.client.id])
             // It was encrypted for the client: who it is about, nobody else reads in a hint.
-            let hint = try await f.provider.authorize(
+            let hint = try await f.provider.authorizations.authorize(
                 f.query(["id_token_hint": body.requiredString("id_token")], client: shop), browser: f.browser,
                 session: nil, source: "a", address: nil)
             guard case .client(.redirect(let address)) = hint else {
@@ -101,7 +101,7 @@ struct IDTokenEncryptionTests {
                 name: "Shop", redirectURIs: [ProviderFixture.address], settings: settings)
             calls.answer(.failure(OutgoingCallError("there is no connection to it")))
             let session = try await f.signIn().session
-            let asked = try await f.provider.authorize(
+            let asked = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
             guard case .client(let answer) = asked, let code = try ProviderFixture.fields(of: answer)["code"] else {
                 Issue.record("\(asked)")

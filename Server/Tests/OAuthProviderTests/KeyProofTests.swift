@@ -194,7 +194,7 @@ struct KeyProofTests {
             let changes = ["dpop_jkt": key.thumbprint]
             let session = try await f.signIn().session
             func bySession() async throws -> String {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(changes), browser: f.browser, session: session, source: "a", address: nil)
                 guard case .client(.redirect(let address)) = answer else { return "" }
                 return try #require(try ProviderFixture.parameter("code", of: address))
@@ -218,7 +218,7 @@ struct KeyProofTests {
     func unnamed(text: String) async throws {
         try await ProviderFixture.run { f in
             for name in [text, try KeyHolder().thumbprint + "AA"] {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(["dpop_jkt": name]), browser: f.browser, session: nil, source: "a", address: nil)
                 guard case .client(.redirect(let address)) = answer else {
                     Issue.record("taken: \(name)")

@@ -76,7 +76,7 @@ struct ManyNodesTests {
         try await ProviderFixture.run { f in
             let shop = try await f.provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             let bank = try await f.tokens()
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: bank.session, source: "a", address: nil)
             guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
@@ -103,7 +103,7 @@ struct ManyNodesTests {
         try await ProviderFixture.run { f in
             let signedIn = try await f.signIn(["state": state])
             #expect(try ProviderFixture.parameter("state", of: signedIn.redirect) == state)
-            let refused = try await f.provider.authorize(
+            let refused = try await f.provider.authorizations.authorize(
                 f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil, source: "a", address: nil
             )
             guard case .client(.redirect(let address)) = refused else {

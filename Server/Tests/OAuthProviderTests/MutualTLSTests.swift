@@ -327,18 +327,18 @@ struct MutualTLSTests {
             settings.profile.security = .fapi2
             let client = try await f.register(settings)
             let certificate = try Self.certificate(f)
-            let pushed = try await f.provider.push(
+            let pushed = try await f.provider.authorizations.push(
                 header: nil, body: f.query(["client_id": client.client.id]), source: "a",
                 over: .mutual(certificate))
             #expect(pushed.status == 201)
             let asked: Parameters = [
                 "client_id": client.client.id, "request_uri": try #require(pushed.body).requiredString("request_uri"),
             ]
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 asked.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             guard case .signIn(let request, _) = answer else { return #expect(Bool(false), "\(answer)") }
             f.authenticate(request)
-            let done = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let done = try await f.provider.authorizations.complete(request: request, browser: f.browser, session: nil)
             guard case .signedIn(.redirect(let address), _, _) = done else { return #expect(Bool(false), "\(done)") }
             let code = try #require(try ProviderFixture.parameter("code", of: address))
             let form = f.form(code, ["client_id": client.client.id])

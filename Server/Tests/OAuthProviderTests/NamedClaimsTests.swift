@@ -77,7 +77,7 @@ struct NamedClaimsTests {
         try await ProviderFixture.run { f in
             let session = try await f.signIn(account: "account-c").session
             let wish = #"{"id_token": {"email": null}, "userinfo": {"phone_number": null}}"#
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(["scope": "openid", "claims": wish]), browser: f.browser, session: session, source: "a",
                 address: nil)
             guard case .client(let client) = answer else {
@@ -120,7 +120,7 @@ struct NamedClaimsTests {
             let request = try await f.begin(wish("account-a"))
             f.authenticate(request, account: "account-b")
             guard
-                case .refused(let told) = try await f.provider.complete(
+                case .refused(let told) = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("signed in")

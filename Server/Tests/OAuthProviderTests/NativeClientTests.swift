@@ -23,7 +23,7 @@ struct NativeClientTests {
         _ changes: [String: String?] = [:]
     ) async throws -> AuthorizationAnswer {
         let changes = ["redirect_uri": address].merging(changes) { $1 }
-        return try await f.provider.authorize(
+        return try await f.provider.authorizations.authorize(
             f.query(changes, client: client), browser: f.browser, session: session, source: "a", address: nil)
     }
 
@@ -161,10 +161,10 @@ struct NativeClientTests {
             }
             let request = try await begin()
             _ = try await f.provider.clients.change(app.client.id, ClientChange(name: "Another name"))
-            let pending = try await f.provider.pending(request: request, browser: f.browser)
+            let pending = try await f.provider.authorizations.pending(request: request, browser: f.browser)
             #expect(pending?.clientOrigin == "http://127.0.0.1:51004")
             _ = try await f.provider.clients.change(app.client.id, ClientChange(redirectURIs: [Self.scheme]))
-            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) == nil)
         }
     }
 
@@ -175,10 +175,11 @@ struct NativeClientTests {
                 name: "App", redirectURIs: [Self.scheme], postLogoutRedirectURIs: ["com.example.app:/bye"],
                 settings: ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none"))
             let request = try await f.begin(["client_id": app.client.id, "redirect_uri": Self.scheme])
-            let pending = try await f.provider.pending(request: request, browser: f.browser)
+            let pending = try await f.provider.authorizations.pending(request: request, browser: f.browser)
             #expect(pending?.clientOrigin == "com.example.app:")
             guard
-                case .client(.redirect(let refusal)) = try await f.provider.refuse(request: request, browser: f.browser)
+                case .client(.redirect(let refusal)) = try await f.provider.authorizations.refuse(
+                    request: request, browser: f.browser)
             else {
                 Issue.record("not told")
                 return

@@ -311,9 +311,9 @@ struct NativeSSOTests {
             let header = "Bearer \(try body.requiredString("access_token"))"
             #expect(try await f.provider.userinfo.answer(header: header).status == 200)
             func takeBack(_ app: RegisteredClient) async throws {
-                let all = try await f.provider.consents.given(byAccount: "account-a")
+                let all = try await f.provider.authorizations.consents.given(byAccount: "account-a")
                 for consent in all where consent.client == app.client.id {
-                    #expect(try await f.provider.consents.end(consent.id, ofAccount: "account-a"))
+                    #expect(try await f.provider.authorizations.consents.end(consent.id, ofAccount: "account-a"))
                 }
             }
             try await takeBack(apps.second)
@@ -572,7 +572,7 @@ struct NativeSSOTests {
                     ).body)
             }
             func next() async throws -> String {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(asked), browser: f.browser, session: signedIn.session, source: "a", address: nil)
                 guard case .client(.redirect(let address)) = answer else {
                     throw OAuthError(.serverError, detail: "\(answer)")

@@ -57,11 +57,12 @@ struct PromptTests {
         try await ProviderFixture.run { f in
             for (prompt, isNewcomer) in [("create", true), ("login", false), ("select_account", false)] {
                 let request = try await f.begin(["prompt": prompt])
-                let pending = try #require(try await f.provider.pending(request: request, browser: f.browser))
+                let pending = try #require(
+                    try await f.provider.authorizations.pending(request: request, browser: f.browser))
                 #expect(pending.isNewcomer == isNewcomer, "\(prompt)")
             }
             let bare = try await f.begin()
-            #expect(try await f.provider.pending(request: bare, browser: f.browser)?.isNewcomer == false)
+            #expect(try await f.provider.authorizations.pending(request: bare, browser: f.browser)?.isNewcomer == false)
         }
     }
 
@@ -82,10 +83,13 @@ struct PromptTests {
     func hints(name: String) async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin(["login_hint": name])
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.loginHint == name)
+            #expect(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser)?.loginHint == name)
             // Who authenticates decides who it is.
             f.authenticate(request, account: "account-b")
-            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not signed in")
                 return
@@ -163,7 +167,7 @@ struct PromptTests {
             let request = try await f.begin(wishes)
             f.authenticate(request)
             guard
-                case .signedIn(let answer, let session, _) = try await f.provider.complete(
+                case .signedIn(let answer, let session, _) = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not signed in")
@@ -180,7 +184,7 @@ struct PromptTests {
             for (more, name) in [
                 ([:], "code"), (["prompt": "none", "max_age": "0"], "error"), (["scope": "x"], "error"),
             ] {
-                let answer = try await f.provider.authorize(
+                let answer = try await f.provider.authorizations.authorize(
                     f.query(wishes.merging(more) { $1 }), browser: f.browser, session: session, source: "a",
                     address: nil)
                 guard case .client(let client) = answer else {
@@ -190,7 +194,8 @@ struct PromptTests {
                 #expect(try self.posted(client).fields[name] != nil)
             }
             let given = try await f.begin(wishes.merging(["prompt": "login"]) { $1 }, session: session)
-            guard case .client(let no) = try await f.provider.refuse(request: given, browser: f.browser) else {
+            guard case .client(let no) = try await f.provider.authorizations.refuse(request: given, browser: f.browser)
+            else {
                 Issue.record("no answer")
                 return
             }
@@ -205,7 +210,7 @@ struct PromptTests {
                 name: "App", redirectURIs: ["com.example.app:/cb", "http://127.0.0.1/cb"],
                 settings: ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none"))
             let wishes = ["response_mode": "form_post", "redirect_uri": "com.example.app:/cb"]
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(wishes, client: app), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not told in the query: \(answer)")
@@ -223,7 +228,7 @@ struct PromptTests {
         arguments: ["fragment", "Form_Post", "form_post.jwt", "web_message"])
     func unknownModes(mode: String) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(["response_mode": mode]), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not told in the query: \(answer)")

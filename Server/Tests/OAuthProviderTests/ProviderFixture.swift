@@ -151,7 +151,7 @@ struct ProviderFixture: Sendable {
 
     /// Starts a sign-in and gives the request's identifier.
     func begin(_ changes: [String: String?] = [:], session: SessionSecret? = nil) async throws -> String {
-        let answer = try await self.provider.authorize(
+        let answer = try await self.provider.authorizations.authorize(
             self.query(changes), browser: self.browser, session: session, source: "a", address: nil)
         guard case .signIn(let request, _) = answer else {
             Issue.record("expected a sign-in page, not \(answer)")
@@ -183,7 +183,8 @@ struct ProviderFixture: Sendable {
     ) async throws -> SignedIn {
         let request = try await self.begin(changes, session: session)
         self.authenticate(request, account: account, acr: acr, role: role)
-        let answer = try await self.provider.complete(request: request, browser: self.browser, session: session)
+        let answer = try await self.provider.authorizations.complete(
+            request: request, browser: self.browser, session: session)
         guard case .signedIn(.redirect(let redirect), let secret, _) = answer else {
             throw OAuthError(.serverError, detail: "not signed in: \(answer)")
         }
@@ -193,12 +194,12 @@ struct ProviderFixture: Sendable {
     /// A whole sign-in to a third party's client, whose person agrees, up to the code.
     func agreedCode(_ changes: [String: String?], client: RegisteredClient) async throws -> String {
         let session = try await self.signIn().session
-        let asked = try await self.provider.authorize(
+        let asked = try await self.provider.authorizations.authorize(
             self.query(changes, client: client), browser: self.browser, session: session, source: "a", address: nil)
         guard case .consent(let request, _) = asked else {
             throw OAuthError(.serverError, detail: "not asked: \(asked)")
         }
-        let answer = try await self.provider.decide(
+        let answer = try await self.provider.authorizations.decide(
             request: request, browser: self.browser, session: session, isGranted: true, address: nil)
         guard case .client(let client) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
         return try #require(try Self.fields(of: client)["code"])
@@ -263,7 +264,7 @@ struct ProviderFixture: Sendable {
     func answer(
         _ changes: [String: String?], session: SessionSecret?, client: RegisteredClient? = nil
     ) async throws -> String {
-        switch try await self.provider.authorize(
+        switch try await self.provider.authorizations.authorize(
             self.query(changes, client: client), browser: self.browser, session: session, source: "a", address: nil)
         {
         case .signIn: return "sign-in"

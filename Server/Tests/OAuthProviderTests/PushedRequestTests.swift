@@ -12,7 +12,7 @@ import _Primitives
 extension ProviderFixture {
     /// Pushes an authorization request that is right but for `changes`.
     func push(_ changes: [String: String?] = [:], client: RegisteredClient? = nil) async throws -> ProviderAnswer {
-        try await self.provider.push(
+        try await self.provider.authorizations.push(
             header: self.basic(client), body: self.query(changes, client: client), source: "a")
     }
 
@@ -28,7 +28,7 @@ extension ProviderFixture {
     ) async throws -> AuthorizationAnswer {
         var parameters: Parameters = ["client_id": (client ?? self.bank).client.id, "request_uri": name]
         for (name, value) in more.members { parameters.append(name, value) }
-        return try await self.provider.authorize(
+        return try await self.provider.authorizations.authorize(
             parameters.encoded, browser: browser ?? self.browser, session: session, source: "a", address: nil,
             explain: explain)
     }
@@ -87,7 +87,8 @@ struct PushedRequestTests {
             ]
             let request = try self.request(try await f.come(with: name, others))
             f.authenticate(request)
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             guard case .signedIn(.redirect(let redirect), _, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return
@@ -125,7 +126,7 @@ struct PushedRequestTests {
                 #expect(answer == Self.ended, "\(other)")
             }
             let nobodys: Parameters = ["request_uri": name, "redirect_uri": ProviderFixture.address]
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 nobodys.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
@@ -154,7 +155,8 @@ struct PushedRequestTests {
             #expect(try self.request(try await f.come(with: name)) == request)
             f.authenticate(request)
             #expect(try self.request(try await f.come(with: name)) == request)
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             guard case .signedIn(_, let session, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return
@@ -168,7 +170,7 @@ struct PushedRequestTests {
         try await ProviderFixture.run { f in
             let name = try await f.pushed()
             let request = try self.request(try await f.come(with: name))
-            let answer = try await f.provider.refuse(request: request, browser: f.browser)
+            let answer = try await f.provider.authorizations.refuse(request: request, browser: f.browser)
             #expect(try ProviderFixture.parameter("error", of: self.address(answer)) == "access_denied")
             #expect(try await f.come(with: name) == Self.ended)
         }
@@ -210,7 +212,7 @@ struct PushedRequestTests {
                 }
                 #expect(codes.count == 1)
             }
-            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) == nil)
         }
     }
 
@@ -298,11 +300,11 @@ struct PushedRequestTests {
     func isOfAClient() async throws {
         try await ProviderFixture.run { f in
             for header in [nil, f.basic(secret: "wrong"), "Bearer x"] {
-                let answer = try await f.provider.push(header: header, body: f.query(), source: "a")
+                let answer = try await f.provider.authorizations.push(header: header, body: f.query(), source: "a")
                 #expect(answer.status == 401 && answer.error == "invalid_client")
                 #expect(answer.header("WWW-Authenticate")?.hasPrefix("Basic ") == true)
             }
-            let posted = try await f.provider.push(
+            let posted = try await f.provider.authorizations.push(
                 header: nil, body: f.query(["client_secret": f.bank.secret, "login_hint": "alice"]), source: "a")
             #expect(posted.status == 201)
             let name = try #require(posted.body).requiredString("request_uri")
@@ -328,7 +330,7 @@ struct PushedRequestTests {
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             for _ in 0..<2 { #expect(try await f.push().status == 201) }
             // From wherever it comes.
-            let refused = try await f.provider.push(header: f.basic(), body: f.query(), source: "b")
+            let refused = try await f.provider.authorizations.push(header: f.basic(), body: f.query(), source: "b")
             #expect(refused.status == 429 && refused.error == "temporarily_unavailable")
             #expect(refused.header("Retry-After") == "10" && refused.header("Cache-Control") == "no-store")
             #expect(refused.shortage?.setting == "pushedRequestsPerMinute")
@@ -352,7 +354,7 @@ struct PushedRequestTests {
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: LeavingPeople(f: f), time: f.clock.source)
             let parameters: Parameters = ["client_id": f.bank.client.id, "request_uri": name]
-            let answer = try await provider.authorize(
+            let answer = try await provider.authorizations.authorize(
                 parameters.encoded, browser: f.browser, session: signedIn.session, source: "a", address: nil)
             let address = try self.address(answer)
             #expect(try ProviderFixture.parameter("error", of: address) == "login_required")
@@ -376,15 +378,18 @@ struct PushedRequestTests {
                     "client_assertion": assertion,
                     "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
                 ], client: signing)
-            let signed = try await f.provider.push(header: nil, body: form, source: "a")
+            let signed = try await f.provider.authorizations.push(header: nil, body: form, source: "a")
             #expect(signed.status == 201)
             let name = try #require(signed.body).requiredString("request_uri")
             let digest = Sealing.digest(ofSecret: String(name.dropFirst("urn:ietf:params:oauth:request_uri:".count)))
             #expect(try await f.store.pushedRequest(digest: digest)?.parameters.contains("assertion") == false)
-            #expect(try await f.provider.push(header: nil, body: form, source: "a").error == "invalid_client")
+            #expect(
+                try await f.provider.authorizations.push(header: nil, body: form, source: "a").error == "invalid_client"
+            )
             let app = try await client(ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "none"))
             for (source, status) in [("a", 201), ("b", 201), ("a", 429)] {
-                let answer = try await f.provider.push(header: nil, body: f.query(client: app), source: source)
+                let answer = try await f.provider.authorizations.push(
+                    header: nil, body: f.query(client: app), source: source)
                 #expect(answer.status == status, "\(source)")
             }
         }

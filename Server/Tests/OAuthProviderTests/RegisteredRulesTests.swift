@@ -51,13 +51,13 @@ struct RegisteredRulesTests {
         /// A code of alice's, who has agreed.
         func code(_ client: Registered, _ scope: String = "openid") async throws -> String {
             let session = try await self.f.signIn().session
-            let asked = try await self.f.provider.authorize(
+            let asked = try await self.f.provider.authorizations.authorize(
                 self.f.query(["client_id": client.id, "scope": scope]), browser: self.f.browser, session: session,
                 source: "a", address: nil)
             // The person has agreed before.
             if case .client(let led) = asked { return try #require(try ProviderFixture.fields(of: led)["code"]) }
             guard case .consent(let request, _) = asked else { throw OAuthError(.serverError, detail: "\(asked)") }
-            let decided = try await self.f.provider.decide(
+            let decided = try await self.f.provider.authorizations.decide(
                 request: request, browser: self.f.browser, session: session, isGranted: true, address: nil)
             guard case .client(let led) = decided else { throw OAuthError(.serverError, detail: "\(decided)") }
             return try #require(try ProviderFixture.fields(of: led)["code"])
@@ -68,7 +68,7 @@ struct RegisteredRulesTests {
         }
 
         func push(_ client: Registered) async throws -> ProviderAnswer {
-            try await self.f.provider.push(
+            try await self.f.provider.authorizations.push(
                 header: client.basic, body: self.f.query(["client_id": client.id]), source: "a")
         }
 
@@ -189,7 +189,7 @@ struct RegisteredRulesTests {
             let pushed = try await registering.push(client)
             let address = try #require(try pushed.body?.string("request_uri"))
             let query = (["client_id": client.id, "request_uri": address] as Parameters).encoded
-            let asked = try await f.provider.authorize(
+            let asked = try await f.provider.authorizations.authorize(
                 query, browser: f.browser, session: nil, source: "a", address: nil)
             guard case .signIn = asked else {
                 Issue.record("\(asked)")

@@ -102,7 +102,7 @@ struct RemoteKeySetTests {
         var form = form
         form.append("client_assertion", try key.assertion(signing.client.client.id, signing.f))
         form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-        return try await signing.provider.push(header: nil, body: form.encoded, source: "a")
+        return try await signing.provider.authorizations.push(header: nil, body: form.encoded, source: "a")
     }
 
     @Test("signed requests are verified by them, pushed or brought by a browser (RFC 9101)")
@@ -116,7 +116,7 @@ struct RemoteKeySetTests {
             #expect(try await signing.provider.clients.change(client.id, change) != nil, "its keys are at an address")
             func come(_ object: String) async throws -> AuthorizationAnswer {
                 let parameters: Parameters = ["client_id": client.id, "request": object]
-                return try await signing.provider.authorize(
+                return try await signing.provider.authorizations.authorize(
                     parameters.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             }
             let right = try self.requestObject(signing, by: key)
@@ -144,7 +144,7 @@ struct RemoteKeySetTests {
             signing.calls.answer(500, "", keeping: nil)
             var parameters = try Parameters(parsing: f.query(["client_id": signing.client.client.id]))
             parameters.append("request", try self.requestObject(signing, by: key))
-            let answer = try await signing.provider.authorize(
+            let answer = try await signing.provider.authorizations.authorize(
                 parameters.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             #expect(answer == .page(OAuthError(.temporarilyUnavailable)))
         }
@@ -155,7 +155,7 @@ struct RemoteKeySetTests {
         try await ProviderFixture.run { f in
             var form = try Parameters(parsing: f.query())
             form.append("request", "e30.e30.")
-            let answer = try await f.provider.push(header: f.basic(), body: form.encoded, source: "a")
+            let answer = try await f.provider.authorizations.push(header: f.basic(), body: form.encoded, source: "a")
             #expect(answer.status == 400 && answer.error == "request_not_supported")
         }
     }

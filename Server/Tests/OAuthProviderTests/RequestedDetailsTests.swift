@@ -52,7 +52,7 @@ struct RequestedDetailsTests {
                 account: "account-a", authenticatedAt: f.clock.source.now(), acr: "urn:x", amr: ["pin"],
                 signedText: text.map { Sealing.digest(ofSecret: $0) }), request: request, browser: f.browser)
         let redirect =
-            switch try await f.provider.complete(request: request, browser: f.browser, session: nil) {
+            switch try await f.provider.authorizations.complete(request: request, browser: f.browser, session: nil) {
             case .signedIn(.redirect(let redirect), _, _), .refused(.redirect(let redirect)): redirect
             case .page(let error): throw error
             default: throw OAuthError(.serverError)
@@ -66,7 +66,9 @@ struct RequestedDetailsTests {
     func echoed() async throws {
         try await Self.run { f in
             let request = try await f.begin(Self.scope)
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.agreement == "thing: 7")
+            #expect(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser)?.agreement
+                    == "thing: 7")
             let code = try #require(try await Self.complete(request, signing: "thing: 7", f)("code"))
             let body = try #require(try await f.token(code).body)
             #expect(body["authorization_details"] == Self.json)
@@ -90,7 +92,9 @@ struct RequestedDetailsTests {
         try await Self.run { f in
             let raw = #"[{"type":"thing","count":" 7 "}]"#
             let request = try await f.begin(["scope": "openid offline_access", "authorization_details": raw])
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.agreement == "thing: 7")
+            #expect(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser)?.agreement
+                    == "thing: 7")
             let code = try #require(try await Self.complete(request, signing: "thing: 7", f)("code"))
             let body = try #require(try await f.token(code).body)
             #expect(body["authorization_details"] == Self.json)
@@ -135,7 +139,7 @@ struct RequestedDetailsTests {
     func without() async throws {
         try await Self.run { f in
             let request = try await f.begin(["scope": "openid offline_access"])
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.agreement == nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser)?.agreement == nil)
             let code = try #require(try await Self.complete(request, signing: nil, f)("code"))
             let body = try #require(try await f.token(code).body)
             #expect(body["authorization_details"] == nil)
@@ -160,7 +164,7 @@ struct RequestedDetailsTests {
         ])
     func refused(details: String) async throws {
         try await Self.run { f in
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(["authorization_details": details]), browser: f.browser, session: nil, source: "a",
                 address: nil)
             guard case .client(.redirect(let address)) = answer else {
@@ -180,7 +184,7 @@ struct RequestedDetailsTests {
             _ = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(profile: ClientProfileChange(detailTypes: [])))
             var refusal: ProviderRefusal?
-            _ = try await f.provider.authorize(
+            _ = try await f.provider.authorizations.authorize(
                 f.query(["authorization_details": Self.details]), browser: f.browser, session: nil, source: "a",
                 address: nil
             ) { refusal = $0 }
@@ -218,12 +222,16 @@ struct RequestedDetailsTests {
         try await Self.run { f in
             try await f.letIn(by: ["password", "phone"])
             let plain = try await f.begin()
-            #expect(try await f.provider.pending(request: plain, browser: f.browser)?.methods == ["password", "phone"])
+            #expect(
+                try await f.provider.authorizations.pending(request: plain, browser: f.browser)?.methods == [
+                    "password", "phone",
+                ])
             let request = try await f.begin(["authorization_details": Self.details])
-            #expect(try await f.provider.pending(request: request, browser: f.browser)?.methods == ["phone"])
+            #expect(
+                try await f.provider.authorizations.pending(request: request, browser: f.browser)?.methods == ["phone"])
             try await f.letIn(by: ["password"])
             var refusal: ProviderRefusal?
-            _ = try await f.provider.authorize(
+            _ = try await f.provider.authorizations.authorize(
                 f.query(["authorization_details": Self.details]), browser: f.browser, session: nil, source: "a",
                 address: nil
             ) { refusal = $0 }
@@ -243,17 +251,17 @@ struct RequestedDetailsTests {
                         account: "account-a", authenticatedAt: f.clock.source.now(), acr: "urn:x", amr: ["pin"],
                         signedText: Sealing.digest(ofSecret: "thing: 7")), request: request, browser: f.browser)
                 guard
-                    case .consent(_, let begun?, _) = try await f.provider.complete(
+                    case .consent(_, let begun?, _) = try await f.provider.authorizations.complete(
                         request: request, browser: f.browser, session: session)
                 else {
                     Issue.record("not asked, in round \(round)")
                     return
                 }
                 session = begun
-                let question = try await f.provider.consentQuestion(
+                let question = try await f.provider.authorizations.consentQuestion(
                     request: request, browser: f.browser, session: begun)
                 #expect(question?.agreement == "thing: 7")
-                let answer = try await f.provider.decide(
+                let answer = try await f.provider.authorizations.decide(
                     request: request, browser: f.browser, session: begun, isGranted: true, address: nil)
                 guard case .client(let client) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
                 let code = try #require(try ProviderFixture.fields(of: client)["code"])
@@ -261,7 +269,7 @@ struct RequestedDetailsTests {
             }
             // What was agreed to beside is remembered as ever, and once.
             #expect(try await f.answer([:], session: session) == "code")
-            #expect(try await f.provider.consents.given(byAccount: "account-a").count == 1)
+            #expect(try await f.provider.authorizations.consents.given(byAccount: "account-a").count == 1)
         }
     }
 
@@ -273,7 +281,9 @@ struct RequestedDetailsTests {
                 Issue.record("no page")
                 return
             }
-            #expect(try await f.provider.pending(request: pushed, browser: f.browser)?.agreement == "thing: 7")
+            #expect(
+                try await f.provider.authorizations.pending(request: pushed, browser: f.browser)?.agreement
+                    == "thing: 7")
             let key = try ClientKey(.es256)
             var settings = key.settings
             settings.profile.detailTypes = ["thing"]
@@ -294,7 +304,7 @@ struct RequestedDetailsTests {
                     "client_id": shop, "request": object,
                     "authorization_details": #"[{"type":"thing","count":"9"}]"#,
                 ]
-                return try await f.provider.authorize(
+                return try await f.provider.authorizations.authorize(
                     parameters.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             }
             guard case .signIn(let signed, _) = try await come(Self.json),
@@ -303,7 +313,9 @@ struct RequestedDetailsTests {
                 Issue.record("not answered as it should be")
                 return
             }
-            #expect(try await f.provider.pending(request: signed, browser: f.browser)?.agreement == "thing: 7")
+            #expect(
+                try await f.provider.authorizations.pending(request: signed, browser: f.browser)?.agreement
+                    == "thing: 7")
             #expect(try ProviderFixture.parameter("error", of: refused) == "invalid_authorization_details")
         }
     }
@@ -318,7 +330,7 @@ struct RequestedDetailsTests {
                     grantTypes: ["authorization_code", "client_credentials", device],
                     tokens: TokenSettingsChange(scopes: ["read"])))
             let asked: Parameters = ["authorization_details": Self.details]
-            let code = try await DeviceAuthorizations(f.provider).authorize(
+            let code = try await DeviceAuthorizations(f.provider.authorizations).authorize(
                 header: f.basic(), body: asked.encoded, source: "tv")
             #expect(code.status == 400 && code.error == "invalid_authorization_details")
             for type in ["client_credentials", device] {
@@ -340,7 +352,7 @@ struct RequestedDetailsTests {
             let answered = try await Self.complete(request, signing: text, f)
             #expect(answered("error") == "access_denied" && answered("code") == nil)
             #expect(answered("state") == "st&te")
-            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
+            #expect(try await f.provider.authorizations.pending(request: request, browser: f.browser) == nil)
         }
     }
 
@@ -351,7 +363,7 @@ struct RequestedDetailsTests {
             for _ in 0..<2 {
                 let request = try await f.begin(["authorization_details": Self.details], session: session)
                 _ = try await Self.complete(request, signing: "thing: 7", f)
-                let silent = try await f.provider.authorize(
+                let silent = try await f.provider.authorizations.authorize(
                     f.query(["authorization_details": Self.details, "prompt": "none"]), browser: f.browser,
                     session: session, source: "a", address: nil)
                 guard case .client(.redirect(let address)) = silent else {

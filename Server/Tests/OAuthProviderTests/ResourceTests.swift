@@ -35,7 +35,7 @@ struct ResourceTests {
         func code(_ resources: [String], scope: String = "openid offline_access") async throws -> String {
             let query = self.f.query(["scope": scope], client: self.client) + Self.encoded(resources)
             let request: String
-            switch try await self.f.provider.authorize(
+            switch try await self.f.provider.authorizations.authorize(
                 query, browser: self.f.browser, session: nil, source: "a", address: nil)
             {
             case .signIn(let id, _): request = id
@@ -43,7 +43,7 @@ struct ResourceTests {
             }
             self.f.authenticate(request)
             guard
-                case .signedIn(.redirect(let redirect), _, _) = try await self.f.provider.complete(
+                case .signedIn(.redirect(let redirect), _, _) = try await self.f.provider.authorizations.complete(
                     request: request, browser: self.f.browser, session: nil)
             else { throw OAuthError(.serverError, detail: "not signed in") }
             return try #require(try ProviderFixture.parameter("code", of: redirect))
@@ -141,7 +141,7 @@ struct ResourceTests {
                 let query = f.query(client: party.client) + Party.encoded([resource])
                 var reason: String?
                 guard
-                    case .client(.redirect(let address)) = try await f.provider.authorize(
+                    case .client(.redirect(let address)) = try await f.provider.authorizations.authorize(
                         query, browser: f.browser, session: nil, source: "a", address: nil,
                         explain: { reason = $0.reason })
                 else {
@@ -151,10 +151,12 @@ struct ResourceTests {
                 #expect(try ProviderFixture.parameter("error", of: address) == "invalid_target")
                 #expect(reason?.contains(advice) == true)
                 self.expectRefusal(
-                    try await f.provider.push(header: f.basic(party.client), body: query, source: "a"), advice)
+                    try await f.provider.authorizations.push(header: f.basic(party.client), body: query, source: "a"),
+                    advice)
             }
             let good = f.query(client: party.client) + Party.encoded([Self.accounts])
-            let pushed = try await f.provider.push(header: f.basic(party.client), body: good, source: "a")
+            let pushed = try await f.provider.authorizations.push(
+                header: f.basic(party.client), body: good, source: "a")
             #expect(pushed.status == 201)
         }
     }
@@ -164,11 +166,12 @@ struct ResourceTests {
         try await ProviderFixture.run { f in
             let party = try await Party(f)
             let query = f.query(client: party.client) + Party.encoded([Self.accounts, Self.payments])
-            let pushed = try await f.provider.push(header: f.basic(party.client), body: query, source: "a")
+            let pushed = try await f.provider.authorizations.push(
+                header: f.basic(party.client), body: query, source: "a")
             let name = try #require(pushed.body).requiredString("request_uri")
             let short: Parameters = ["client_id": party.client.client.id, "request_uri": name]
             guard
-                case .signIn(let request, _) = try await f.provider.authorize(
+                case .signIn(let request, _) = try await f.provider.authorizations.authorize(
                     short.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             else {
                 Issue.record("not asked")
@@ -176,7 +179,7 @@ struct ResourceTests {
             }
             f.authenticate(request)
             guard
-                case .signedIn(.redirect(let redirect), let session, _) = try await f.provider.complete(
+                case .signedIn(.redirect(let redirect), let session, _) = try await f.provider.authorizations.complete(
                     request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not signed in")
@@ -186,7 +189,7 @@ struct ResourceTests {
             #expect(try self.audience(try await party.exchange(code, [Self.payments]), f) == [Self.payments])
             // The next one by the session.
             guard
-                case .client(.redirect(let address)) = try await f.provider.authorize(
+                case .client(.redirect(let address)) = try await f.provider.authorizations.authorize(
                     query, browser: f.browser, session: session, source: "a", address: nil)
             else {
                 Issue.record("asked again")
@@ -328,6 +331,8 @@ extension ProviderFixture {
         -> JSONObject?
     {
         let form: Parameters = ["token": token]
-        return try await (provider ?? self.provider).introspection.answer(header: self.basic(client), body: form.encoded).body
+        return try await (provider ?? self.provider).introspection.answer(
+            header: self.basic(client), body: form.encoded
+        ).body
     }
 }

@@ -46,7 +46,7 @@ struct SignedRequestTests {
         ) async throws -> AuthorizationAnswer {
             var parameters: Parameters = ["client_id": self.client.client.id, "request": object]
             for (name, value) in more.members { parameters.append(name, value) }
-            return try await self.f.provider.authorize(
+            return try await self.f.provider.authorizations.authorize(
                 parameters.encoded, browser: self.f.browser, session: session, source: "a", address: nil,
                 explain: explain)
         }
@@ -56,7 +56,7 @@ struct SignedRequestTests {
             var form = form
             form.append("client_assertion", try self.key.assertion(self.client.client.id, self.f))
             form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-            return try await self.f.provider.push(header: nil, body: form.encoded, source: "a")
+            return try await self.f.provider.authorizations.push(header: nil, body: form.encoded, source: "a")
         }
     }
 
@@ -70,7 +70,7 @@ struct SignedRequestTests {
         let request = try self.request(answer)
         f.authenticate(request)
         guard
-            case .signedIn(.redirect(let redirect), _, _) = try await f.provider.complete(
+            case .signedIn(.redirect(let redirect), _, _) = try await f.provider.authorizations.complete(
                 request: request, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError, detail: "not signed in") }
         #expect(redirect.hasPrefix(ProviderFixture.address + "?"))
@@ -171,7 +171,7 @@ struct SignedRequestTests {
         try await ProviderFixture.run { f in
             let (signer, other) = (try await Signer(f), try await Signer(f))
             let nobodys: Parameters = ["request": try signer.object()]
-            let unnamed = try await f.provider.authorize(
+            let unnamed = try await f.provider.authorizations.authorize(
                 nobodys.encoded, browser: f.browser, session: nil, source: "a", address: nil)
             #expect(unnamed == .page(OAuthError(.invalidRequest)))
             #expect(try await other.come(signer.object()) == .page(OAuthError(.invalidRequestObject)))
@@ -195,7 +195,7 @@ struct SignedRequestTests {
             // What was taken when it was pushed is not judged by the clock again.
             f.clock.advance(.seconds(89))
             let answered = try await self.complete(
-                try await f.provider.authorize(
+                try await f.provider.authorizations.authorize(
                     browsers.encoded, browser: f.browser, session: nil, source: "a", address: nil), f)
             #expect(answered("state") == "signed")
         }
@@ -206,7 +206,7 @@ struct SignedRequestTests {
         try await ProviderFixture.run { f in
             let signer = try await Signer(f, requiring: true)
             var refusal: ProviderRefusal?
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 f.query(client: signer.client), browser: f.browser, session: nil, source: "a", address: nil
             ) { refusal = $0 }
             guard case .client(.redirect(let address)) = answer else {
@@ -223,7 +223,7 @@ struct SignedRequestTests {
             let name = try #require(pushed.body).requiredString("request_uri")
             let browsers: Parameters = ["client_id": signer.client.client.id, "request_uri": name]
             _ = try self.request(
-                try await f.provider.authorize(
+                try await f.provider.authorizations.authorize(
                     browsers.encoded, browser: f.browser, session: nil, source: "a", address: nil))
             _ = try self.request(try await signer.come(signer.object()))
         }
@@ -234,7 +234,7 @@ struct SignedRequestTests {
         try await ProviderFixture.run { f in
             let request = f.query(["request": "e30.e30."])
             var refusal: ProviderRefusal?
-            let answer = try await f.provider.authorize(
+            let answer = try await f.provider.authorizations.authorize(
                 request, browser: f.browser, session: nil, source: "a", address: nil
             ) { refusal = $0 }
             guard case .client(.redirect(let address)) = answer else {

@@ -136,7 +136,7 @@ struct StandingTests {
             let grant = "urn:ietf:params:oauth:grant-type:device_code"
             let client = try await self.f.register(
                 ClientSettings(idTokenAlgorithm: .es256, grantTypes: [grant]), at: ["https://tv.example/about"])
-            let devices = DeviceAuthorizations(self.f.provider)
+            let devices = DeviceAuthorizations(self.f.provider.authorizations)
             let asked: Parameters = ["scope": "openid"]
             let body = try #require(
                 try await devices.authorize(header: self.f.basic(client), body: asked.encoded, source: "tv").body)
@@ -216,7 +216,7 @@ struct StandingTests {
                 throw OAuthError(.serverError, detail: "\(started)")
             }
             self.f.authenticate(request, role: self.role)
-            let completed = try await self.f.provider.complete(
+            let completed = try await self.f.provider.authorizations.complete(
                 request: request, browser: self.f.browser, session: nil)
             guard case .signedIn(.redirect(let address), _, _) = completed else {
                 throw OAuthError(.serverError, detail: "\(completed)")

@@ -129,7 +129,8 @@ struct StepUpTests {
             for wishes in [["acr_values": "aal2"], ["claims": essential]] {
                 let request = try await f.begin(wishes, session: session)
                 f.authenticate(request, acr: "urn:low")
-                let answer = try await f.provider.complete(request: request, browser: f.browser, session: session)
+                let answer = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: session)
                 guard case .refused(let told) = answer else {
                     Issue.record("not refused: \(answer)")
                     continue
@@ -137,7 +138,8 @@ struct StepUpTests {
                 let fields = try ProviderFixture.fields(of: told)
                 #expect(fields["error"] == "unmet_authentication_requirements" && fields["code"] == nil)
                 #expect(fields["state"] == "st&te" && fields["iss"] == ProviderFixture.issuer)
-                let again = try await f.provider.complete(request: request, browser: f.browser, session: session)
+                let again = try await f.provider.authorizations.complete(
+                    request: request, browser: f.browser, session: session)
                 #expect(again == .page(OAuthError(.invalidRequest)), "the request has ended")
             }
             #expect(try await f.provider.sessions.session(session)?.acr == "urn:low")
@@ -152,7 +154,8 @@ struct StepUpTests {
             let request = try await f.begin(["acr_values": "aal2"], session: first)
             f.authenticate(request, acr: "urn:high")
             try await f.endSessions()
-            let answer = try await f.provider.complete(request: request, browser: f.browser, session: first)
+            let answer = try await f.provider.authorizations.complete(
+                request: request, browser: f.browser, session: first)
             guard case .signedIn(_, let session, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return

@@ -89,7 +89,7 @@ private struct StrangerFixture {
     func authorize(
         _ changes: [String: String?] = [:], session: SessionSecret? = nil, source: String = "a"
     ) async throws -> AuthorizationAnswer {
-        try await self.f.provider.authorize(
+        try await self.f.provider.authorizations.authorize(
             self.query(changes), browser: self.f.browser, session: session, source: source, address: nil)
     }
 
@@ -112,7 +112,8 @@ private struct StrangerFixture {
             throw OAuthError(.serverError, detail: "no sign-in")
         }
         self.f.authenticate(request)
-        let answer = try await self.f.provider.complete(request: request, browser: self.f.browser, session: session)
+        let answer = try await self.f.provider.authorizations.complete(
+            request: request, browser: self.f.browser, session: session)
         guard case .consent(_, let secret?, _) = answer else {
             throw OAuthError(.serverError, detail: "\(answer)")
         }
@@ -120,7 +121,7 @@ private struct StrangerFixture {
     }
 
     func decide(_ request: String, _ session: SessionSecret, isGranted: Bool = true) async throws -> Parameters {
-        let answer = try await self.f.provider.decide(
+        let answer = try await self.f.provider.authorizations.decide(
             request: request, browser: self.f.browser, session: session, isGranted: isGranted, address: nil)
         guard case .client(let client) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
         return try ProviderFixture.fields(of: client)
@@ -200,24 +201,26 @@ struct ClientDocumentTests {
             guard
                 case .signIn(let request, _) = try await f.authorize(["redirect_uri": "https://other.example/callback"])
             else { throw OAuthError(.serverError) }
-            let pending = try #require(try await f.f.provider.pending(request: request, browser: f.f.browser))
+            let pending = try #require(
+                try await f.f.provider.authorizations.pending(request: request, browser: f.f.browser))
             #expect(pending.clientName == "app.example (not known to the operator)")
             #expect(pending.clientOrigin == "https://other.example")
             #expect(pending.methods == ["phone"])
             f.f.authenticate(request)
             guard
-                case .consent(_, let session?, _) = try await f.f.provider.complete(
+                case .consent(_, let session?, _) = try await f.f.provider.authorizations.complete(
                     request: request, browser: f.f.browser, session: nil)
             else { throw OAuthError(.serverError) }
             let question = try #require(
-                try await f.f.provider.consentQuestion(request: request, browser: f.f.browser, session: session))
+                try await f.f.provider.authorizations.consentQuestion(
+                    request: request, browser: f.f.browser, session: session))
             #expect(question.isStranger && question.clientName == pending.clientName)
             #expect(question.clientOrigin == "https://other.example")
             _ = try await f.decide(request, session)
             let kept = try #require(try await f.kept().first)
             #expect(kept.name == pending.clientName && kept.clientURI == nil)
             #expect(try await f.f.provider.clients.service(StrangerFixture.id)?.home == nil)
-            let given = try await f.f.provider.consents.given(byAccount: "account-a")
+            let given = try await f.f.provider.authorizations.consents.given(byAccount: "account-a")
             #expect(given.map(\.clientName) == [pending.clientName])
         }
     }
@@ -249,7 +252,7 @@ struct ClientDocumentTests {
                 return
             }
             #expect(try ProviderFixture.fields(of: silent)["error"] == "consent_required")
-            #expect(try await f.f.provider.consents.given(byAccount: "account-a").count == 1)
+            #expect(try await f.f.provider.authorizations.consents.given(byAccount: "account-a").count == 1)
         }
     }
 
@@ -350,7 +353,7 @@ struct ClientDocumentTests {
         try await StrangerFixture.run { f in
             let asked = try await f.asked(["scope": "openid device_sso offline_access"])
             let question = try #require(
-                try await f.f.provider.consentQuestion(
+                try await f.f.provider.authorizations.consentQuestion(
                     request: asked.request, browser: f.f.browser, session: asked.session))
             #expect(question.items == [.identity, .offlineAccess])
         }
@@ -452,10 +455,10 @@ struct ClientDocumentTests {
                 let id = "https://app.example/\(number)"
                 f.put(at: id)
                 let body = f.query(["client_id": id, "scope": number == 0 ? "profile" : "openid"])
-                let status = try await f.f.provider.push(header: nil, body: body, source: "a").status
+                let status = try await f.f.provider.authorizations.push(header: nil, body: body, source: "a").status
                 #expect(status == [400, 201, 429][number])
             }
-            let other = try await f.f.provider.push(header: nil, body: f.query(), source: "b").status
+            let other = try await f.f.provider.authorizations.push(header: nil, body: f.query(), source: "b").status
             #expect(other == 201)
         }
     }
@@ -490,9 +493,9 @@ struct ClientDocumentTests {
         var limits = Limits()
         limits.oauth.clientDocumentBurst = 1
         try await StrangerFixture.run(limits: limits) { f in
-            let pushed = try await f.f.provider.push(header: nil, body: f.query(), source: "a")
+            let pushed = try await f.f.provider.authorizations.push(header: nil, body: f.query(), source: "a")
             let uri = try #require(try pushed.body?.requiredString("request_uri"))
-            let answer = try await f.f.provider.authorize(
+            let answer = try await f.f.provider.authorizations.authorize(
                 (["client_id": StrangerFixture.id, "request_uri": uri] as Parameters).encoded, browser: f.f.browser,
                 session: nil, source: "a", address: nil)
             guard case .signIn = answer else {
@@ -501,7 +504,7 @@ struct ClientDocumentTests {
             }
             #expect(try await f.kept().isEmpty)
             let other = f.query(["client_id": "https://app.example/other"])
-            #expect(try await f.f.provider.push(header: nil, body: other, source: "a").status == 429)
+            #expect(try await f.f.provider.authorizations.push(header: nil, body: other, source: "a").status == 429)
         }
     }
 
@@ -516,7 +519,7 @@ struct ClientDocumentTests {
             f.hosts.remove(StrangerFixture.id)
             f.f.authenticate(request)
             guard
-                case .consent(_, let session?, _) = try await f.f.provider.complete(
+                case .consent(_, let session?, _) = try await f.f.provider.authorizations.complete(
                     request: request, browser: f.f.browser, session: nil)
             else { throw OAuthError(.serverError) }
             #expect(try await f.decide(request, session)["code"] != nil)
@@ -570,8 +573,9 @@ struct ClientDocumentTests {
             f.put(at: second)
             let asked = try await f.asked(["client_id": second])
             #expect(try await f.decide(asked.request, asked.session)["error"] == "temporarily_unavailable")
-            let consent = try #require(try await f.f.provider.consents.given(byAccount: "account-a").first)
-            #expect(try await f.f.provider.consents.end(consent.id, ofAccount: "account-a"))
+            let consent = try #require(
+                try await f.f.provider.authorizations.consents.given(byAccount: "account-a").first)
+            #expect(try await f.f.provider.authorizations.consents.end(consent.id, ofAccount: "account-a"))
             f.f.clock.advance(.seconds(24 * 60 * 60))
             while try await f.f.provider.sweep() > 0 {}
             let again = try await f.asked(["client_id": second])

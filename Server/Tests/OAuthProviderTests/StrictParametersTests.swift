@@ -10,7 +10,9 @@ struct StrictParametersTests {
     /// What came of an authorization request: `sign-in`, `page`, `code`, or the error that the client is told.
     private func outcome(_ f: ProviderFixture, _ query: String, _ session: SessionSecret? = nil) async throws -> String
     {
-        switch try await f.provider.authorize(query, browser: f.browser, session: session, source: "a", address: nil) {
+        switch try await f.provider.authorizations.authorize(
+            query, browser: f.browser, session: session, source: "a", address: nil)
+        {
         case .signIn: return "sign-in"
         case .consent: return "consent"
         case .tooMany: return "too many"

@@ -33,12 +33,12 @@ struct TermsTests {
     private func authenticate(
         _ f: ProviderFixture, _ node: OpenIDProvider, _ client: RegisteredClient, account: String = "account-a"
     ) async throws -> (request: String, answer: CompletionAnswer) {
-        let begun = try await node.authorize(
+        let begun = try await node.authorizations.authorize(
             f.query(["scope": "openid offline_access"], client: client), browser: f.browser, session: nil, source: "a",
             address: nil)
         guard case .signIn(let request, _) = begun else { throw OAuthError(.serverError, detail: "\(begun)") }
         f.authenticate(request, account: account)
-        return (request, try await node.complete(request: request, browser: f.browser, session: nil))
+        return (request, try await node.authorizations.complete(request: request, browser: f.browser, session: nil))
     }
 
     /// The session in which somebody is asked.
@@ -51,7 +51,7 @@ struct TermsTests {
         _ f: ProviderFixture, _ node: OpenIDProvider, _ request: String, _ session: SessionSecret,
         _ isGranted: Bool = true, version: String? = "2027-01"
     ) async throws -> AuthorizationAnswer {
-        try await node.decide(
+        try await node.authorizations.decide(
             request: request, browser: f.browser, session: session, isGranted: isGranted, terms: version,
             address: "192.0.2.9")
     }
@@ -84,7 +84,7 @@ struct TermsTests {
             let (request, answer) = try await self.authenticate(f, node, client)
             let session = try self.asked(answer)
             let question = try #require(
-                try await node.consentQuestion(request: request, browser: f.browser, session: session))
+                try await node.authorizations.consentQuestion(request: request, browser: f.browser, session: session))
             #expect(question.terms == Self.first && question.items.isEmpty && question.username == "alice")
             // A page that showed another version, or none, agrees to nothing.
             for version in [nil, "2026-12", "2027-01 "] {
@@ -133,7 +133,7 @@ struct TermsTests {
             for (more, expected) in [([:], "consent"), (["prompt": "none"], "interaction_required")]
                 as [([String: String?], String)]
             {
-                let again = try await node.authorize(
+                let again = try await node.authorizations.authorize(
                     f.query(more, client: client), browser: f.browser, session: session, source: "a", address: nil)
                 switch again {
                 case .consent: #expect(expected == "consent")
@@ -155,7 +155,7 @@ struct TermsTests {
                 return
             }
             let question = try #require(
-                try await node.consentQuestion(request: request, browser: f.browser, session: session))
+                try await node.authorizations.consentQuestion(request: request, browser: f.browser, session: session))
             #expect(question.terms == nil && question.items.isEmpty == false)
             let code = try self.code(try await self.decide(f, node, request, session, version: nil))
             #expect(try await self.tokens(f, node, client, code).status == 200)

@@ -344,8 +344,8 @@ struct TokenExchangeTests {
             let answer = try await f.provider.token(header: f.basic(chain.shop), body: f.form(code))
             let token = try chain.access(try await chain.exchange(try chain.access(answer)))
             #expect(try await chain.isActive(token))
-            let consent = try #require(try await f.provider.consents.given(byAccount: "account-a").first)
-            #expect(try await f.provider.consents.end(consent.id, ofAccount: "account-a"))
+            let consent = try #require(try await f.provider.authorizations.consents.given(byAccount: "account-a").first)
+            #expect(try await f.provider.authorizations.consents.end(consent.id, ofAccount: "account-a"))
             #expect(try await !chain.isActive(token))
             // It exchanges nobody's tokens itself: its people are asked on a page.
             await #expect(throws: OAuthError(.invalidRequest)) {

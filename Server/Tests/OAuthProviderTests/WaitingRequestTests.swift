@@ -14,7 +14,7 @@ struct WaitingRequestTests {
     private func judged(
         _ f: ProviderFixture, _ request: String, _ session: SessionSecret?, browser: BrowserSecret? = nil
     ) async throws -> String {
-        let answer = try await f.provider.answer(
+        let answer = try await f.provider.authorizations.answer(
             request: request, browser: browser ?? f.browser, by: session, source: "a", address: "192.0.2.9")
         switch answer {
         case nil: return "waits"
@@ -32,14 +32,16 @@ struct WaitingRequestTests {
     func answered() async throws {
         try await ProviderFixture.run { f in
             let waiting = try await f.begin(["nonce": "n-waiting", "state": "waiting"])
-            #expect(try await !f.provider.isAnswered(request: waiting, browser: f.browser, by: nil))
+            #expect(try await !f.provider.authorizations.isAnswered(request: waiting, browser: f.browser, by: nil))
             #expect(try await self.judged(f, waiting, nil) == "waits")
             let session = try await f.signIn().session
             f.clock.advance(.seconds(9))
-            #expect(try await f.provider.isAnswered(request: waiting, browser: f.browser, by: session))
-            #expect(try await f.provider.isAnswered(request: waiting, browser: f.browser, by: session), "free")
+            #expect(try await f.provider.authorizations.isAnswered(request: waiting, browser: f.browser, by: session))
+            #expect(
+                try await f.provider.authorizations.isAnswered(request: waiting, browser: f.browser, by: session),
+                "free")
 
-            let answer = try await f.provider.answer(
+            let answer = try await f.provider.authorizations.answer(
                 request: waiting, browser: f.browser, by: session, source: "a", address: "192.0.2.9")
             guard case .client(let client)? = answer else {
                 Issue.record("\(String(describing: answer))")
@@ -56,7 +58,7 @@ struct WaitingRequestTests {
             #expect(told.map(\.address) == ["192.0.2.9"])
 
             #expect(try await self.judged(f, waiting, session) == "waits", "of any number one is answered")
-            #expect(try await !f.provider.isAnswered(request: waiting, browser: f.browser, by: session))
+            #expect(try await !f.provider.authorizations.isAnswered(request: waiting, browser: f.browser, by: session))
         }
     }
 
@@ -72,13 +74,14 @@ struct WaitingRequestTests {
             let waiting = try await f.begin(wish.mapValues { $0 })
             let session = try await f.signIn().session
             f.clock.advance(.seconds(10))
-            #expect(try await !f.provider.isAnswered(request: waiting, browser: f.browser, by: session))
+            #expect(try await !f.provider.authorizations.isAnswered(request: waiting, browser: f.browser, by: session))
             #expect(try await self.judged(f, waiting, session) == "waits")
-            #expect(try await f.provider.pending(request: waiting, browser: f.browser) != nil)
+            #expect(try await f.provider.authorizations.pending(request: waiting, browser: f.browser) != nil)
             // It is answered by what its own page comes to.
             f.authenticate(waiting, acr: "urn:y")
             guard
-                case .signedIn = try await f.provider.complete(request: waiting, browser: f.browser, session: session)
+                case .signedIn = try await f.provider.authorizations.complete(
+                    request: waiting, browser: f.browser, session: session)
             else {
                 Issue.record("not signed in")
                 return
@@ -108,25 +111,27 @@ struct WaitingRequestTests {
             let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256, party: .third))
-            let asked = try await f.provider.authorize(
+            let asked = try await f.provider.authorizations.authorize(
                 f.query(client: shop), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .signIn(let waiting, _) = asked else {
                 Issue.record("\(asked)")
                 return
             }
             let session = try await f.signIn().session
-            let answer = try await f.provider.answer(
+            let answer = try await f.provider.authorizations.answer(
                 request: waiting, browser: f.browser, by: session, source: "a", address: nil)
             guard case .consent(let request, shop.client.id)? = answer else {
                 Issue.record("\(String(describing: answer))")
                 return
             }
-            #expect(try await f.provider.pending(request: waiting, browser: f.browser) == nil, "the one before")
-            let question = try await f.provider.consentQuestion(
+            #expect(
+                try await f.provider.authorizations.pending(request: waiting, browser: f.browser) == nil,
+                "the one before")
+            let question = try await f.provider.authorizations.consentQuestion(
                 request: request, browser: f.browser, session: session)
             #expect(question?.clientName == "Shop")
             #expect(try await self.judged(f, request, session) == "waits", "it waits for a word, and not for a session")
-            let decided = try await f.provider.decide(
+            let decided = try await f.provider.authorizations.decide(
                 request: request, browser: f.browser, session: session, isGranted: true, address: nil)
             guard case .client(let client) = decided else {
                 Issue.record("\(decided)")

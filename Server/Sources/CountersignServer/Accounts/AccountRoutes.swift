@@ -227,7 +227,7 @@ struct AccountRoutes: Sendable {
 
     @Sendable private func consents(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
-        let given = try await self.provider.consents.given(byAccount: account.id)
+        let given = try await self.provider.authorizations.consents.given(byAccount: account.id)
         return .json([
             "username": .string(account.reference.text), "consents": .array(given.map { .object($0.json) }),
         ])
@@ -235,7 +235,9 @@ struct AccountRoutes: Sendable {
 
     @Sendable private func endConsent(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
-        guard try await self.provider.consents.end(try context.pathParameter("id"), ofAccount: account.id) else {
+        guard
+            try await self.provider.authorizations.consents.end(try context.pathParameter("id"), ofAccount: account.id)
+        else {
             throw Problem(.notFound, Problem.Name.notFound, "The account has no such consent.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])

@@ -32,14 +32,14 @@ struct ConsentOperations: Sendable {
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.directory.account(written: call.parameters["username"] ?? "")
-        let given = try await self.provider.consents.given(byAccount: account.id)
+        let given = try await self.provider.authorizations.consents.given(byAccount: account.id)
         return ["consents": .array(given.map { .object($0.json) })]
     }
 
     @Sendable private func revoke(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.directory.account(written: call.parameters["username"] ?? "")
         let id = call.parameters["id"] ?? ""
-        guard try await self.provider.consents.end(id, ofAccount: account.id, by: call.actor) else {
+        guard try await self.provider.authorizations.consents.end(id, ofAccount: account.id, by: call.actor) else {
             throw Problem(.notFound, Problem.Name.notFound, "The account has no such consent.")
         }
         return [:]

@@ -223,7 +223,7 @@ public struct ServerAssembly: Sendable {
             signer: ManagerSigner(
                 key: { try provider.keys.identitySigningKey(at: $0) },
                 publicKeys: { provider.keys.identityPublicKeys(at: $0) }),
-            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider)), pins: configuration.pins)
+            inApp: InAppSignIns(authorizations: InAppAuthorizations(provider.authorizations)), pins: configuration.pins)
         phone.connect(ceremonies.signIns)
         asking.connect(ceremonies.backchannel)
         let grants = AccountGrants(store: store, limits: limits, time: time)
@@ -233,7 +233,7 @@ public struct ServerAssembly: Sendable {
         configuration.metrics.watch(arrivals: { upstream.waitingArrivals })
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
-            devices: DeviceAuthorizations(provider),
+            devices: DeviceAuthorizations(provider.authorizations),
             signInService: SignInService(
                 provider, grants: grants, upstream: upstream, names: configuration.signInService), grants: grants,
             directory: directory,

@@ -42,7 +42,7 @@ struct NewcomerRoutes: Sendable {
         -> SignInFrame?
     {
         guard let browser = self.cookies.browser(of: request),
-            let pending = try await self.provider.pending(request: address.request, browser: browser)
+            let pending = try await self.provider.authorizations.pending(request: address.request, browser: browser)
         else { throw SignInProblem.unknown }
         context.notes.note(client: pending.client)
         guard try await self.newcomers.way(to: pending.client) == .mail else { return nil }

@@ -72,7 +72,7 @@ struct AuthorizationRoutes: Sendable {
         let known = self.cookies.browser(of: request)
         let browser = known ?? self.cookies.newBrowser()
         let session = self.cookies.session(of: request)
-        let answer = try await self.provider.authorize(
+        let answer = try await self.provider.authorizations.authorize(
             text, browser: browser, session: session, source: context.source, address: context.clientAddress
         ) { context.notes.note(RequestRefusal($0)) }
         switch answer {

@@ -254,7 +254,7 @@ struct TokenRoutes: Sendable {
     @Sendable private func push(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
-            return try await self.provider.push(
+            return try await self.provider.authorizations.push(
                 header: Self.authorization(of: request), body: form, source: context.source,
                 proofs: Self.proofs(of: request), over: context.connection)
         }
@@ -284,7 +284,7 @@ struct TokenRoutes: Sendable {
     @Sendable private func askPerson(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-            return try await self.provider.askPerson(
+            return try await self.provider.backchannelAuthentications.answer(
                 header: Self.authorization(of: request), body: form, over: context.connection)
         }
     }

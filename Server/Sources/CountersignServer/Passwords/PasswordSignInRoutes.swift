@@ -152,7 +152,7 @@ struct PasswordSignInRoutes: Sendable {
         guard let browser = self.cookies.browser(of: request) else {
             throw Problem(.notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
         }
-        guard let pending = try await self.provider.pending(request: address.request, browser: browser),
+        guard let pending = try await self.provider.authorizations.pending(request: address.request, browser: browser),
             pending.methods.containsBytes(of: Self.method)
         else { throw Problem(.notFound, Problem.Name.notFound, "There is no such sign-in in this browser.") }
         context.notes.note(client: pending.client)

@@ -55,11 +55,12 @@ struct ConsentRoutes: Sendable {
         let address = try SignInAddress(query: request.uri.query, context)
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
         let session = self.cookies.session(of: request)
-        let asked = try await self.provider.consentQuestion(
+        let asked = try await self.provider.authorizations.consentQuestion(
             request: address.request, browser: browser, session: session)
         guard let asked, let session else {
             // The request may wait for its person to sign in, or to sign in again.
-            guard try await self.provider.pending(request: address.request, browser: browser) != nil else {
+            guard try await self.provider.authorizations.pending(request: address.request, browser: browser) != nil
+            else {
                 throw SignInProblem.unknown
             }
             return .seeOther(address.path("/sign-in"))
@@ -113,10 +114,10 @@ struct ConsentRoutes: Sendable {
         let isGranted = word.hasSameBytes(as: "allow")
         let pending =
             try await self.trace == nil
-            ? nil : self.provider.pending(request: address.request, browser: browser)
+            ? nil : self.provider.authorizations.pending(request: address.request, browser: browser)
         var connection = fields[Self.connection]
         if isGranted, connection != nil {
-            let question = try await self.provider.consentQuestion(
+            let question = try await self.provider.authorizations.consentQuestion(
                 request: address.request, browser: browser, session: session)
             if let wanted = question?.connection, wanted.name.hasSameBytes(as: connection ?? ""),
                 let active = try await self.provider.sessions.session(session)
@@ -134,7 +135,7 @@ struct ConsentRoutes: Sendable {
             }
         }
         var unmade: (connection: WantedConnection, refusal: LinkRefusal)?
-        let answer = try await self.provider.decide(
+        let answer = try await self.provider.authorizations.decide(
             request: address.request, browser: browser, session: session, isGranted: isGranted,
             connection: connection, terms: fields[Self.terms], address: context.clientAddress,
             explain: { context.notes.note(RequestRefusal($0)) }, notConnected: { unmade = ($0, $1) })

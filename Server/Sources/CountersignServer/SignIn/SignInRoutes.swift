@@ -94,7 +94,7 @@ struct SignInRoutes: Sendable {
         -> Response?
     {
         guard let browser = self.cookies.browser(of: request) else { return nil }
-        let answer = try await self.provider.answer(
+        let answer = try await self.provider.authorizations.answer(
             request: address.request, browser: browser, by: self.cookies.session(of: request), source: context.source,
             address: context.clientAddress)
         switch answer {
@@ -160,7 +160,9 @@ struct SignInRoutes: Sendable {
         }
         context.notes.note(client: pending.client)
         // The answer is not yet the way back: the way back is a navigation.
-        if try await self.provider.isAnswered(request: id, browser: browser, by: self.cookies.session(of: request)) {
+        if try await self.provider.authorizations.isAnswered(
+            request: id, browser: browser, by: self.cookies.session(of: request))
+        {
             return .seeOther(address.path("/sign-in/complete"))
         }
         let view = try await self.signIns.renew(
@@ -195,9 +197,11 @@ struct SignInRoutes: Sendable {
         let address = try SignInAddress(query: request.uri.query, context)
         let id = address.request
         guard let browser = self.cookies.browser(of: request) else { throw SignInProblem.unknownBrowser }
-        let pending = try await self.provider.pending(request: id, browser: browser)
+        let pending = try await self.provider.authorizations.pending(request: id, browser: browser)
         if pending == nil { _ = try await self.completed(address, request) }
-        if try await self.provider.isAnswered(request: id, browser: browser, by: self.cookies.session(of: request)) {
+        if try await self.provider.authorizations.isAnswered(
+            request: id, browser: browser, by: self.cookies.session(of: request))
+        {
             return .serverSentEvent(name: "state", ["state": .string(SignInState.approved.rawValue)])
         }
         let run = pending?.run(id) ?? TraceContext(ofSignIn: id)
@@ -219,7 +223,9 @@ struct SignInRoutes: Sendable {
         let session = self.cookies.session(of: request)
         let pending = try await self.trace == nil ? nil : self.pending(address.request, request)?.pending
         var refusal: ProviderRefusal?
-        let answer = try await self.provider.complete(request: address.request, browser: browser, session: session) {
+        let answer = try await self.provider.authorizations.complete(
+            request: address.request, browser: browser, session: session
+        ) {
             refusal = $0
         }
         if case .page = answer, let response = try await self.bySession(address, request, context) { return response }
@@ -281,7 +287,7 @@ struct SignInRoutes: Sendable {
         if try await self.devices.refuse(request: id, browser: browser) {
             return .page(self.answers.pages.html(DeviceRoutes.refusedPage))
         }
-        switch try await self.provider.refuse(request: id, browser: browser) {
+        switch try await self.provider.authorizations.refuse(request: id, browser: browser) {
         case .client(let answer): return self.answers.response(answer)
         case .signIn, .consent, .tooMany, .page: throw SignInProblem.unknown
         }
@@ -295,7 +301,7 @@ struct SignInRoutes: Sendable {
         browser: BrowserSecret, pending: PendingAuthorization
     )? {
         guard let browser = self.cookies.browser(of: request),
-            let pending = try await self.provider.pending(request: id, browser: browser)
+            let pending = try await self.provider.authorizations.pending(request: id, browser: browser)
         else { return nil }
         return (browser, pending)
     }

@@ -6,7 +6,7 @@ public enum AuthorizationAnswer: Sendable, Equatable {
     /// Show the sign-in page for this request of this client.
     case signIn(request: String, client: String)
     /// Show the page that asks the person of the browser's session: about a connection, about the operator's terms, or
-    /// about this client's access (``OpenIDProvider/consentQuestion(request:browser:session:)``).
+    /// about this client's access (``Authorizations/consentQuestion(request:browser:session:)``).
     case consent(request: String, client: String)
     /// Take the browser to the client.
     case client(ClientAnswer)

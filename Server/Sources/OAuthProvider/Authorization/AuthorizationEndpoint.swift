@@ -1,9 +1,51 @@
+import JOSE
 import OAuth
 import Records
+import Sealing
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+/// An authorization request, either from a browser directly or pushed by its client before.
+struct AskedAuthorization {
+    /// The request's parameters.
+    let parameters: Parameters
+    /// The digest of the pushed request, if the request was pushed and no answer has ended it yet.
+    var pushed: [UInt8]?
+    /// `true` if the client has pushed the request.
+    var isPushed = false
+    /// `true` if the client has signed the request. A pushed request counts as signed: the client's rules were checked
+    /// when the request was pushed.
+    var isSigned = false
+}
+
+/// The authorization requests of clients, from the request to the code.
+public struct Authorizations: Sendable {
+    let store: any AuthorizationStore & ConsentStore & DeviceCodeStore & PushedRequestStore & SessionStore & TermsStore
+    let clients: Clients
+    let sessions: Sessions
+    let tokens: Tokens
+    let endpoint: ClientEndpoint
+    /// The details that people can be asked about.
+    let details: RequestedDetails
+    let methods: [any SignInMethod]
+    /// The words for levels of assurance.
+    let levels: [AssuranceWord]
+    /// A simulated register of people; `nil` for no register.
+    let simulatedPeople: SimulatedPeople?
+    /// The budget of sign-ins that each browser's source may begin.
+    let signIns: Budget
+    /// The budget of an app's questions about a phone's answer, for apps that sign their person in. Each sign-in counts
+    /// as a source.
+    let phoneQuestions: SourceBudget
+
+    var keys: Keys { self.tokens.keys }
+    var proofs: KeyProofs { self.tokens.proofs }
+    var standing: Standing { self.tokens.standing }
+    var issuer: String { self.clients.issuer }
+    var limits: Limits { self.clients.limits }
+    var time: TimeSource { self.clients.time }
+    var random: RandomSource { self.clients.random }
+
     /// Answers a request to the authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2).
     ///
     /// - Parameters:
@@ -59,7 +101,7 @@ extension OpenIDProvider {
         try ClientRules.checkKind(
             ofRequestBy: client, isSigned: asked.isSigned, isPushed: asked.isPushed, setting: &setting)
         let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
-        guard checked.wishes.levels.canBeMet(in: self.configuration.levels) else { throw RequestedLevels.unmet }
+        guard checked.wishes.levels.canBeMet(in: self.levels) else { throw RequestedLevels.unmet }
         let hasDetails = checked.wishes.details != nil
         guard !hasDetails || !checked.isSilent else {
             throw OAuthError(.consentRequired, "The person has to be asked about the authorization_details.")
@@ -109,8 +151,8 @@ extension OpenIDProvider {
         {
             throw OAuthError(.invalidRequest, "To an app's own scheme no form can be posted: use the query.")
         }
-        try await self.audiences.check(checked.resources, of: client)
-        try self.checkDetails(checked.wishes.details, of: client, setting: &setting)
+        try await TokenAudiences(clients: self.clients).check(checked.resources, of: client)
+        try self.details.check(checked.wishes.details, of: client, setting: &setting)
         let (hinted, named) = (
             try await self.expectedSubject(checked.idTokenHint, client: client), checked.wishes.expectedSubject
         )
@@ -183,5 +225,215 @@ extension OpenIDProvider {
         guard let hint = try await self.tokens.hint(idTokenHint) else { return nil }
         guard hint.client.hasSameBytes(as: client.id) else { throw Self.anotherPerson }
         return hint.subject
+    }
+
+    // MARK: Signed requests
+
+    /// Returns the parameters that a client has signed (`request`, RFC 9101). The signed parameters are the request,
+    /// and parameters beside them count for nothing (section 6.3). `nil` if the request has no such object, or the
+    /// client has no keys for a signature.
+    ///
+    /// Throws `OAuthError` `invalid_request_object`, `invalid_request` for a request that also has `request_uri`, and
+    /// `temporarily_unavailable` if the client's keys cannot be fetched. Cost: one signature; if the keys are at an
+    /// address of the client's, a call, at most one in each ``Limits/OAuth/keySetPause``.
+    func signedParameters(_ parameters: Parameters, of client: ClientRecord) async throws -> Parameters? {
+        guard let compact = parameters["request"] else { return nil }
+        guard client.settings.keySet != nil || client.settings.keySetAddress != nil else { return nil }
+        guard parameters["request_uri"] == nil else {
+            throw OAuthError(.invalidRequest, "A request has request or request_uri, and not both.")
+        }
+        let limits = self.limits.oauth
+        let object = try UnverifiedRequestObject(compact)
+        let keys: JWKSet
+        do { keys = try await self.clients.keys(of: client, naming: object.keyID) } catch let error as OutgoingCallError
+        {
+            throw OAuthError(
+                .temporarilyUnavailable, "The keys of this client cannot be fetched now: ask again.",
+                detail: error.reason)
+        }
+        return try object.verified(
+            by: keys, clientID: client.id, issuer: self.issuer, allowing: client.settings.signingAlgorithms,
+            requiringNotBefore: client.settings.isFAPI2,
+            within: ValidityWindow(
+                now: self.time.now(), skew: limits.clientClockSkew, longest: limits.requestObjectLifetime)
+        ).parameters
+    }
+
+    /// Returns the request of a browser's own parameters, signed or not.
+    ///
+    /// Throws `OAuthError` `invalid_request_object`: the address in the object is then not to be trusted, and the
+    /// browser is not sent to it. Also throws as ``client(_:for:)``. Cost: for a signed request, one query and one
+    /// signature.
+    func asked(unpushed parameters: Parameters, from source: String) async throws -> AskedAuthorization {
+        // The client's identifier also has to stand beside the object (section 5).
+        guard parameters["request"] != nil, let id = parameters["client_id"],
+            let client = try await self.clients.client(id, for: .network(source)),
+            let signed = try await self.signedParameters(parameters, of: client)
+        else { return AskedAuthorization(parameters: parameters, pushed: nil) }
+        return AskedAuthorization(parameters: signed, pushed: nil, isSigned: true)
+    }
+
+    // MARK: Pushed requests
+
+    /// The start of the names of pushed requests (RFC 9126, section 2.2).
+    private static let requestURIPrefix = "urn:ietf:params:oauth:request_uri:"
+    /// The fields of client authentication, which are no part of the request (RFC 9126, section 2).
+    private static let proofs = ["client_id", "client_secret", "client_assertion", "client_assertion_type"]
+
+    /// Answers a request to the endpoint for pushed authorization requests (RFC 9126): the client itself sends the
+    /// parameters, and its browsers come with a name for the request.
+    ///
+    /// The request is checked as at the authorization endpoint. The check is repeated when a browser comes with the
+    /// request, as the client's registration can have changed by then.
+    ///
+    /// - Parameters:
+    ///   - header: The value of `Authorization`, or `nil`.
+    ///   - body: The form as received, not decoded.
+    ///   - source: The client's source. A client that proves nothing has a budget for each source.
+    ///   - proofs: The values of all header fields `DPoP`: the tokens will be bound to the key of such a proof (RFC
+    ///     9449, section 10.1).
+    ///   - connection: The connection of the request.
+    ///
+    /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification, with a signed request
+    /// another, and with a proof one signature, two HMACs and one store step more.
+    public func push(
+        header: String?, body: String, source: String, proofs: [String] = [],
+        over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.endpoint.answer(
+            header: header, body: body, proofs: proofs, over: connection,
+            for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }, from: source
+        ) { client, form, proof in
+            var setting: String?
+            guard form["request_uri"] == nil else {
+                throw OAuthError(.invalidRequest, "A pushed request cannot have a request_uri.")
+            }
+            let parameters = try await self.ownParameters(
+                form, of: client, isPushed: true, key: proof?.thumbprint, setting: &setting)
+            _ = try self.reply(to: parameters, of: client, setting: &setting)
+            _ = try await self.check(parameters, of: client, setting: &setting)
+            let now = self.time.now()
+            // Anybody can push in the name of a client that proves nothing. A budget for each source keeps one caller
+            // from using up the budget of all.
+            let spender = client.settings.isPublic ? source : client.id
+            // A stranger's request was counted before the client was judged (``authenticate(_:from:)``).
+            if !client.isStranger, let shortage = self.clients.pushedRequests.spend(spender, of: client.id, at: now) {
+                return ProviderAnswer(shortage)
+            }
+            if let proof { try await self.proofs.take(proof) }
+            let name = self.random.token(byteCount: 32)
+            let set = self.limits.oauth.pushedRequestLifetime
+            let lifetime = client.settings.isFAPI2 ? min(set, Limits.Fixed.fapiPushedRequestLifetime) : set
+            try await self.store.addPushedRequest(
+                PushedRequestRecord(
+                    digest: Sealing.digest(ofSecret: name), client: client.id, parameters: parameters.encoded,
+                    expiresAt: now + lifetime))
+            return ProviderAnswer(
+                status: 201,
+                body: [
+                    "request_uri": .string(Self.requestURIPrefix + name),
+                    "expires_in": .integer(lifetime.components.seconds),
+                ])
+        }
+    }
+
+    /// Returns the parameters of a request that a client sends without a browser: the signed request of the form, or
+    /// else the form's own fields.
+    ///
+    /// - Parameters:
+    ///   - isPushed: `true` if the client pushes the request.
+    ///   - others: The fields of the form that are no part of the request.
+    ///   - key: The key that the client has proved. `dpop_jkt` must name this key, or is set to this key.
+    ///   - setting: Is set to the client's setting that the request does not fit.
+    func ownParameters(
+        _ form: Parameters, of client: ClientRecord, isPushed: Bool, without others: [String] = [], key: KeyThumbprint?,
+        setting: inout String?
+    ) async throws -> Parameters {
+        let signed = try await self.signedParameters(form, of: client)
+        guard signed != nil || form["request"] == nil else {
+            setting = "--jwks"
+            throw AuthorizationParameters.unsigned
+        }
+        try ClientRules.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: isPushed, setting: &setting)
+        var parameters: Parameters = ["client_id": client.id]
+        for (name, value) in (signed ?? form).members where !(Self.proofs + others).containsBytes(of: name) {
+            parameters.append(name, value)
+        }
+        if let key {
+            if let named = parameters["dpop_jkt"] {
+                guard named.hasSameBytes(as: key.text) else {
+                    throw OAuthError(.invalidDPoPProof, "The DPoP proof is of another key than dpop_jkt names.")
+                }
+            } else {
+                parameters.append("dpop_jkt", key.text)
+            }
+        }
+        return parameters
+    }
+
+    /// Returns the request of a browser: the browser's own parameters, or the pushed request that the parameters name.
+    ///
+    /// Throws `OAuthError` `invalid_request_uri` if the named request does not exist, has expired, or belongs to
+    /// another client or browser. Also throws as ``client(_:for:)``.
+    func asked(by parameters: Parameters, browser: BrowserSecret, from source: String) async throws
+        -> AskedAuthorization
+    {
+        guard let address = parameters["request_uri"], address.hasBytes(atStart: Self.requestURIPrefix) else {
+            return try await self.asked(unpushed: parameters, from: source)
+        }
+        guard parameters["request"] == nil else {
+            throw OAuthError(.invalidRequest, "A request has request or request_uri, and not both.")
+        }
+        let clientID = try parameters.required("client_id")
+        let digest = Sealing.digest(ofSecret: address.utf8.dropFirst(Self.requestURIPrefix.utf8.count))
+        guard let record = try await self.store.pushedRequest(digest: digest) else {
+            throw Self.noPushedRequest("unknown, or answered")
+        }
+        guard record.client.hasSameBytes(as: clientID) else { throw Self.noPushedRequest("another client's") }
+        guard self.time.now() < record.expiresAt else { throw Self.noPushedRequest("expired") }
+        if let before = record.browserDigest, !constantTimeEqual(before, browser.digest) {
+            throw Self.noPushedRequest("another browser came with it before")
+        }
+        // The request was bounded when it came. The stored text can be longer, as it has the client's name.
+        let limits = Parameters.Limits(bytes: .max, count: .max)
+        return AskedAuthorization(
+            parameters: try Parameters(
+                parsing: record.parameters, limits: limits, repeating: ClientEndpoint.repeatable),
+            pushed: digest, isPushed: true, isSigned: true)
+    }
+
+    /// Adds a request that waits for its person, and returns its identifier. A pushed request belongs to this browser
+    /// from then on: the same browser gets the identifier of the first waiting request each time.
+    ///
+    /// Throws `OAuthError` `invalid_request_uri` if another browser was faster, or the pushed request was answered
+    /// meanwhile.
+    func begin(_ request: AuthorizationRequestRecord, _ asked: AskedAuthorization) async throws -> String {
+        guard let pushed = asked.pushed else {
+            try await self.store.addRequest(request)
+            return request.id
+        }
+        guard let waiting = try await self.store.begin(request, pushed: pushed) else {
+            throw Self.noPushedRequest("answered meanwhile, or another browser's")
+        }
+        return waiting
+    }
+
+    /// Ends a pushed request whose browser is answered at once: a later use of the same name finds no request. Does
+    /// nothing if the request was not pushed.
+    ///
+    /// Throws `OAuthError` `invalid_request_uri` if the request was answered meanwhile, or is another browser's.
+    func end(_ asked: AskedAuthorization, browser: BrowserSecret) async throws {
+        guard let pushed = asked.pushed else { return }
+        guard try await self.store.endPushedRequest(digest: pushed, browserDigest: browser.digest) else {
+            throw Self.noPushedRequest("answered meanwhile, or another browser's")
+        }
+    }
+
+    /// Returns the same message for all cases: a browser with the name of another's request learns nothing about the
+    /// request.
+    private static func noPushedRequest(_ detail: String) -> OAuthError {
+        OAuthError(
+            .invalidRequestURI, "This request has ended, or was begun in another browser. Begin again at the service.",
+            detail: detail)
     }
 }

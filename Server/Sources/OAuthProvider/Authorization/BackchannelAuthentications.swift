@@ -9,14 +9,26 @@ extension AuditEvent.Kind {
     static let backchannelGranted = Self(rawValue: "backchannel-granted")
 }
 
-extension OpenIDProvider {
+/// The requests of clients that have people asked on their phones (OpenID Connect CIBA Core 1.0).
+public struct BackchannelAuthentications: Sendable {
+    let store: any BackchannelStore
+    /// The way to ask people who sit at no browser; `nil` if the provider has none.
+    let backchannel: (any BackchannelMethod)?
+    let endpoint: ClientEndpoint
+    let tokens: Tokens
+    let details: RequestedDetails
+
+    private var limits: Limits { self.tokens.limits }
+    private var time: TimeSource { self.tokens.time }
+    private var random: RandomSource { self.tokens.clients.random }
+
     /// Answers a request to the backchannel authentication endpoint (OpenID Connect CIBA Core 1.0, section 7). A client
     /// names a person, the person is asked on their phone, and the client then asks for the answer.
     ///
     /// The answer never tells if the person exists: a request for an unknown person waits, and is never answered.
     ///
     /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
-    public func askPerson(header: String?, body: String, over connection: ClientConnection = .usual) async throws
+    public func answer(header: String?, body: String, over connection: ClientConnection = .usual) async throws
         -> ProviderAnswer
     {
         try await self.endpoint.answer(header: header, body: body, over: connection) { client, form in
@@ -80,8 +92,8 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest, "A request has binding_message or authorization_details: a phone shows one text.")
         }
-        try self.checkDetails(details, of: client)
-        return try self.agreement(to: details) ?? form["binding_message"]
+        try self.details.check(details, of: client)
+        return try self.details.agreement(to: details) ?? form["binding_message"]
     }
 
     /// Returns the notification's mode and token for a client that does not poll; `nil` for a client that polls. The

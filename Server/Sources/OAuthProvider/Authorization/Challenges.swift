@@ -12,12 +12,12 @@ import _Primitives
 /// without the client and, if the first step proved a key, without that key. The operator decides for each client if
 /// the client may use this endpoint: a person who types a password into an app trusts the app with the password.
 public struct Challenges: Sendable {
-    private let provider: OpenIDProvider
+    private let authorizations: Authorizations
     private let method: any DirectSignIn
 
-    /// Creates the endpoint for the clients of this provider.
-    public init(_ provider: OpenIDProvider, by method: any DirectSignIn) {
-        self.provider = provider
+    /// Creates the endpoint for the clients of this authorizations.
+    public init(_ authorizations: Authorizations, by method: any DirectSignIn) {
+        self.authorizations = authorizations
         self.method = method
     }
 
@@ -40,7 +40,7 @@ public struct Challenges: Sendable {
     public func answer(
         header: String?, body: String, proofs: [String], over connection: ClientConnection = .usual, place: AppPlace
     ) async throws -> ProviderAnswer {
-        try await self.provider.endpoint.answer(
+        try await self.authorizations.endpoint.answer(
             header: header, body: body, proofs: proofs, over: connection,
             for: { ProviderMetadata.challengeEndpoint(of: $0) }
         ) { client, form, proof in
@@ -63,18 +63,18 @@ public struct Challenges: Sendable {
     private func begin(
         _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?, place: AppPlace
     ) async throws -> ProviderAnswer {
-        let provider = self.provider
+        let authorizations = self.authorizations
         switch shown {
         case nil, .password, .phone: break
         case .code, .phonesAnswer:
             throw OAuthError(.invalidRequest, "There is no auth_session that this could go on with.")
         }
         var setting: String?
-        var parameters = try await provider.ownParameters(
+        var parameters = try await authorizations.ownParameters(
             form, of: client, isPushed: false, without: [Self.session] + ShownProof.names, key: proof?.thumbprint,
             setting: &setting)
         if parameters["response_type"] == nil { parameters.append("response_type", "code") }
-        let (checked, expected) = try await provider.check(parameters, of: client, setting: &setting)
+        let (checked, expected) = try await authorizations.check(parameters, of: client, setting: &setting)
         guard let challenge = checked.challenge else {
             throw OAuthError(
                 .invalidRequest,
@@ -84,24 +84,24 @@ public struct Challenges: Sendable {
         guard Self.isSame(checked.keyThumbprint?.text, proof?.thumbprint.text) else {
             throw OAuthError(.invalidDPoPProof, "Each step has to prove the key that dpop_jkt names.")
         }
-        guard checked.wishes.levels.canBeMet(in: provider.configuration.levels) else { throw RequestedLevels.unmet }
+        guard checked.wishes.levels.canBeMet(in: authorizations.levels) else { throw RequestedLevels.unmet }
         guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
         // A person agrees on a page, or on their phone beside a page, and new accounts are not made here.
         guard checked.wishes.details == nil, checked.wishes.prompts.isDisjoint(with: [.consent, .create]) else {
             throw Self.web("the request wants the person asked: prompt, or authorization_details")
         }
-        let now = provider.time.now()
-        if let shortage = provider.signIns.spend(place.source, at: now) { return ProviderAnswer(shortage) }
-        if let proof { try await provider.proofs.take(proof) }
-        let id = provider.random.identifier()
-        let secret = provider.random.token(byteCount: 32)
+        let now = authorizations.time.now()
+        if let shortage = authorizations.signIns.spend(place.source, at: now) { return ProviderAnswer(shortage) }
+        if let proof { try await authorizations.proofs.take(proof) }
+        let id = authorizations.random.identifier()
+        let secret = authorizations.random.token(byteCount: 32)
         let request = AuthorizationRequestRecord(
             id: id, browserDigest: Self.digest(of: secret), client: client.id, redirectURI: "",
             scope: checked.scope.description, resources: checked.resources.map(\.text), state: nil,
             nonce: checked.nonce, codeChallenge: challenge.digest, expectedSubject: expected,
             keyThumbprint: proof?.thumbprint.text, wishes: checked.wishes.text,
-            expiresAt: now + provider.limits.authorizationRequestLifetime)
-        try await provider.store.addRequest(request)
+            expiresAt: now + authorizations.limits.authorizationRequestLifetime)
+        try await authorizations.store.addRequest(request)
         return try await self.step(shown, of: request, session: "\(id).\(secret)", client: client, place: place)
     }
 
@@ -111,7 +111,7 @@ public struct Challenges: Sendable {
         _ text: String, _ form: Parameters, _ shown: ShownProof?, of client: ClientRecord, proof: DPoPProof?,
         place: AppPlace
     ) async throws -> ProviderAnswer {
-        let provider = self.provider
+        let authorizations = self.authorizations
         guard let shown else {
             throw OAuthError(.invalidRequest, "An auth_session comes with one of the things that next has named.")
         }
@@ -122,7 +122,8 @@ public struct Challenges: Sendable {
         if let challenge = try form["code_challenge"].map({ try CodeChallenge($0) }) {
             guard constantTimeEqual(waiting.codeChallenge ?? [], challenge.digest) else { throw Self.noSession }
         }
-        if shown == .phonesAnswer, provider.phoneQuestions.spend(waiting.id, at: provider.time.now()) != nil {
+        if shown == .phonesAnswer, authorizations.phoneQuestions.spend(waiting.id, at: authorizations.time.now()) != nil
+        {
             let pause = Limits.Fixed.pollingInterval.components.seconds
             let error = OAuthError(.slowDown, "Wait \(pause) seconds from one question to the next.")
             return Self.answer(
@@ -131,7 +132,7 @@ public struct Challenges: Sendable {
         }
         var session = text
         do {
-            if let proof { try await provider.proofs.take(proof) }
+            if let proof { try await authorizations.proofs.take(proof) }
             // The session moves on before anything is judged: a second request with the same session gets nothing.
             guard let next = try await self.next(of: waiting) else { throw Self.noSession }
             session = next
@@ -144,8 +145,8 @@ public struct Challenges: Sendable {
     /// Returns the request of an `auth_session`; `nil` if this client has no such request.
     private func waiting(_ text: String, client: ClientRecord) async throws -> AuthorizationRequestRecord? {
         let parts = text.splitBytes(at: ".")
-        guard parts.count == 2, let request = try await self.provider.store.request(String(parts[0])),
-            self.provider.time.now() < request.expiresAt, request.client.hasSameBytes(as: client.id),
+        guard parts.count == 2, let request = try await self.authorizations.store.request(String(parts[0])),
+            self.authorizations.time.now() < request.expiresAt, request.client.hasSameBytes(as: client.id),
             constantTimeEqual(request.browserDigest, Self.digest(of: String(parts[1])))
         else { return nil }
         return request
@@ -153,8 +154,8 @@ public struct Challenges: Sendable {
 
     /// Replaces the received `auth_session` by the next and returns the new value; `nil` if another call was first.
     private func next(of request: AuthorizationRequestRecord) async throws -> String? {
-        let secret = self.provider.random.token(byteCount: 32)
-        let isTaken = try await self.provider.store.moveRequest(
+        let secret = self.authorizations.random.token(byteCount: 32)
+        let isTaken = try await self.authorizations.store.moveRequest(
             request.id, from: request.browserDigest, to: Self.digest(of: secret))
         return isTaken ? "\(request.id).\(secret)" : nil
     }
@@ -191,7 +192,7 @@ public struct Challenges: Sendable {
         do {
             return try await self.judge(shown, of: request, session: session, client: client, place: place)
         } catch let error as OAuthError {
-            _ = try await self.provider.store.removeRequest(request.id)
+            _ = try await self.authorizations.store.removeRequest(request.id)
             throw error
         } catch {
             throw InterruptedStep(reason: error, session: session)
@@ -207,7 +208,7 @@ public struct Challenges: Sendable {
         guard
             // Known to this server alone, and the same at each step.
             let browser = BrowserSecret(
-                cookie: self.provider.keys.signing.pairwise("direct sign-in", client: client.id, of: request.id))
+                cookie: self.authorizations.keys.signing.pairwise("direct sign-in", client: client.id, of: request.id))
         else { throw OAuthError(.serverError) }
         var refusal: ProviderRefusal?
         let step = try await self.method.step(
@@ -234,33 +235,34 @@ public struct Challenges: Sendable {
     /// Returns the code, and begins a session that belongs to no browser. The person finds the session among their
     /// sessions.
     private func finish(_ request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> ProviderAnswer {
-        let provider = self.provider
-        guard let (outcome, method) = try await provider.outcome(of: request, browser: browser) else {
+        let authorizations = self.authorizations
+        guard let (outcome, method) = try await authorizations.outcome(of: request, browser: browser) else {
             throw Self.noSession
         }
         let wishes = try AuthorizationWishes(of: request)
-        if let refusal = try await provider.refusal(of: outcome, for: request, wishes) {
+        if let refusal = try await authorizations.refusal(of: outcome, for: request, wishes) {
             // In a browser the person may have a way that is sure enough.
             throw refusal == RequestedLevels.unmet ? Self.web("less sure than the request asks") : refusal
         }
         // The terms stand on a page.
-        if let terms = try await provider.standing.missingTerms(ofAccount: outcome.account) {
+        if let terms = try await authorizations.standing.missingTerms(ofAccount: outcome.account) {
             throw Self.web("nobody has agreed to --terms-version \(terms.version) for the account")
         }
-        let now = provider.time.now()
-        let session = provider.session(
-            of: provider.authentication(of: outcome, by: method), cookie: nil, at: now)
-        let issue = try await provider.issue(
+        let now = authorizations.time.now()
+        let session = SessionRecord(
+            of: AuthenticationRecord(of: outcome, by: method, random: authorizations.random), cookie: nil,
+            lifetime: authorizations.limits.sessionLifetime, random: authorizations.random, at: now)
+        let issue = try await authorizations.issue(
             session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
             nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
             wishes: wishes, consent: nil, resources: request.resources, at: now)
         do {
-            try await provider.store.complete(
+            try await authorizations.store.complete(
                 CompletedAuthorization(request: request.id, session: session, grant: issue.grant, code: issue.code),
                 replacing: nil)
         } catch let error as StoreError where error.code == .notFound {
             // The account was locked this moment, or the phone was removed.
-            throw OpenIDProvider.denied
+            throw Authorizations.denied
         }
         self.method.signedIn(by: method)
         return ProviderAnswer(status: 200, body: ["authorization_code": .string(issue.secret)])

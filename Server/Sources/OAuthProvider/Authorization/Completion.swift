@@ -48,7 +48,7 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let expiresAt: Timestamp
 }
 
-extension OpenIDProvider {
+extension Authorizations {
     /// Returns a grant of a session and its code, not stored yet, and the code's text for the client.
     ///
     /// Cost: one query (client), one HMAC, one hash.
@@ -62,7 +62,7 @@ extension OpenIDProvider {
         let code = CodeRecord(
             digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
             keyThumbprint: keyThumbprint,
-            acr: wishes.levels.told(of: session.authentication.acr, in: self.configuration.levels),
+            acr: wishes.levels.told(of: session.authentication.acr, in: self.levels),
             expiresAt: now + self.limits.authorizationCodeLifetime)
         let grant = GrantRecord(
             id: self.random.grantIdentifier(at: now), client: client,
@@ -87,8 +87,8 @@ extension OpenIDProvider {
             client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
             loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create),
             methods: wishes.service == nil
-                ? self.methods(of: client, for: wishes.details) : self.methods(of: client, for: wishes),
-            agreement: try self.agreement(to: wishes.details),
+                ? self.details.methods(of: client, for: wishes.details) : self.details.methods(of: client, for: wishes),
+            agreement: try self.details.agreement(to: wishes.details),
             isApp: client.settings.signInService.map { $0.answers == .api } ?? client.settings.isPublic,
             codeChallenge: request.codeChallenge, expiresAt: request.expiresAt)
     }
@@ -156,7 +156,7 @@ extension OpenIDProvider {
         if !isAsking { isAsking = try await self.connection(for: id, since: outcome.authenticatedAt) != nil }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
-        let authentication = self.authentication(of: outcome, by: method)
+        let authentication = AuthenticationRecord(of: outcome, by: method, random: self.random)
         func completed(_ session: SessionRecord) async throws -> (CompletedAuthorization, code: String) {
             let issue = try await self.issue(
                 session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
@@ -182,7 +182,8 @@ extension OpenIDProvider {
                 // The old session has ended: the sign-in continues like any other.
             }
         }
-        let session = self.session(of: authentication, cookie: secret, at: now)
+        let session = SessionRecord(
+            of: authentication, cookie: secret, lifetime: self.limits.sessionLifetime, random: self.random, at: now)
         let (signIn, code) = try await completed(session)
         do {
             if isAsking {
@@ -231,7 +232,7 @@ extension OpenIDProvider {
     private func failure(of outcome: AuthenticationOutcome, by method: String) async throws -> SignInServiceFailure? {
         guard let person = try await self.standing.person(ofAccount: outcome.account) else { return .locked }
         guard !method.hasBytes(atStart: UpstreamProvider.methodPrefix) else { return nil }
-        return self.configuration.simulatedPeople?.failure(ofAccount: person.username)
+        return self.simulatedPeople?.failure(ofAccount: person.username)
     }
 
     /// Returns the reason why an outcome signs no person in; `nil` if the outcome is good.
@@ -247,10 +248,10 @@ extension OpenIDProvider {
             let subject = try await self.clients.subject(ofAccount: outcome.account, ofClient: request.client)
             guard expected.hasSameBytes(as: subject) else { return Self.anotherPerson }
         }
-        guard try self.isAgreed(to: wishes.details, by: outcome) else {
+        guard try self.details.isAgreed(to: wishes.details, by: outcome) else {
             return OAuthError(.accessDenied, "The person did not agree to the authorization_details.")
         }
-        return wishes.levels.areMet(by: outcome.acr, in: self.configuration.levels) ? nil : RequestedLevels.unmet
+        return wishes.levels.areMet(by: outcome.acr, in: self.levels) ? nil : RequestedLevels.unmet
     }
 
     /// Returns the session that the browser shows, if the session belongs to the same person and is less sure than the
@@ -260,7 +261,7 @@ extension OpenIDProvider {
     ) async throws -> SessionRecord? {
         guard let session = try await self.sessions.live(secret),
             session.account.hasSameBytes(as: authentication.account),
-            !wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels)
+            !wishes.levels.areMet(by: session.authentication.acr, in: self.levels)
         else { return nil }
         return session
     }
@@ -277,22 +278,6 @@ extension OpenIDProvider {
             try self.reply(to: request).answer(error: OAuthError(.accessDenied, "The person did not sign in.")))
     }
 
-    /// Returns the record of an outcome.
-    func authentication(of outcome: AuthenticationOutcome, by method: String) -> AuthenticationRecord {
-        AuthenticationRecord(
-            id: self.random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
-            acr: outcome.acr, amr: outcome.amr, browser: outcome.browser, address: outcome.address,
-            device: outcome.device, role: outcome.role)
-    }
-
-    /// Returns a session that begins with an authentication. A session without a cookie belongs to no browser.
-    func session(of authentication: AuthenticationRecord, cookie: SessionSecret?, at now: Timestamp) -> SessionRecord {
-        SessionRecord(
-            id: self.random.identifier(), cookieDigest: (cookie ?? SessionSecret(random: self.random)).digest,
-            authentications: [authentication], usedAt: now, expiresAt: now + self.limits.sessionLifetime,
-            hasBrowser: cookie != nil)
-    }
-
     /// Returns the outcome with which the person has authenticated for the request, and the way's name (the method's
     /// name for a method with a single way); `nil` if the person has not authenticated yet. Only methods that the
     /// client accepts count.
@@ -301,7 +286,7 @@ extension OpenIDProvider {
     )? {
         let allowed =
             try await self.clients.client(of: request).map {
-                try self.methods(of: $0, for: AuthorizationWishes(of: request))
+                try self.details.methods(of: $0, for: AuthorizationWishes(of: request))
             } ?? []
         for method in self.methods where allowed.contains(where: method.isWay) {
             let outcome = try await method.outcome(request: request.id, browser: browser, client: request.client)
@@ -338,4 +323,34 @@ extension SessionRecord {
             id: self.id, cookieDigest: cookie, authentications: [authentication] + self.authentications, usedAt: now,
             expiresAt: self.expiresAt, hasBrowser: self.hasBrowser)
     }
+}
+
+extension AuthenticationRecord {
+    /// Creates the record of a person's proof of identity by a method.
+    init(of outcome: AuthenticationOutcome, by method: String, random: RandomSource) {
+        self.init(
+            id: random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
+            acr: outcome.acr, amr: outcome.amr, browser: outcome.browser, address: outcome.address,
+            device: outcome.device, role: outcome.role)
+    }
+}
+
+extension SessionRecord {
+    /// Creates a session that begins with an authentication; without a cookie, a session that belongs to no browser.
+    init(
+        of authentication: AuthenticationRecord, cookie: SessionSecret?, lifetime: Duration, random: RandomSource,
+        at now: Timestamp
+    ) {
+        self.init(
+            id: random.identifier(), cookieDigest: (cookie ?? SessionSecret(random: random)).digest,
+            authentications: [authentication], usedAt: now, expiresAt: now + lifetime, hasBrowser: cookie != nil)
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A browser with a session was admitted to a service without a phone. The detail names the service and the methods
+    /// of the person's earlier authentication; the address is the browser's.
+    static let signedInBySession = Self(rawValue: "signed-in-by-session")
+    /// A person agreed to the operator's terms; the detail is the version of the terms, the address is the browser's.
+    static let termsAgreed = Self(rawValue: "terms-agreed")
 }

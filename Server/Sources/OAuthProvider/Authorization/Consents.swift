@@ -82,7 +82,7 @@ public struct Consents: Sendable {
     public func given(byAccount account: String) async throws -> [GivenConsent] {
         var given: [GivenConsent] = []
         for consent in try await self.store.consents(account: account, limit: self.limits.activityRows) {
-            guard let client = try await self.store.client(consent.client) else { continue }
+            guard let client = try await self.clients.client(consent.client) else { continue }
             given.append(
                 GivenConsent(
                     id: consent.id, client: client.id, clientName: client.name,
@@ -178,7 +178,7 @@ extension Scope {
     fileprivate var ofClients: [String] { self.names.filter { !Clients.scopes.containsBytes(of: $0) } }
 }
 
-extension OpenIDProvider {
+extension Authorizations {
     /// The consents of people to services.
     public var consents: Consents { Consents(store: self.store, limits: self.limits, time: self.time) }
 
@@ -267,7 +267,7 @@ extension OpenIDProvider {
         var question = ConsentQuestion(
             client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName,
             items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
-            resources: terms.resources, agreement: try self.agreement(to: wishes.details), terms: nil,
+            resources: terms.resources, agreement: try self.details.agreement(to: wishes.details), terms: nil,
             connection: nil)
         question.isStranger = client.isStranger
         return question
@@ -323,7 +323,7 @@ extension OpenIDProvider {
                 ? .client(reply.answer(error: Self.notForService)) : .page(ended)
         }
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method),
-            wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels)
+            wishes.levels.areMet(by: session.authentication.acr, in: self.levels)
         else {
             explain(ProviderRefusal(RequestedLevels.unmet, client: client.id))
             return try await self.store.removeRequest(id)

@@ -51,23 +51,23 @@ extension AuditEvent.Kind {
 /// for the request. An existing session of the browser does not count: anybody could have sent the person a link with a
 /// code.
 public struct DeviceAuthorizations: Sendable {
-    private let provider: OpenIDProvider
+    private let authorizations: Authorizations
     /// The budget of new device codes of each client and, for a client that proves nothing, of each source.
     private let devices: Budget
     /// The budget of wrong codes that the browsers of a source may try. All sources together have no budget: an
     /// attacker who used it up would keep everybody from signing devices in.
     private let guesses: Budget
 
-    /// Creates the sign-in of devices for the clients of this provider.
-    public init(_ provider: OpenIDProvider) {
-        let limits = provider.limits
-        self.provider = provider
+    /// Creates the sign-in of devices for the clients of this authorizations.
+    public init(_ authorizations: Authorizations) {
+        let limits = authorizations.limits
+        self.authorizations = authorizations
         self.devices = Budget(limits.deviceCodes)
         self.guesses = Budget(limits.guesses)
     }
 
     /// The page where people type the codes of devices.
-    private var page: String { self.provider.issuer + "/device" }
+    private var page: String { self.authorizations.issuer + "/device" }
 
     /// Answers a request to the device authorization endpoint (RFC 8628, section 3.1).
     ///
@@ -81,27 +81,27 @@ public struct DeviceAuthorizations: Sendable {
     public func authorize(
         header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        try await self.provider.endpoint.answer(header: header, body: body, over: connection) { client, form in
+        try await self.authorizations.endpoint.answer(header: header, body: body, over: connection) { client, form in
             guard client.settings.grantTypes.containsBytes(of: GrantType.deviceCode.rawValue) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
-            try self.provider.refuseDetails(in: form)
+            try self.authorizations.details.refuse(in: form)
             let scope = try Clients.scope(form["scope"], settings: client.settings)
-            let (now, limits) = (self.provider.time.now(), self.provider.limits.oauth)
+            let (now, limits) = (self.authorizations.time.now(), self.authorizations.limits.oauth)
             // Anybody can ask in the name of a client that proves nothing. A budget for each source keeps one caller
             // from using up the budget of all.
             let spender = client.settings.isPublic ? source : client.id
             if let shortage = self.devices.spend(spender, of: client.id, at: now) { return ProviderAnswer(shortage) }
-            let secret = self.provider.random.token(byteCount: 32)
+            let secret = self.authorizations.random.token(byteCount: 32)
             let code = DeviceCodeRecord(
                 digest: Sealing.digest(ofSecret: secret),
-                userCode: TypedCode(letters: Limits.Fixed.deviceUserCodeLetters, random: self.provider.random),
+                userCode: TypedCode(letters: Limits.Fixed.deviceUserCodeLetters, random: self.authorizations.random),
                 client: client.id, scope: scope.description, interval: Limits.Fixed.pollingInterval,
                 expiresAt: now + limits.deviceCodeLifetime)
             do {
-                try await self.provider.store.addDeviceCode(
+                try await self.authorizations.store.addDeviceCode(
                     code, keptUntil: code.expiresAt + limits.endedPollingRetention)
             } catch let error as StoreError where error.code == .conflict {
                 // The chance is one in many millions: the next draw gives another code.
@@ -134,18 +134,20 @@ public struct DeviceAuthorizations: Sendable {
         guard let userCode = TypedCode(typed: text, letters: Limits.Fixed.deviceUserCodeLetters) else {
             return .unknown
         }
-        let now = self.provider.time.now()
+        let now = self.authorizations.time.now()
         if let shortage = self.guesses.spend(source, at: now) { return .tooMany(shortage) }
-        guard let code = try await self.provider.store.deviceCode(userCode: userCode), now < code.expiresAt,
-            let client = try await self.provider.clients.servedClient(code.client),
+        guard let code = try await self.authorizations.store.deviceCode(userCode: userCode), now < code.expiresAt,
+            let client = try await self.authorizations.clients.servedClient(code.client),
             let address = client.redirectURIs.first
         else { return .unknown }
-        if let shortage = self.provider.signIns.spend(source, at: now) { return .tooMany(shortage) }
+        if let shortage = self.authorizations.signIns.spend(source, at: now) { return .tooMany(shortage) }
         let request = AuthorizationRequestRecord(
-            id: self.provider.random.identifier(), browserDigest: browser.digest, client: client.id,
+            id: self.authorizations.random.identifier(), browserDigest: browser.digest, client: client.id,
             redirectURI: address, scope: code.scope, state: nil, nonce: nil, codeChallenge: nil,
             expiresAt: code.expiresAt)
-        guard let waiting = try await self.provider.store.begin(request, userCode: userCode) else { return .unknown }
+        guard let waiting = try await self.authorizations.store.begin(request, userCode: userCode) else {
+            return .unknown
+        }
         self.guesses.refund(source)
         return .signIn(request: waiting, client: client.id)
     }
@@ -155,11 +157,11 @@ public struct DeviceAuthorizations: Sendable {
     ///
     /// Cost: five queries, two hashes.
     public func confirmation(request id: String, browser: BrowserSecret) async throws -> DeviceConfirmation? {
-        guard let request = try await self.provider.openRequest(id, browser),
-            let code = try await self.provider.store.deviceCode(request: id),
-            let (outcome, _) = try await self.provider.outcome(of: request, browser: browser),
-            let client = try await self.provider.clients.servedClient(request.client),
-            let person = try await self.provider.standing.person(ofAccount: outcome.account)
+        guard let request = try await self.authorizations.openRequest(id, browser),
+            let code = try await self.authorizations.store.deviceCode(request: id),
+            let (outcome, _) = try await self.authorizations.outcome(of: request, browser: browser),
+            let client = try await self.authorizations.clients.servedClient(request.client),
+            let person = try await self.authorizations.standing.person(ofAccount: outcome.account)
         else { return nil }
         return DeviceConfirmation(
             userCode: code.userCode.shown, client: client.id, clientName: client.name,
@@ -180,31 +182,32 @@ public struct DeviceAuthorizations: Sendable {
     ) async throws -> DeviceDecision {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         let denied = OAuthError(.accessDenied, "The account cannot sign in.")
-        guard let request = try await self.provider.openRequest(id, browser),
-            let code = try await self.provider.store.deviceCode(request: id),
-            let (outcome, method) = try await self.provider.outcome(of: request, browser: browser),
-            let client = try await self.provider.clients.servedClient(request.client)
+        guard let request = try await self.authorizations.openRequest(id, browser),
+            let code = try await self.authorizations.store.deviceCode(request: id),
+            let (outcome, method) = try await self.authorizations.outcome(of: request, browser: browser),
+            let client = try await self.authorizations.clients.servedClient(request.client)
         else {
             explain(ProviderRefusal(ended))
             return .ended(ended)
         }
-        let now = self.provider.time.now()
+        let now = self.authorizations.time.now()
         do {
-            let refusal = try await self.provider.standing.refusalWithoutPage(
+            let refusal = try await self.authorizations.standing.refusalWithoutPage(
                 ofAccount: outcome.account, in: outcome.role, at: client.id)
             guard refusal == nil else {
                 throw StoreError(.notFound, "the account cannot sign in here, or has to agree to the terms first")
             }
-            let session = self.provider.session(
-                of: self.provider.authentication(of: outcome, by: method), cookie: nil, at: now)
+            let session = SessionRecord(
+                of: AuthenticationRecord(of: outcome, by: method, random: self.authorizations.random), cookie: nil,
+                lifetime: self.authorizations.limits.sessionLifetime, random: self.authorizations.random, at: now)
             let scope = try Scope(code.scope)
             let grant = GrantRecord(
-                id: self.provider.random.grantIdentifier(at: now), client: client.id,
-                subject: self.provider.keys.subject(ofAccount: outcome.account, of: client),
+                id: self.authorizations.random.grantIdentifier(at: now), client: client.id,
+                subject: self.authorizations.keys.subject(ofAccount: outcome.account, of: client),
                 authentication: session.authentication.id, session: session.id,
                 isLasting: scope.contains(Scope.offlineAccess), scope: code.scope,
-                expiresAt: code.expiresAt + self.provider.limits.accessTokenLifetime)
-            try await self.provider.store.confirm(
+                expiresAt: code.expiresAt + self.authorizations.limits.accessTokenLifetime)
+            try await self.authorizations.store.confirm(
                 ConfirmedDevice(request: id, session: session, grant: grant, redirectURI: request.redirectURI),
                 audit: AuditEvent(
                     .deviceConfirmed, at: now, accountID: outcome.account, detail: client.id,
@@ -212,7 +215,7 @@ public struct DeviceAuthorizations: Sendable {
         } catch let error as StoreError where error.code == .notFound {
             // If the request still exists, the person's phone was removed, the account may not sign in to this client,
             // or the person has to agree to the terms first.
-            let isDenied = try await self.provider.store.removeRequest(id)
+            let isDenied = try await self.authorizations.store.removeRequest(id)
             explain(ProviderRefusal(isDenied ? denied : ended, client: client.id))
             return isDenied ? .denied(denied) : .ended(ended)
         }
@@ -224,9 +227,9 @@ public struct DeviceAuthorizations: Sendable {
     ///
     /// Cost: two queries, one store step.
     public func refuse(request id: String, browser: BrowserSecret) async throws -> Bool {
-        guard try await self.provider.openRequest(id, browser) != nil,
-            try await self.provider.store.deviceCode(request: id) != nil
+        guard try await self.authorizations.openRequest(id, browser) != nil,
+            try await self.authorizations.store.deviceCode(request: id) != nil
         else { return false }
-        return try await self.provider.store.removeRequest(id)
+        return try await self.authorizations.store.removeRequest(id)
     }
 }

@@ -7,10 +7,10 @@ public import _Primitives
 /// Issues codes to apps that sign their own person in by a personalised identity. The person's proof on the phone
 /// replaces a browser's sign-in, and the records are the same as after any other sign-in.
 public struct InAppAuthorizations: Sendable {
-    private let provider: OpenIDProvider
+    private let authorizations: Authorizations
 
-    /// Creates the authorizations of the clients of this provider.
-    public init(_ provider: OpenIDProvider) { self.provider = provider }
+    /// Creates the authorizations of the clients of this authorizations.
+    public init(_ authorizations: Authorizations) { self.authorizations = authorizations }
 
     /// The request of a client's app (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
     public struct Request: Sendable, Equatable {
@@ -69,7 +69,7 @@ public struct InAppAuthorizations: Sendable {
         guard let (client, checked) = try await self.checked(request) else { return nil }
         return Service(
             name: client.name, origin: try RedirectURI(registered: request.redirectURI).origin,
-            needsConsent: try await self.agreement(to: checked, for: client, account: account) == nil)
+            needsConsent: try await self.details.agreement(to: checked, for: client, account: account) == nil)
     }
 
     /// Returns the consent on which a grant would rest, or an empty agreement if no consent is needed. `nil` if the
@@ -77,9 +77,9 @@ public struct InAppAuthorizations: Sendable {
     private func agreement(
         to checked: AuthorizationParameters, for client: ClientRecord, account: String
     ) async throws -> (consent: String?, Void)? {
-        guard try await self.provider.standing.missingTerms(ofAccount: account) == nil else { return nil }
+        guard try await self.authorizations.standing.missingTerms(ofAccount: account) == nil else { return nil }
         do {
-            return (try await self.provider.consent(to: checked.scope, for: client, account: account), ())
+            return (try await self.authorizations.consent(to: checked.scope, for: client, account: account), ())
         } catch is OAuthError {
             return nil
         }
@@ -90,37 +90,39 @@ public struct InAppAuthorizations: Sendable {
     /// Cost: four queries, two of them for the client, and one each for the operator's terms and a third party's
     /// client; two store steps.
     public func code(for request: Request, outcome: AuthenticationOutcome, method: String) async throws -> Answer {
-        let provider = self.provider
+        let authorizations = self.authorizations
         guard let (client, checked) = try await self.checked(request), let challenge = checked.challenge else {
             return .refused
         }
-        let now = provider.time.now()
+        let now = authorizations.time.now()
         let record = AuthorizationRequestRecord(
-            id: provider.random.identifier(),
+            id: authorizations.random.identifier(),
             // No browser continues this request.
-            browserDigest: Sealing.digest(ofSecret: provider.random.token(byteCount: 32)), client: client.id,
+            browserDigest: Sealing.digest(ofSecret: authorizations.random.token(byteCount: 32)), client: client.id,
             redirectURI: request.redirectURI, scope: checked.scope.description, resources: [], state: request.state,
             nonce: checked.nonce, codeChallenge: challenge.digest, wishes: checked.wishes.text,
-            expiresAt: now + provider.limits.authorizationCodeLifetime)
-        guard try await provider.refusal(of: outcome, for: record, checked.wishes) == nil else { return .refused }
-        guard let agreement = try await self.agreement(to: checked, for: client, account: outcome.account) else {
+            expiresAt: now + authorizations.limits.authorizationCodeLifetime)
+        guard try await authorizations.refusal(of: outcome, for: record, checked.wishes) == nil else { return .refused }
+        guard let agreement = try await self.details.agreement(to: checked, for: client, account: outcome.account)
+        else {
             return .consentRequired
         }
-        try await provider.store.addRequest(record)
-        let session = provider.session(
-            of: provider.authentication(of: outcome, by: method), cookie: nil, at: now)
-        let issue = try await provider.issue(
+        try await authorizations.store.addRequest(record)
+        let session = SessionRecord(
+            of: AuthenticationRecord(of: outcome, by: method, random: authorizations.random), cookie: nil,
+            lifetime: authorizations.limits.sessionLifetime, random: authorizations.random, at: now)
+        let issue = try await authorizations.issue(
             session, client: client.id, redirectURI: record.redirectURI, scope: checked.scope, nonce: checked.nonce,
             challenge: challenge.digest, keyThumbprint: nil, wishes: checked.wishes, consent: agreement.consent,
             resources: [],
             at: now)
         do {
-            try await provider.store.complete(
+            try await authorizations.store.complete(
                 CompletedAuthorization(request: record.id, session: session, grant: issue.grant, code: issue.code),
                 replacing: nil)
         } catch let error as StoreError where error.code == .notFound {
             // The account was locked this moment, or the device was removed.
-            _ = try await provider.store.removeRequest(record.id)
+            _ = try await authorizations.store.removeRequest(record.id)
             return .refused
         }
         return .code(SecretBytes(Array(issue.secret.utf8)))
@@ -128,7 +130,7 @@ public struct InAppAuthorizations: Sendable {
 
     /// Returns the client and the checked parameters; `nil` for every invalid request.
     private func checked(_ request: Request) async throws -> (ClientRecord, AuthorizationParameters)? {
-        guard let client = try await self.provider.clients.servedClient(request.client),
+        guard let client = try await self.authorizations.clients.servedClient(request.client),
             client.settings.signInService == nil,
             // To the letter, without the latitude that loopback addresses have in a browser.
             client.redirectURIs.containsBytes(of: request.redirectURI)
@@ -142,7 +144,7 @@ public struct InAppAuthorizations: Sendable {
         if let nonce = request.nonce { parameters.append("nonce", nonce) }
         do {
             var setting: String?
-            let (checked, _) = try await self.provider.check(parameters, of: client, setting: &setting)
+            let (checked, _) = try await self.authorizations.check(parameters, of: client, setting: &setting)
             return (client, checked)
         } catch is OAuthError {
             return nil

@@ -4,16 +4,21 @@ import Sealing
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+/// The details that people can be asked about (RFC 9396).
+struct RequestedDetails: Sendable {
+    /// The types of details.
+    let known: [DetailType]
+    let signInMethods: [any SignInMethod]
+
     /// Checks the details that a client wants a person to agree to, if any. A request has one object: several objects
     /// together could have a meaning that the person would have to guess.
     ///
     /// Throws `OAuthError` `invalid_authorization_details`. Sets `setting` to the client's setting that the request
     /// does not fit.
-    func checkDetails(_ text: String?, of client: ClientRecord, setting: inout String?) throws {
+    func check(_ text: String?, of client: ClientRecord, setting: inout String?) throws {
         guard let text else { return }
         if self.types(of: client).isEmpty { setting = "--authorization-details-type" }
-        try self.checkDetails(text, of: client)
+        try self.check(text, of: client)
         guard !self.methods(of: client, for: text).isEmpty else {
             setting = "--sign-in-method"
             throw OAuthError(
@@ -22,7 +27,7 @@ extension OpenIDProvider {
     }
 
     /// Checks the details for a person who is asked on the phone without a page.
-    func checkDetails(_ text: String?, of client: ClientRecord) throws {
+    func check(_ text: String?, of client: ClientRecord) throws {
         guard let text else { return }
         _ = try self.shownText(of: self.details(text, ofTypes: self.types(of: client)))
     }
@@ -31,7 +36,7 @@ extension OpenIDProvider {
     /// person sign the details remain.
     func methods(of client: ClientRecord, for details: String?) -> [String] {
         guard details != nil else { return client.settings.signInMethods }
-        let signing = self.methods.filter(\.signsTexts).map(\.name)
+        let signing = self.signInMethods.filter(\.signsTexts).map(\.name)
         return client.settings.signInMethods.filter(signing.containsBytes)
     }
 
@@ -58,21 +63,21 @@ extension OpenIDProvider {
     /// (section 6). If the operator has since taken one of the types from the client, none are left.
     ///
     /// Throws `OAuthError` `invalid_authorization_details` for details that were not granted.
-    func details(_ parameters: Parameters, within grant: GrantRecord, of client: ClientRecord) throws
+    func granted(_ parameters: Parameters, within grant: GrantRecord, of client: ClientRecord) throws
         -> AuthorizationDetails?
     {
-        try self.details(parameters, within: grant.details, of: client)
+        try self.granted(parameters, within: grant.details, of: client)
     }
 
     /// Does the same for details as they are kept.
-    func details(_ parameters: Parameters, within kept: String?, of client: ClientRecord) throws
+    func granted(_ parameters: Parameters, within kept: String?, of client: ClientRecord) throws
         -> AuthorizationDetails?
     {
         var granted = try kept.map { try self.details(kept: $0) }
         let types = self.types(of: client).map(\.name)
         if let names = granted?.types, !names.allSatisfy(types.containsBytes) { granted = nil }
         guard let text = parameters["authorization_details"] else { return granted }
-        let asked = try self.details(text, ofTypes: self.configuration.detailTypes.map(\.type))
+        let asked = try self.details(text, ofTypes: self.known.map(\.type))
         guard let granted, asked.areContained(in: granted) else {
             throw OAuthError(.invalidAuthorizationDetails, "The authorization_details are wider than what was granted.")
         }
@@ -80,7 +85,7 @@ extension OpenIDProvider {
     }
 
     /// Refuses details in a request that cannot ask a person. Throws `OAuthError` `invalid_authorization_details`.
-    func refuseDetails(in parameters: Parameters) throws {
+    func refuse(in parameters: Parameters) throws {
         guard parameters["authorization_details"] == nil else {
             throw OAuthError(.invalidAuthorizationDetails, "Nobody can be asked here about authorization_details.")
         }
@@ -88,7 +93,7 @@ extension OpenIDProvider {
 
     /// Returns the types that a client may use.
     private func types(of client: ClientRecord) -> [AuthorizationDetailsType] {
-        self.configuration.detailTypes.map(\.type).filter {
+        self.known.map(\.type).filter {
             client.settings.profile.detailTypes.containsBytes(of: $0.name)
         }
     }
@@ -96,7 +101,7 @@ extension OpenIDProvider {
     /// Reads stored details, which were checked when they came.
     private func details(kept text: String) throws -> AuthorizationDetails {
         do {
-            return try self.details(text, ofTypes: self.configuration.detailTypes.map(\.type))
+            return try self.details(text, ofTypes: self.known.map(\.type))
         } catch {
             throw StoreError(.corrupt, "authorization details")
         }
@@ -106,7 +111,7 @@ extension OpenIDProvider {
     private func details(_ text: String, ofTypes types: [AuthorizationDetailsType]) throws -> AuthorizationDetails {
         let raw = try AuthorizationDetails(text, types: types, limits: Self.detailLimits)
         let objects = try zip(raw.types, raw.objects).map { name, object -> JSONObject in
-            guard let type = self.configuration.detailTypes.first(where: { $0.type.name.hasSameBytes(as: name) }) else {
+            guard let type = self.known.first(where: { $0.type.name.hasSameBytes(as: name) }) else {
                 return object
             }
             do { return try type.spelling(object) } catch { throw Self.wrongMember(error) }
@@ -124,7 +129,7 @@ extension OpenIDProvider {
     /// Returns the text that a person reads and signs. Throws `OAuthError` `invalid_authorization_details`.
     private func shownText(of details: AuthorizationDetails) throws -> String {
         guard let object = details.objects.first, let name = details.types.first,
-            let type = self.configuration.detailTypes.first(where: { $0.type.name.hasSameBytes(as: name) })
+            let type = self.known.first(where: { $0.type.name.hasSameBytes(as: name) })
         else { throw OAuthError(.invalidAuthorizationDetails, "The authorization_details cannot be shown here.") }
         do { return try type.text(object) } catch { throw Self.wrongMember(error) }
     }

@@ -29,7 +29,7 @@ struct SessionWorth {
         .accountSelectionRequired, "The person would have to choose who they are.")
 }
 
-extension OpenIDProvider {
+extension Authorizations {
     /// Returns the worth of a browser's session for a request.
     ///
     /// Throws `OAuthError` `login_required` if the session belongs to another person than the expected person.
@@ -77,7 +77,7 @@ extension OpenIDProvider {
         guard !wishes.isFresh, wishes.maximumAge != .zero, let secret,
             let session = try await self.sessions.live(secret)
         else { return nil }
-        guard wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels) else { return nil }
+        guard wishes.levels.areMet(by: session.authentication.acr, in: self.levels) else { return nil }
         // A session counts only if this client accepts its sign-in method, even if another client accepted the method.
         guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
         // A service that asks people itself needs a session in which the person answered this service, in a role that

@@ -84,7 +84,7 @@ extension ClientDeliveries {
         var response = try provider.tokens.issue(
             for: try await provider.standing.admit(standing, for: client), audience: audience, nonce: nil, named: named,
             acr: nil,
-            details: provider.details([:], within: standing.grant, of: client), protection: protection,
+            details: provider.details.granted([:], within: standing.grant, of: client), protection: protection,
             boundTo: nil, at: now)
         response.refreshToken = refreshToken?.text
         return (response, standing.grant)

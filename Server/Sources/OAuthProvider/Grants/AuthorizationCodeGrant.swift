@@ -40,7 +40,7 @@ struct AuthorizationCodeGrant: TokenGrant {
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
-        let details = try provider.details(request.parameters, within: standing.grant, of: client)
+        let details = try provider.details.granted(request.parameters, within: standing.grant, of: client)
         let deviceSecret = try await provider.deviceSecret(
             for: standing, of: client, showing: request.parameters["device_secret"], isBound: request.binding != nil,
             at: now)

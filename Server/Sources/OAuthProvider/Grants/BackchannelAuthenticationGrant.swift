@@ -26,7 +26,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         let answer = try await provider.store.backchannelAnswer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
         case .open(let open):
-            let details = try provider.details(request.parameters, within: open.details, of: client)
+            let details = try provider.details.granted(request.parameters, within: open.details, of: client)
             let standing = try await Self.grant(open, of: client, by: method, from: provider, at: now)
             return try await provider.firstTokens(
                 of: standing, for: request, audience: asked, details: details, protection: protection, at: now)
@@ -57,10 +57,11 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         let refusal = try await provider.standing.refusalWithoutPage(
             ofAccount: outcome.account, in: outcome.role, at: client.id)
         guard refusal == nil, let address = client.redirectURIs.first,
-            try provider.isAgreed(to: asked.details, by: outcome)
+            try provider.details.isAgreed(to: asked.details, by: outcome)
         else { throw denied }
-        let session = provider.session(
-            of: provider.authentication(of: outcome, by: method.name), cookie: nil, at: now)
+        let session = SessionRecord(
+            of: AuthenticationRecord(of: outcome, by: method.name, random: provider.random), cookie: nil,
+            lifetime: provider.limits.sessionLifetime, random: provider.random, at: now)
         let scope = try Scope(asked.scope)
         let grant = GrantRecord(
             id: provider.random.grantIdentifier(at: now), client: client.id,

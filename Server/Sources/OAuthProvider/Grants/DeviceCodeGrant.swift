@@ -13,7 +13,7 @@ struct DeviceCodeGrant: TokenGrant {
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let secret = try request.parameters.required("device_code")
-        try provider.refuseDetails(in: request.parameters)
+        try provider.details.refuse(in: request.parameters)
         let asked = try await provider.audiences.asked(by: request.parameters, of: client)
         let protection = try await provider.tokens.idTokenProtection(of: client)
         let now = provider.time.now()

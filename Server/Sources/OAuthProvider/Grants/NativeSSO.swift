@@ -58,9 +58,10 @@ struct NativeSSO {
                 detail: "the request has no proof of a key")
         }
         let scope = try self.scope(within: held.secret.scope, of: first)
-        try self.provider.refuseDetails(in: parameters)
+        try self.provider.details.refuse(in: parameters)
         try await self.provider.standing.requireTerms(ofAccount: held.session.account)
-        let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
+        let consent = try await self.provider.authorizations.consent(
+            to: scope, for: client, account: held.session.account)
         let grant = self.provider.grant(of: held, for: client, scope: scope, consent: consent, at: now)
         do {
             try await self.provider.store.addGrant(

@@ -42,7 +42,7 @@ extension OpenIDProvider {
                 .invalidScope, "The scope is wider than what the client may have.",
                 detail: "the operator can give it --scope")
         }
-        try self.refuseDetails(in: request.parameters)
+        try self.details.refuse(in: request.parameters)
         let audience = try await self.audiences.asked(by: request.parameters, of: client)
         return try self.tokens.ownToken(
             of: client, by: type.rawValue, scope: scope, audience: audience ?? self.audiences.usual(of: client),

@@ -46,7 +46,7 @@ struct RefreshTokenGrant: TokenGrant {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
             try provider.audiences.check(target, in: standing.grant)
-            _ = try provider.details(request.parameters, within: standing.grant, of: client)
+            _ = try provider.details.granted(request.parameters, within: standing.grant, of: client)
         }
         switch outcome {
         case .admitted(let admitted, let token, _):
@@ -58,7 +58,8 @@ struct RefreshTokenGrant: TokenGrant {
                 .limited(to: Clients.scopes + client.settings.tokens.scopes)
             var response = try provider.tokens.accessToken(
                 for: admitted, scope: scope, audience: audience,
-                details: provider.details(request.parameters, within: grant, of: client), boundTo: request.binding,
+                details: provider.details.granted(request.parameters, within: grant, of: client),
+                boundTo: request.binding,
                 at: now)
             response.refreshToken = token.text
             if let protection, scope.contains(Scope.openID) {

@@ -35,7 +35,7 @@ struct TokenExchangeGrant: TokenGrant {
         let (actor, end) = try await Self.actor(of: request, at: provider)
         let act = try Self.act(actor, for: subject)
         let scope = try Self.scope(parameters["scope"], of: subject, for: request.client)
-        try provider.refuseDetails(in: parameters)
+        try provider.details.refuse(in: parameters)
         let audience = try await Self.audience(of: request, at: provider)
         return try provider.tokens.exchangedToken(
             for: subject, admitted, of: request.client, act: act, scope: scope, audience: audience,

@@ -39,7 +39,9 @@ extension SignInService {
             let checked = try self.checked(
                 parameters, of: client, settings, upstream: try await self.upstream.store.upstreamProviders())
             let now = self.provider.time.now()
-            if let shortage = self.provider.signIns.spend(request.source, at: now) { return .tooMany(shortage) }
+            if let shortage = self.provider.authorizations.signIns.spend(request.source, at: now) {
+                return .tooMany(shortage)
+            }
             let scope = checked.isForDevice ? [Scope.offlineAccess, Scope.deviceSSO] : [Scope.offlineAccess]
             let waiting = AuthorizationRequestRecord(
                 id: self.provider.random.identifier(), browserDigest: browser.digest, client: client.id,
@@ -201,7 +203,9 @@ extension SignInService {
         else { throw SignInServiceError.refused("The session is not enough.", "its client, way, level or origin") }
         try await self.checkTerms(ofAccount: session.account, at: app, status: 401)
         let now = self.provider.time.now()
-        if let shortage = self.provider.signIns.spend(request.source, at: now) { return SignInServiceAnswer(shortage) }
+        if let shortage = self.provider.authorizations.signIns.spend(request.source, at: now) {
+            return SignInServiceAnswer(shortage)
+        }
         let secret = self.provider.random.token(byteCount: 32)
         let codeEndsAt = now + self.provider.limits.authorizationCodeLifetime
         let passed = GrantRecord(

@@ -266,7 +266,9 @@ extension SignInService {
         _ proof: DPoPProof?, _ request: SignInServiceRequest
     ) async throws -> SignInServiceAnswer {
         let now = self.provider.time.now()
-        if let shortage = self.provider.signIns.spend(request.source, at: now) { return SignInServiceAnswer(shortage) }
+        if let shortage = self.provider.authorizations.signIns.spend(request.source, at: now) {
+            return SignInServiceAnswer(shortage)
+        }
         let (origin, authentication) = (app.standing.grant, app.standing.authentication)
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         let grant = GrantRecord(

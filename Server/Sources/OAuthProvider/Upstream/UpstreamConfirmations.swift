@@ -64,7 +64,7 @@ public struct UpstreamConfirmations: Sendable {
             return .unknown
         }
         // Each trip is a call to another provider.
-        if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
+        if let shortage = self.provider.authorizations.signIns.spend(source, at: self.provider.time.now()) {
             return .tooMany(shortage)
         }
         let metadata = try await self.calls.metadata(of: upstream)

@@ -108,7 +108,7 @@ public struct UpstreamSignIns: Sendable {
             Answer(request: id, client: client, title: upstream.title, step: step, canConnect: false)
         }
         // Each trip is a call to another provider.
-        if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
+        if let shortage = self.provider.authorizations.signIns.spend(source, at: self.provider.time.now()) {
             return answer(.tooMany(shortage))
         }
         do {
@@ -202,8 +202,8 @@ public struct UpstreamSignIns: Sendable {
     private func waiting(_ id: String, _ name: String, _ browser: BrowserSecret) async throws -> (
         AuthorizationRequestRecord, UpstreamProvider, PendingAuthorization
     )? {
-        guard let request = try await self.provider.openRequest(id, browser),
-            let client = try await self.provider.pending(request: id, browser: browser),
+        guard let request = try await self.provider.authorizations.openRequest(id, browser),
+            let client = try await self.provider.authorizations.pending(request: id, browser: browser),
             client.methods.containsBytes(of: UpstreamProvider.method(of: name)),
             let upstream = try await self.store.upstreamProvider(name)
         else { return nil }
@@ -334,7 +334,7 @@ public struct UpstreamSignIns: Sendable {
         _ failure: SignInServiceFailure, _ request: AuthorizationRequestRecord, code: String, reason: String
     ) async throws -> Step? {
         guard try await self.provider.store.removeRequest(request.id) else { return nil }
-        return .told(try self.provider.reply(to: request).answer(failure), code: code, reason: reason)
+        return .told(try self.provider.authorizations.reply(to: request).answer(failure), code: code, reason: reason)
     }
 
     /// Returns the reason why the register of people refuses a person from a provider; `nil` for no reason.
@@ -374,7 +374,7 @@ public struct UpstreamSignIns: Sendable {
     /// Ends a request without a sign-in; `nil` if the request has ended already.
     private func unmet(_ request: AuthorizationRequestRecord) async throws -> Step? {
         guard try await self.provider.store.removeRequest(request.id) else { return nil }
-        return .unmet(try self.provider.reply(to: request).answer(error: RequestedLevels.unmet))
+        return .unmet(try self.provider.authorizations.reply(to: request).answer(error: RequestedLevels.unmet))
     }
 
     private func isEnough(_ acr: String, _ wishes: AuthorizationWishes) -> Bool {

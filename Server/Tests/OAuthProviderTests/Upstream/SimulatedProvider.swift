@@ -197,7 +197,7 @@ struct UpstreamPlace: Sendable {
     func leave(
         _ changes: [String: String?] = [:], session: SessionSecret? = nil, by name: String = "up"
     ) async throws -> Trip {
-        let answer = try await self.provider.authorize(
+        let answer = try await self.provider.authorizations.authorize(
             self.f.query(changes), browser: self.f.browser, session: session, source: "a", address: nil)
         guard case .signIn(let request, _) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
         return try await self.leave(request: request, by: name)
@@ -260,7 +260,9 @@ struct UpstreamPlace: Sendable {
     func complete(_ request: String, session: SessionSecret? = nil) async throws -> (
         fields: Parameters, session: SessionSecret?
     ) {
-        switch try await self.provider.complete(request: request, browser: self.f.browser, session: session) {
+        switch try await self.provider.authorizations.complete(
+            request: request, browser: self.f.browser, session: session)
+        {
         case .signedIn(let answer, let session, _): (try ProviderFixture.fields(of: answer), session)
         case .refused(let answer): (try ProviderFixture.fields(of: answer), nil)
         case .consent(_, let session, _): ([:], session)

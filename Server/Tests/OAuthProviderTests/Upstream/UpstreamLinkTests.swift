@@ -25,10 +25,10 @@ struct UpstreamLinkTests {
         let completed = try await place.complete(request)
         #expect(completed.fields.members.isEmpty, "asked first")
         let session = try #require(completed.session)
-        let question = try await place.provider.consentQuestion(
+        let question = try await place.provider.authorizations.consentQuestion(
             request: request, browser: place.f.browser, session: session)
         #expect(question?.connection?.name == "up")
-        let answer = try await place.provider.decide(
+        let answer = try await place.provider.authorizations.decide(
             request: request, browser: place.f.browser, session: session, isGranted: isGranted, connection: shown,
             address: nil, notConnected: { told($1) })
         guard case .client(let answer) = answer else { return [:] }
@@ -127,10 +127,10 @@ struct UpstreamLinkTests {
                 #expect(step == .finished)
                 let completed = try await place.complete(request)
                 #expect(completed.fields.members.isEmpty)
-                let question = try await place.provider.consentQuestion(
+                let question = try await place.provider.authorizations.consentQuestion(
                     request: request, browser: place.f.browser, session: completed.session)
                 #expect(question?.clientOrigin == "http://127.0.0.1" && question?.connection == nil)
-                let answer = try await place.provider.decide(
+                let answer = try await place.provider.authorizations.decide(
                     request: request, browser: place.f.browser, session: completed.session, isGranted: true,
                     address: nil)
                 guard case .client(let answer) = answer else {
@@ -237,7 +237,7 @@ struct UpstreamLinkTests {
                 return try #require(try await place.complete(request).session)
             }
             func isSignedIn(_ session: SessionSecret) async throws -> Bool {
-                if case .client = try await place.provider.authorize(
+                if case .client = try await place.provider.authorizations.authorize(
                     place.f.query(), browser: place.f.browser, session: session, source: "a", address: nil)
                 {
                     return true

@@ -11,7 +11,7 @@ import _Primitives
 )
 struct UpstreamProviderTests {
     private func refusal(_ place: UpstreamPlace) async throws -> UpstreamRefusal? {
-        let answer = try await place.provider.authorize(
+        let answer = try await place.provider.authorizations.authorize(
             place.f.query(), browser: place.f.browser, session: nil, source: "a", address: nil)
         guard case .signIn(let request, _) = answer,
             case .refused(let refusal)? = try await place.signIns.begin(

@@ -350,7 +350,7 @@ struct UpstreamSignInTests {
             let (_, request) = try await place.goThere()
             let session = try #require(try await place.complete(request).session)
             func answer() async throws -> String {
-                switch try await place.provider.authorize(
+                switch try await place.provider.authorizations.authorize(
                     place.f.query(), browser: place.f.browser, session: session, source: "a", address: nil)
                 {
                 case .client: "code"
