@@ -66,8 +66,6 @@ public struct OpenIDProvider: Sendable {
 
     let configuration: Configuration
     let store: any OpenIDStore
-    /// The way to ask people who sit at no browser; `nil` if the provider has none.
-    let backchannel: (any BackchannelMethod)?
     /// Proofs that the sender of a request holds a key.
     let proofs: KeyProofs
     /// The registered clients.
@@ -88,8 +86,6 @@ public struct OpenIDProvider: Sendable {
     let renewals: Renewals
     /// Codes and tokens at the wrong face of the server.
     let wrongFace: WrongFace
-    /// The requests of clients that authenticate.
-    let endpoint: ClientEndpoint
     /// The userinfo endpoint.
     public let userinfo: Userinfo
     /// The introspection endpoint.
@@ -102,8 +98,8 @@ public struct OpenIDProvider: Sendable {
     public let authorizations: Authorizations
     /// The requests of clients that have people asked on their phones.
     public let backchannelAuthentications: BackchannelAuthentications
-    /// The budgets of sign-ins from one app to another of the same person, and of wrong secrets from one source.
-    let nativeSignIns: NativeSignInBudgets
+    /// The token endpoint.
+    public let grants: Grants
     let time: TimeSource
     let random: RandomSource
 
@@ -139,6 +135,8 @@ public struct OpenIDProvider: Sendable {
         let tokens = Tokens(
             store: store, clients: clients, keys: keys, proofs: proofs, standing: standing, epoch: configuration.epoch)
         let claims = ToldClaims(people: people, standing: standing)
+        let audiences = TokenAudiences(clients: clients)
+        let renewals = Renewals(store: store, keys: keys, standing: standing, limits: limits, random: random)
         let wrongFace = WrongFace(store: store, clients: clients)
         let endpoint = ClientEndpoint(clients: clients, proofs: proofs, wrongFace: wrongFace)
         let sessions = Sessions(store: store, keys: keys, issuer: configuration.issuer, limits: limits, time: time)
@@ -151,19 +149,21 @@ public struct OpenIDProvider: Sendable {
                 oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
                 protecting: .person))
         let provider = OpenIDProvider(
-            configuration: configuration, store: store, backchannel: backchannel,
+            configuration: configuration, store: store,
             proofs: proofs, clients: clients,
             sessions: sessions,
-            standing: standing, keys: keys, tokens: tokens, audiences: TokenAudiences(clients: clients), claims: claims,
-            renewals: Renewals(store: store, keys: keys, standing: standing, limits: limits, random: random),
-            wrongFace: wrongFace, endpoint: endpoint,
+            standing: standing, keys: keys, tokens: tokens, audiences: audiences, claims: claims,
+            renewals: renewals,
+            wrongFace: wrongFace,
             userinfo: Userinfo(store: store, tokens: tokens, claims: claims),
             introspection: Introspection(endpoint: endpoint, tokens: tokens, claims: claims),
             revocation: Revocation(store: store, endpoint: endpoint, tokens: tokens), details: details,
             authorizations: authorizations,
             backchannelAuthentications: BackchannelAuthentications(
                 store: store, backchannel: backchannel, endpoint: endpoint, tokens: tokens, details: details),
-            nativeSignIns: NativeSignInBudgets(limits),
+            grants: Grants(
+                store: store, authorizations: authorizations, audiences: audiences, claims: claims, renewals: renewals,
+                backchannel: backchannel),
             time: time, random: random)
         try await provider.clients.provideMissingKeys()
         return provider
@@ -195,18 +195,5 @@ extension OpenIDProvider.Configuration {
         Clients.Choices(
             isRegistrationOpen: self.isRegistrationOpen, takesDocuments: self.takesClientDocuments, calls: self.calls,
             note: self.note)
-    }
-}
-
-/// The budgets of sign-ins with the tokens of another app on the same device.
-struct NativeSignInBudgets: Sendable {
-    /// The sign-ins of each person. Each showing of a right secret costs a signature and a grant.
-    let people: Budget
-    /// The wrong secrets of each source.
-    let guesses: Budget
-
-    init(_ limits: Limits) {
-        self.people = Budget(limits.nativeSignIns)
-        self.guesses = Budget(limits.guesses)
     }
 }

@@ -23,7 +23,7 @@ struct AccountGrantsTests {
     ) async throws -> (access: String, refresh: String) {
         let signedIn = try await f.signIn(["client_id": client.client.id, "scope": Self.scope], account: account)
         let body = try #require(
-            try await f.provider.token(header: f.basic(client), body: f.form(signedIn.code)).body)
+            try await f.provider.grants.answer(header: f.basic(client), body: f.form(signedIn.code)).body)
         return (try body.requiredString("access_token"), try body.requiredString("refresh_token"))
     }
 
@@ -31,7 +31,7 @@ struct AccountGrantsTests {
         -> ProviderAnswer
     {
         let form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
-        return try await f.provider.token(header: f.basic(client), body: form.encoded)
+        return try await f.provider.grants.answer(header: f.basic(client), body: form.encoded)
     }
 
     private static func trail(_ f: ProviderFixture, _ kind: String) async throws -> [AuditEvent] {

@@ -249,14 +249,14 @@ struct BackchannelLogoutTests {
             _ = try await f.provider.clients.change(mail.client.id, change)
             let signedIn = try await f.signIn(["client_id": mail.client.id, "scope": "openid offline_access"])
             let body = try #require(
-                try await f.provider.token(header: f.basic(mail), body: f.form(signedIn.code)).body)
+                try await f.provider.grants.answer(header: f.basic(mail), body: f.form(signedIn.code)).body)
             _ = try await f.provider.sessions.logout("", session: signedIn.session, confirmed: true)
             let calls = TestCalls()
             #expect(try await Self.run(Self.deliveries(f, calls)) == [.delivered])
             let form: Parameters = [
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
             ]
-            #expect(try await f.provider.token(header: f.basic(mail), body: form.encoded).status == 200)
+            #expect(try await f.provider.grants.answer(header: f.basic(mail), body: form.encoded).status == 200)
         }
     }
 

@@ -34,7 +34,8 @@ struct BoundTokenTests {
                     header: "\(scheme) \(access)", method: method, proofs: [proof])
                 #expect(first.status == 200 && first.body?["sub"] != nil && first.header("DPoP-Nonce") != nil)
                 for node in [f.provider, try await f.node()] {
-                    let again = try await node.userinfo.answer(header: "\(scheme) \(access)", method: method, proofs: [proof])
+                    let again = try await node.userinfo.answer(
+                        header: "\(scheme) \(access)", method: method, proofs: [proof])
                     self.refused(again, "invalid_dpop_proof", scheme: "DPoP")
                 }
             }
@@ -126,7 +127,7 @@ struct BoundTokenTests {
             let id = self.client.client.id
             let changes = ["client_id": id, "scope": "openid offline_access"]
             let code = try await f.signIn(changes).code
-            let answer = try await f.provider.token(
+            let answer = try await f.provider.grants.answer(
                 header: method == "none" ? nil : f.basic(self.client),
                 body: f.form(code, method == "none" ? ["client_id": id] : [:]), proofs: Self.proofs(f, key))
             self.body = try #require(answer.body)
@@ -142,7 +143,7 @@ struct BoundTokenTests {
         func show(_ token: String, key: KeyHolder?) async throws -> ProviderAnswer {
             var form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
             if self.client.secret == nil { form.append("client_id", self.client.client.id) }
-            return try await self.f.provider.token(
+            return try await self.f.provider.grants.answer(
                 header: self.client.secret == nil ? nil : self.f.basic(self.client), body: form.encoded,
                 proofs: Self.proofs(self.f, key))
         }

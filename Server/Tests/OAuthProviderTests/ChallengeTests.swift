@@ -396,7 +396,7 @@ struct ChallengeTests {
             let done = try await app.goOn(session, proofs: [proof(key)])
             let code = try #require(try done.body?.requiredString("authorization_code"))
             let form = app.f.form(code, ["redirect_uri": nil])
-            let tokens = try await app.f.provider.token(
+            let tokens = try await app.f.provider.grants.answer(
                 header: app.f.basic(), body: form, proofs: [key.proof(app.f)])
             let access = try #require(try tokens.body?.requiredString("access_token"))
             #expect(try app.f.claims(access, type: "at+jwt").members["cnf"] == key.confirmation)
@@ -430,7 +430,7 @@ struct ChallengeTests {
             for (client, expected) in [(other, 400), (app, 400)] {
                 // It was the other's first, and is spent.
                 let form = f.form(code, ["redirect_uri": nil, "client_id": client.client.client.id])
-                #expect(try await f.provider.token(header: nil, body: form).status == expected)
+                #expect(try await f.provider.grants.answer(header: nil, body: form).status == expected)
             }
         }
     }

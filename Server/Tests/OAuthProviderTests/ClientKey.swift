@@ -43,7 +43,7 @@ extension ProviderFixture {
             "client_assertion": assertion,
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
         ]
-        return try await (provider ?? self.provider).token(
+        return try await (provider ?? self.provider).grants.answer(
             header: header, body: self.form(code, shown.merging(changes) { $1 }))
     }
 }

@@ -114,12 +114,13 @@ struct ClientKindsTests {
             let client = try await f.register(ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["refresh_token"]))
             let code = try await f.token(try await f.code(of: client))
             #expect(code.error == "invalid_grant", "another client's code")
-            let own = try await f.provider.token(header: f.basic(client), body: f.form(try await f.code(of: client)))
+            let own = try await f.provider.grants.answer(
+                header: f.basic(client), body: f.form(try await f.code(of: client)))
             #expect(own.status == 400 && own.error == "unauthorized_client")
             let form: Parameters = ["grant_type": "refresh_token", "refresh_token": "x"]
-            let refused = try await f.provider.token(header: f.basic(), body: form.encoded)
+            let refused = try await f.provider.grants.answer(header: f.basic(), body: form.encoded)
             #expect(refused.status == 400 && refused.error == "unauthorized_client")
-            let taken = try await f.provider.token(header: f.basic(client), body: form.encoded)
+            let taken = try await f.provider.grants.answer(header: f.basic(client), body: form.encoded)
             #expect(taken.error == "invalid_grant")
         }
     }
@@ -150,7 +151,7 @@ struct ClientKindsTests {
                 for isBasic in [true, false] {
                     let code = try await f.code(of: client)
                     let named: [String: String?] = ["client_id": client.client.id, "client_secret": secret]
-                    let answer = try await f.provider.token(
+                    let answer = try await f.provider.grants.answer(
                         header: isBasic ? f.basic(client) : nil, body: f.form(code, isBasic ? [:] : named))
                     #expect(answer.status == 200, "\(method)")
                 }
@@ -165,10 +166,12 @@ struct ClientKindsTests {
             #expect(app.secret == nil && app.client.secretDigest == nil)
             #expect(try await f.provider.clients.client(app.client.id) == app.client)
             let code = try await f.code(of: app)
-            let answer = try await f.provider.token(header: nil, body: f.form(code, ["client_id": app.client.id]))
+            let answer = try await f.provider.grants.answer(
+                header: nil, body: f.form(code, ["client_id": app.client.id]))
             #expect(answer.status == 200)
             let other = try await f.signIn().code
-            let refused = try await f.provider.token(header: nil, body: f.form(other, ["client_id": f.bank.client.id]))
+            let refused = try await f.provider.grants.answer(
+                header: nil, body: f.form(other, ["client_id": f.bank.client.id]))
             #expect(refused.status == 401 && refused.error == "invalid_client")
             #expect(refused.refusal?.reason?.contains("registered for client_secret_basic") == true)
             #expect(try await f.token(other).status == 200)
@@ -182,18 +185,18 @@ struct ClientKindsTests {
             let id = app.client.id
             let code = try await f.code(of: app)
             for secret in ["secret", f.secret] {
-                let posted = try await f.provider.token(
+                let posted = try await f.provider.grants.answer(
                     header: nil, body: f.form(code, ["client_id": id, "client_secret": secret]))
                 #expect(posted.status == 401 && posted.error == "invalid_client")
             }
             for secret in ["", "secret", String(repeating: "\0", count: 32)] {
-                let shown = try await f.provider.token(header: f.basic(app, secret: secret), body: f.form(code))
+                let shown = try await f.provider.grants.answer(header: f.basic(app, secret: secret), body: f.form(code))
                 #expect(shown.status == 401 && shown.error == "invalid_client")
                 await #expect(throws: OAuthError(.invalidClient)) {
                     try await f.provider.clients.authenticate(header: f.basic(app, secret: secret))
                 }
             }
-            let answer = try await f.provider.token(
+            let answer = try await f.provider.grants.answer(
                 header: nil, body: f.form(code, ["client_id": id, "client_secret": ""]))
             #expect(answer.status == 200)
         }
@@ -208,7 +211,7 @@ struct ClientKindsTests {
                 (["code_verifier": CodeVerifier(random: .system).text], "invalid_grant"),
             ] as [([String: String?], String)] {
                 let form = f.form(try await f.code(of: app), ["client_id": app.client.id].merging(changes) { $1 })
-                let answer = try await f.provider.token(header: nil, body: form)
+                let answer = try await f.provider.grants.answer(header: nil, body: form)
                 #expect(answer.status == 400 && answer.error == error)
             }
             let query = f.query(["code_challenge": nil, "code_challenge_method": nil], client: app)
@@ -231,7 +234,8 @@ struct ClientKindsTests {
             let app = try await f.register(settings)
             let id = app.client.id
             let code = try await f.signIn(["client_id": id, "scope": "openid offline_access"]).code
-            let body = try #require(try await f.provider.token(header: nil, body: f.form(code, ["client_id": id])).body)
+            let body = try #require(
+                try await f.provider.grants.answer(header: nil, body: f.form(code, ["client_id": id])).body)
             let access: Parameters = ["client_id": id, "token": try body.requiredString("access_token")]
             let asked = try await f.provider.introspection.answer(header: nil, body: access.encoded)
             #expect(asked.status == 401 && asked.error == "invalid_client")
@@ -239,7 +243,7 @@ struct ClientKindsTests {
                 "client_id": id, "grant_type": "refresh_token",
                 "refresh_token": try body.requiredString("refresh_token"),
             ]
-            #expect(try await f.provider.token(header: nil, body: refresh.encoded).status == 200)
+            #expect(try await f.provider.grants.answer(header: nil, body: refresh.encoded).status == 200)
             #expect(try await f.provider.revocation.answer(header: nil, body: access.encoded).status == 200)
             let header = "Bearer \(try body.requiredString("access_token"))"
             #expect(try await f.provider.userinfo.answer(header: header).status == 401)

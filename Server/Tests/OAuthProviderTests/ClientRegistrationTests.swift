@@ -92,7 +92,7 @@ struct ClientRegistrationTests {
             #expect(client.settings.codeBinding == .usual)
             let registered = RegisteredClient.known(client, secret)
             let code = try await Self.code(f, ["client_id": id, "scope": "openid offline_access"])
-            let tokens = try await f.provider.token(header: registered, body: f.form(code))
+            let tokens = try await f.provider.grants.answer(header: registered, body: f.form(code))
             #expect(tokens.status == 200 && tokens.body?["refresh_token"] != nil)
             let event = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
                 .last { $0.kind.rawValue == "client-added" }
@@ -290,7 +290,7 @@ struct ClientRegistrationTests {
             #expect(client.name == "Other" && client.clientURI == "https://bank.example/")
             let secret = try body.requiredString("client_secret")
             let code = try await Self.code(f, ["client_id": id])
-            let tokens = try await f.provider.token(
+            let tokens = try await f.provider.grants.answer(
                 header: RegisteredClient.known(client, secret), body: f.form(code))
             #expect(tokens.status == 200, "its secret stays")
             // What is missing has its default again.

@@ -71,7 +71,7 @@ struct ClockSkewTests {
                 let form: Parameters = [
                     "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": text,
                 ]
-                let answer = try await provider.token(header: nil, body: form.encoded)
+                let answer = try await provider.grants.answer(header: nil, body: form.encoded)
                 #expect([nil, "invalid_grant"].contains(answer.error))
                 return answer.status == 200
             case .requestObject:
@@ -156,7 +156,7 @@ struct ClockSkewTests {
                     "client_assertion": try own.assertion(client.client.id, f),
                     "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
                 ]
-                let answer = try await f.provider.token(
+                let answer = try await f.provider.grants.answer(
                     header: nil, body: form.encoded, proofs: [key.proof(f, ["iat": .integer(now + offset)])])
                 #expect(answer.error == (isTaken ? "invalid_grant" : "invalid_dpop_proof"), "\(offset)")
             }

@@ -55,7 +55,7 @@ struct ConsentTests {
 
     /// The tokens of a code of the shop's.
     private func tokens(_ f: ProviderFixture, _ shop: RegisteredClient, _ code: String?) async throws -> JSONObject {
-        let answer = try await f.provider.token(header: f.basic(shop), body: f.form(try #require(code)))
+        let answer = try await f.provider.grants.answer(header: f.basic(shop), body: f.form(try #require(code)))
         return try #require(answer.body)
     }
 
@@ -237,11 +237,11 @@ struct ConsentTests {
             _ = try await f.provider.clients.change(own.client.id, ClientChange(party: .third))
             let renewing: Parameters = ["grant_type": "refresh_token", "refresh_token": refresh]
             for form in [renewing.encoded, f.form(waiting)] {
-                let answer = try await f.provider.token(header: f.basic(own), body: form)
+                let answer = try await f.provider.grants.answer(header: f.basic(own), body: form)
                 #expect(answer.status == 400 && answer.error == "invalid_grant")
             }
             _ = try await f.provider.clients.change(own.client.id, ClientChange(party: .first))
-            #expect(try await f.provider.token(header: f.basic(own), body: renewing.encoded).status == 200)
+            #expect(try await f.provider.grants.answer(header: f.basic(own), body: renewing.encoded).status == 200)
         }
     }
 
@@ -422,7 +422,7 @@ struct ConsentTests {
             #expect(try await f.provider.authorizations.consents.end(given[1].id, ofAccount: "account-a") == false)
             #expect(try await [isOpen(0), isOpen(1), isOpen(2)] == [false, true, false])
             let refresh = try tokens[0].requiredString("refresh_token")
-            let renewed = try await f.provider.token(
+            let renewed = try await f.provider.grants.answer(
                 header: f.basic(shop), body: "grant_type=refresh_token&refresh_token=\(refresh)")
             #expect(renewed.error == "invalid_grant")
             #expect(try await f.answer(["scope": scopes[0]], session: session, client: shop) == "consent")

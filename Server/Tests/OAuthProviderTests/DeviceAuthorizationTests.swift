@@ -57,7 +57,7 @@ private struct DeviceFixture: Sendable {
     }
 
     func poll(_ device: WaitingDevice, proofs: [String] = []) async throws -> ProviderAnswer {
-        try await self.f.provider.token(
+        try await self.f.provider.grants.answer(
             header: self.header, body: self.form(["grant_type": Self.grant, "device_code": device.code]),
             proofs: proofs)
     }
@@ -141,7 +141,8 @@ struct DeviceAuthorizationTests {
             #expect(bank.refusal?.reason?.contains("--grant-type") == true)
             let nobody = try await d.devices.authorize(header: nil, body: "scope=openid", source: "tv")
             #expect(nobody.error == "invalid_client" && nobody.status == 401)
-            let unnamed = try await d.f.provider.token(header: d.header, body: "grant_type=\(DeviceFixture.grant)")
+            let unnamed = try await d.f.provider.grants.answer(
+                header: d.header, body: "grant_type=\(DeviceFixture.grant)")
             #expect(unnamed.error == "invalid_request")
         }
     }
@@ -267,7 +268,7 @@ struct DeviceAuthorizationTests {
             try await d.confirm(device)
             let form = Parameters(["grant_type": DeviceFixture.grant, "device_code": device.code]).encoded
             #expect(
-                try await d.f.provider.token(header: d.f.basic(other), body: form).error == "invalid_grant")
+                try await d.f.provider.grants.answer(header: d.f.basic(other), body: form).error == "invalid_grant")
             #expect(try await d.poll(device).status == 200, "and it changes nothing")
         }
     }
@@ -430,7 +431,7 @@ struct DeviceAuthorizationTests {
                 "client_id": d.client.client.id,
             ]).encoded
             func renew(_ key: KeyHolder) async throws -> ProviderAnswer {
-                try await d.f.provider.token(header: nil, body: form, proofs: [key.proof(d.f)])
+                try await d.f.provider.grants.answer(header: nil, body: form, proofs: [key.proof(d.f)])
             }
             #expect(try await renew(other).error == "invalid_grant")
             #expect(try await renew(key).status == 200)
@@ -451,7 +452,7 @@ struct DeviceAuthorizationTests {
             let form = Parameters([
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
             ]).encoded
-            #expect(try await d.f.provider.token(header: d.header, body: form).error == "invalid_grant")
+            #expect(try await d.f.provider.grants.answer(header: d.header, body: form).error == "invalid_grant")
         }
     }
 

@@ -111,19 +111,19 @@ struct DisabledClientTests {
             let mail = try await self.mail(f)
             let signedIn = try await f.signIn(["client_id": mail.client.id, "scope": "openid offline_access"])
             let body = try #require(
-                try await f.provider.token(header: f.basic(mail), body: f.form(signedIn.code)).body)
+                try await f.provider.grants.answer(header: f.basic(mail), body: f.form(signedIn.code)).body)
             let access = try body.requiredString("access_token")
             let refresh = self.form([
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
             ])
             let credentials = self.form(["grant_type": "client_credentials"])
-            let own = try #require(try await f.provider.token(header: f.basic(mail), body: credentials).body)
+            let own = try #require(try await f.provider.grants.answer(header: f.basic(mail), body: credentials).body)
                 .requiredString("access_token")
             let code = try await f.signIn(["client_id": mail.client.id]).code
             try await self.turn(f, mail, off: true)
 
             for form in [refresh, credentials, f.form(code)] {
-                let answer = try await f.provider.token(header: f.basic(mail), body: form)
+                let answer = try await f.provider.grants.answer(header: f.basic(mail), body: form)
                 #expect(answer.status == 401 && answer.error == "invalid_client")
                 #expect(answer.refusal?.reason?.contains("--no-disabled") == true)
             }
@@ -145,9 +145,10 @@ struct DisabledClientTests {
             for token in [access, own] {
                 #expect(try await f.introspect(token, by: mail)?["active"] == .bool(true))
             }
-            #expect(try await f.provider.token(header: f.basic(mail), body: refresh).status == 200)
+            #expect(try await f.provider.grants.answer(header: f.basic(mail), body: refresh).status == 200)
             #expect(
-                try await f.provider.token(header: f.basic(mail), body: f.form(code)).status == 200, "it was not burned"
+                try await f.provider.grants.answer(header: f.basic(mail), body: f.form(code)).status == 200,
+                "it was not burned"
             )
         }
     }
@@ -164,7 +165,7 @@ struct DisabledClientTests {
                     idTokenAlgorithm: .es256, grantTypes: ["client_credentials"],
                     tokens: TokenSettings(scopes: ["read"], audiences: [ResourceTests.accounts])))
             let asked = self.form(["grant_type": "client_credentials", "resource": ResourceTests.accounts])
-            let own = try #require(try await f.provider.token(header: f.basic(reporter), body: asked).body)
+            let own = try #require(try await f.provider.grants.answer(header: f.basic(reporter), body: asked).body)
                 .requiredString("access_token")
             for (token, client) in [(token, party.client), (own, reporter)] {
                 #expect(try await f.introspect(token, by: party.accounts)?["active"] == .bool(true))
@@ -185,7 +186,7 @@ struct DisabledClientTests {
                 "client_id": chain.shop.client.id, "scope": "openid read", "resource": "urn:api",
             ]).code
             let own = self.form(["grant_type": "client_credentials", "resource": "urn:ledger"])
-            let actor = try #require(try await f.provider.token(header: f.basic(chain.api), body: own).body)
+            let actor = try #require(try await f.provider.grants.answer(header: f.basic(chain.api), body: own).body)
                 .requiredString("access_token")
             for token in [exchanged, actor] {
                 #expect(try await f.introspect(token, by: chain.api)?["active"] == .bool(true))
@@ -193,7 +194,8 @@ struct DisabledClientTests {
 
             try await self.turn(f, chain.ledger, off: true)
             for answer in [
-                try await chain.exchange(token), try await f.provider.token(header: f.basic(chain.api), body: own),
+                try await chain.exchange(token),
+                try await f.provider.grants.answer(header: f.basic(chain.api), body: own),
             ] {
                 #expect(answer.status == 400 && answer.error == "invalid_target" && answer.body?["access_token"] == nil)
             }
@@ -210,7 +212,7 @@ struct DisabledClientTests {
             let asked = try await f.answer(
                 ["client_id": chain.shop.client.id, "scope": "openid read", "resource": "urn:api"], session: nil)
             #expect(asked == "invalid_target")
-            let redeemed = try await f.provider.token(header: f.basic(chain.shop), body: f.form(code))
+            let redeemed = try await f.provider.grants.answer(header: f.basic(chain.shop), body: f.form(code))
             #expect(redeemed.status == 400 && redeemed.error == "invalid_target")
             #expect(try await f.introspect(token, by: chain.shop) == Self.inactive)
             try await self.turn(f, chain.api, off: false)

@@ -70,7 +70,7 @@ struct FAPIProfileTests {
         }
 
         func token(_ form: String, by other: ClientKey? = nil, proofs: [String]) async throws -> ProviderAnswer {
-            try await self.f.provider.token(
+            try await self.f.provider.grants.answer(
                 header: nil, body: form + "&" + self.credentials(by: other).encoded, proofs: proofs)
         }
 

@@ -26,7 +26,7 @@ struct IDTokenAlgorithmTests {
     /// Its tokens.
     private func tokens(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> (id: String, access: String) {
         let code = try await self.code(f, client)
-        let body = try #require(try await f.provider.token(header: f.basic(client), body: f.form(code)).body)
+        let body = try #require(try await f.provider.grants.answer(header: f.basic(client), body: f.form(code)).body)
         return (try body.requiredString("id_token"), try body.requiredString("access_token"))
     }
 
@@ -131,13 +131,13 @@ struct IDTokenAlgorithmTests {
             let shop = f.bank
             let code = try await self.code(f, shop)
             await #expect(throws: StoreError(.corrupt, "")) {
-                try await f.provider.token(header: f.basic(shop), body: f.form(code))
+                try await f.provider.grants.answer(header: f.basic(shop), body: f.form(code))
             }
             let started = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             #expect(try Set(self.keys(started).map(\.algorithm)) == ["ES256", "EdDSA"])
-            let body = try #require(try await f.provider.token(header: f.basic(shop), body: f.form(code)).body)
+            let body = try #require(try await f.provider.grants.answer(header: f.basic(shop), body: f.form(code)).body)
             #expect(try UnverifiedJWS(compact: body.requiredString("id_token")).header.algorithm == "EdDSA")
             // Nothing is made, or written, where nothing is missing.
             let entries = try await f.store.auditEntries(after: 0, limit: 100)

@@ -48,7 +48,7 @@ struct IDTokenEncryptionTests {
                 request: id, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError) }
         let code = try #require(try ProviderFixture.parameter("code", of: address))
-        return try await f.provider.token(header: f.basic(client), body: f.form(code))
+        return try await f.provider.grants.answer(header: f.basic(client), body: f.form(code))
     }
 
     private func client(_ f: ProviderFixture, _ encryption: IDTokenEncryption?, keySet: String?) async throws
@@ -108,7 +108,7 @@ struct IDTokenEncryptionTests {
                 return
             }
             func exchange() async throws -> ProviderAnswer {
-                try await f.provider.token(header: f.basic(shop), body: f.form(code))
+                try await f.provider.grants.answer(header: f.basic(shop), body: f.form(code))
             }
             let refused = try await exchange()
             #expect(refused.error == "temporarily_unavailable")

@@ -176,7 +176,7 @@ struct IntrospectionTests {
                 ClientSettings(idTokenAlgorithm: .es256, tokens: TokenSettings(format: .opaque)))
             func token() async throws -> String {
                 let code = try await f.code(of: client)
-                let answer = try await f.provider.token(header: f.basic(client), body: f.form(code))
+                let answer = try await f.provider.grants.answer(header: f.basic(client), body: f.form(code))
                 return try #require(answer.body).requiredString("access_token")
             }
             let first = try await token()
@@ -207,7 +207,7 @@ struct IntrospectionTests {
         try await ProviderFixture.run { f in
             let client = try await f.register(
                 ClientSettings(idTokenAlgorithm: .es256, tokens: TokenSettings(format: .opaque)))
-            let answer = try await f.provider.token(
+            let answer = try await f.provider.grants.answer(
                 header: f.basic(client), body: f.form(try await f.code(of: client)))
             let token = try #require(answer.body).requiredString("access_token")
             let bytes = try #require(Base64URL.decode(token))

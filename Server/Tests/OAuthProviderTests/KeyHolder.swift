@@ -52,12 +52,13 @@ struct KeyHolder: Sendable {
 extension ProviderFixture {
     /// The nonce that the provider has now, as a client without one is told it.
     func keyProofNonce() async throws -> String {
-        try #require(try await self.provider.token(header: nil, body: "", proofs: ["none"]).header("DPoP-Nonce"))
+        try #require(
+            try await self.provider.grants.answer(header: nil, body: "", proofs: ["none"]).header("DPoP-Nonce"))
     }
 
     /// A token request of the bank's with proofs.
     func token(_ code: String, proofs: [String], at provider: OpenIDProvider? = nil) async throws -> ProviderAnswer {
-        try await (provider ?? self.provider).token(header: self.basic(), body: self.form(code), proofs: proofs)
+        try await (provider ?? self.provider).grants.answer(header: self.basic(), body: self.form(code), proofs: proofs)
     }
 
     /// An access token of the bank's that is bound to a key.

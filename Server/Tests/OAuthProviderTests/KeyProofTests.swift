@@ -47,12 +47,13 @@ struct KeyProofTests {
                     "client_assertion": try own.assertion(client.client.id, f),
                     "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
                 ])
-            let first = try await f.provider.token(header: nil, body: form, proofs: [key.proof(f, ["nonce": nil])])
+            let first = try await f.provider.grants.answer(
+                header: nil, body: form, proofs: [key.proof(f, ["nonce": nil])])
             self.refused(first, "use_dpop_nonce")
             let nonce = try #require(first.header("DPoP-Nonce"))
             #expect(nonce.utf8.count == 22)
             let proof = try await key.proof(f, ["nonce": .string(nonce)])
-            let second = try await f.provider.token(header: nil, body: form, proofs: [proof])
+            let second = try await f.provider.grants.answer(header: nil, body: form, proofs: [proof])
             #expect(second.status == 200 && second.header("DPoP-Nonce") == nonce)
             // Whoever proves no key needs none.
             #expect(try await f.token(f.signIn().code).header("DPoP-Nonce") == nil)
@@ -151,7 +152,7 @@ struct KeyProofTests {
             let stranger = try await KeyHolder().proof(f, ["jti": .string("once")])
             let header = f.basic(secret: "wrong")
             #expect(
-                try await f.provider.token(header: header, body: f.form(code), proofs: [stranger]).error
+                try await f.provider.grants.answer(header: header, body: f.form(code), proofs: [stranger]).error
                     == "invalid_client")
             #expect(try await f.token(code, proofs: [stranger]).status == 200)
             let late = try await f.signIn().code

@@ -19,14 +19,14 @@ struct ManyNodesTests {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
             f.authenticate(request)
-            let answer = try await self.node(f).complete(request: request, browser: f.browser, session: nil)
+            let answer = try await self.node(f).authorizations.complete(request: request, browser: f.browser, session: nil)
             guard case .signedIn(.redirect(let redirect), let session, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return
             }
             let code = try #require(try ProviderFixture.parameter("code", of: redirect))
             let third = try await self.node(f)
-            let body = try #require(try await third.token(header: f.basic(), body: f.form(code)).body)
+            let body = try #require(try await third.grants.answer(header: f.basic(), body: f.form(code)).body)
             let access = try body.requiredString("access_token")
             #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             #expect(try await f.provider.sessions.session(session)?.account == "account-a")
@@ -83,7 +83,7 @@ struct ManyNodesTests {
                 return
             }
             let code = try #require(try ProviderFixture.parameter("code", of: address))
-            let body = try #require(try await f.provider.token(header: f.basic(shop), body: f.form(code)).body)
+            let body = try #require(try await f.provider.grants.answer(header: f.basic(shop), body: f.form(code)).body)
             let first = try f.claims(bank.id, type: "JWT")
             let second = try f.claims(body.requiredString("id_token"), type: "JWT")
             #expect(first.audience == [f.bank.client.id] && second.audience == [shop.client.id])

@@ -61,7 +61,7 @@ struct MutualTLSTests {
         let form: Parameters = [
             "grant_type": "client_credentials", "scope": "read", "client_id": client.client.id,
         ]
-        return try await f.provider.token(header: nil, body: form.encoded, over: connection)
+        return try await f.provider.grants.answer(header: nil, body: form.encoded, over: connection)
     }
 
     private static func expectNoClient(_ answer: ProviderAnswer, _ reason: String) {
@@ -234,7 +234,7 @@ struct MutualTLSTests {
             let code = try await f.signIn(["client_id": client.client.id, "scope": "openid profile"]).code
             let form = f.form(code, ["client_id": client.client.id])
             let body = try #require(
-                try await f.provider.token(header: nil, body: form, over: .mutual(certificate)).body)
+                try await f.provider.grants.answer(header: nil, body: form, over: .mutual(certificate)).body)
             #expect(body["token_type"] == .string("Bearer"))
             let token = try body.requiredString("access_token")
             let expected: JSON = .object(["x5t#S256": .string(certificate.thumbprint)])
@@ -267,7 +267,7 @@ struct MutualTLSTests {
             let bound = try await f.register(Self.settings("client_secret_basic"))
             let form: Parameters = ["grant_type": "client_credentials", "scope": "read"]
             func answer(_ client: RegisteredClient, _ connection: ClientConnection) async throws -> ProviderAnswer {
-                try await f.provider.token(header: f.basic(client), body: form.encoded, over: connection)
+                try await f.provider.grants.answer(header: f.basic(client), body: form.encoded, over: connection)
             }
             let certificate = try Self.certificate(f)
             let right = try #require(try await answer(bound, .mutual(certificate)).body)
@@ -295,7 +295,7 @@ struct MutualTLSTests {
                 let certificate = try Self.certificate(f)
                 let code = try await f.signIn(["client_id": id, "scope": "openid offline_access"]).code
                 let given = try #require(
-                    try await f.provider.token(
+                    try await f.provider.grants.answer(
                         header: nil, body: f.form(code, ["client_id": id]), over: .mutual(certificate)
                     ).body)
                 let form: Parameters = [
@@ -303,10 +303,11 @@ struct MutualTLSTests {
                     "refresh_token": try given.requiredString("refresh_token"),
                 ]
                 let renewed = try Self.certificate(f)
-                let other = try await f.provider.token(header: nil, body: form.encoded, over: .mutual(renewed))
+                let other = try await f.provider.grants.answer(header: nil, body: form.encoded, over: .mutual(renewed))
                 if method == "none" {
                     #expect(other.status == 400 && other.error == "invalid_grant")
-                    let right = try await f.provider.token(header: nil, body: form.encoded, over: .mutual(certificate))
+                    let right = try await f.provider.grants.answer(
+                        header: nil, body: form.encoded, over: .mutual(certificate))
                     #expect(right.status == 200)
                 } else {
                     #expect(other.status == 200, "it may renew its certificate")
@@ -342,7 +343,7 @@ struct MutualTLSTests {
             guard case .signedIn(.redirect(let address), _, _) = done else { return #expect(Bool(false), "\(done)") }
             let code = try #require(try ProviderFixture.parameter("code", of: address))
             let form = f.form(code, ["client_id": client.client.id])
-            let given = try await f.provider.token(header: nil, body: form, over: .mutual(certificate))
+            let given = try await f.provider.grants.answer(header: nil, body: form, over: .mutual(certificate))
             let token = try #require(given.body).requiredString("access_token")
             #expect(
                 try f.claims(token, type: "at+jwt").members["cnf"]
@@ -350,7 +351,7 @@ struct MutualTLSTests {
             // Without bound tokens it has to prove a key.
             _ = try await f.provider.clients.change(
                 client.client.id, ClientChange(tokens: TokenSettingsChange(certificateBound: false)))
-            let refused = try await f.provider.token(header: nil, body: form, over: .mutual(certificate))
+            let refused = try await f.provider.grants.answer(header: nil, body: form, over: .mutual(certificate))
             #expect(refused.status == 400 && refused.error == "invalid_dpop_proof")
         }
     }
@@ -388,7 +389,7 @@ struct MutualTLSTests {
             let certificate = try Self.certificate(f)
             let code = try await f.signIn(["client_id": shop.client.id, "scope": "openid read"]).code
             let given = try #require(
-                try await f.provider.token(
+                try await f.provider.grants.answer(
                     header: nil, body: f.form(code, ["client_id": shop.client.id]), over: .mutual(certificate)
                 ).body)
             let form: Parameters = [
@@ -396,7 +397,7 @@ struct MutualTLSTests {
                 "subject_token_type": "urn:ietf:params:oauth:token-type:access_token", "audience": "urn:far",
             ]
             func exchange(_ certificate: ClientCertificate) async throws -> ProviderAnswer {
-                try await f.provider.token(header: f.basic(api), body: form.encoded, over: .mutual(certificate))
+                try await f.provider.grants.answer(header: f.basic(api), body: form.encoded, over: .mutual(certificate))
             }
             #expect(try await exchange(Self.certificate(f)).error == "invalid_request")
             #expect(try await exchange(certificate).status == 200)
@@ -448,7 +449,7 @@ struct MutualTLSTests {
             ]
             for (address, status) in [(Self.origin + "/oauth2/token", 200), (KeyHolder.token, 400)] {
                 let proof = try await key.proof(f, ["htu": .string(address)])
-                let answer = try await f.provider.token(
+                let answer = try await f.provider.grants.answer(
                     header: nil, body: form.encoded, proofs: [proof], over: .mutual(certificate))
                 #expect(answer.status == status, "\(address)")
             }

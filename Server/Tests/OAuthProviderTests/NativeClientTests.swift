@@ -39,7 +39,7 @@ struct NativeClientTests {
             let signedIn = try await f.signIn(["client_id": app.client.id, "redirect_uri": address])
             #expect(signedIn.redirect.hasPrefix(address + "?"))
             let changes = ["client_id": app.client.id, "redirect_uri": address]
-            let answer = try await f.provider.token(header: nil, body: f.form(signedIn.code, changes))
+            let answer = try await f.provider.grants.answer(header: nil, body: f.form(signedIn.code, changes))
             #expect(answer.status == 200)
             // The person sees later where it was.
             let origin = try RedirectURI(address, allowing: RedirectURI.everyKind).origin
@@ -54,7 +54,8 @@ struct NativeClientTests {
             let app = try await self.app(f)
             let code = try await f.code(of: app, at: "http://127.0.0.1:51004/cb")
             let changes = ["client_id": app.client.id, "redirect_uri": Self.loopback]
-            #expect(try await f.provider.token(header: nil, body: f.form(code, changes)).error == "invalid_grant")
+            #expect(
+                try await f.provider.grants.answer(header: nil, body: f.form(code, changes)).error == "invalid_grant")
         }
     }
 

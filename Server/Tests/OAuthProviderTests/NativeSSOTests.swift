@@ -45,7 +45,7 @@ struct NativeSSOTests {
             let signedIn = try await self.f.signIn(
                 ["client_id": client.client.id, "scope": scope, "prompt": "login"], account: account, session: session)
             let changes: [String: String?] = ["client_id": client.client.id, "device_secret": secret]
-            let answer = try await self.f.provider.token(
+            let answer = try await self.f.provider.grants.answer(
                 header: nil, body: self.f.form(try signedIn.code, changes))
             return try #require(answer.body)
         }
@@ -65,7 +65,8 @@ struct NativeSSOTests {
             values.merge(changes) { $1 }
             var form: Parameters = [:]
             for (name, value) in values { if let value { form.append(name, value) } }
-            return try await self.f.provider.token(header: nil, body: form.encoded, source: source, proofs: proofs)
+            return try await self.f.provider.grants.answer(
+                header: nil, body: form.encoded, source: source, proofs: proofs)
         }
     }
 
@@ -110,7 +111,7 @@ struct NativeSSOTests {
                 "grant_type": "refresh_token", "client_id": apps.second.client.id,
                 "refresh_token": try body.requiredString("refresh_token"),
             ]
-            #expect(try await f.provider.token(header: nil, body: refresh.encoded).status == 200)
+            #expect(try await f.provider.grants.answer(header: nil, body: refresh.encoded).status == 200)
             // Its ID token goes with the secret, too.
             var shared = body
             shared["device_secret"] = .string(secret)
@@ -292,7 +293,7 @@ struct NativeSSOTests {
     {
         let code = try await f.agreedCode(["client_id": app.client.id, "scope": scope], client: app)
         return try #require(
-            try await f.provider.token(header: nil, body: f.form(code, ["client_id": app.client.id])).body)
+            try await f.provider.grants.answer(header: nil, body: f.form(code, ["client_id": app.client.id])).body)
     }
 
     @Test("a third party's app gets what people agreed to for that very app, and is over with their consent")
@@ -354,7 +355,7 @@ struct NativeSSOTests {
             let own: [String: String?] = ["client_id": apps.first.client.id]
             let signedIn = try await f.signIn(own.merging(["scope": Self.scope]) { $1 })
             let given = try #require(
-                try await f.provider.token(header: nil, body: f.form(try signedIn.code, own)).body)
+                try await f.provider.grants.answer(header: nil, body: f.form(try signedIn.code, own)).body)
             let app = try await f.register(Apps.settings("bank-apps", ["authorization_code", Self.grant]))
             let asked: [String: String?] = ["scope": "openid offline_access"]
             let body = try #require(try await apps.exchange(given, asked, by: app).body)
@@ -415,9 +416,9 @@ struct NativeSSOTests {
             // A code that comes twice ends what it gave.
             let signedIn = try await f.signIn(["client_id": apps.first.client.id, "scope": Self.scope])
             let form = f.form(try signedIn.code, ["client_id": apps.first.client.id])
-            let third = try #require(try await f.provider.token(header: nil, body: form).body)
+            let third = try #require(try await f.provider.grants.answer(header: nil, body: form).body)
             #expect(try await apps.exchange(third).status == 200)
-            #expect(try await f.provider.token(header: nil, body: form).error == "invalid_grant")
+            #expect(try await f.provider.grants.answer(header: nil, body: form).error == "invalid_grant")
             self.expectRefusal(try await apps.exchange(third), "unknown device secret")
         }
     }
@@ -540,7 +541,7 @@ struct NativeSSOTests {
                 "grant_type": "refresh_token", "client_id": apps.first.client.id, "device_secret": secret,
                 "refresh_token": try given.requiredString("refresh_token"),
             ]
-            let renewed = try #require(try await f.provider.token(header: nil, body: refresh.encoded).body)
+            let renewed = try #require(try await f.provider.grants.answer(header: nil, body: refresh.encoded).body)
             #expect(renewed["device_secret"] == nil && renewed["id_token"] != nil)
             // A sign-in begins another session: what is shown of before is none of it, and what is invented neither.
             for shown in [secret, "invented"] {
@@ -567,7 +568,7 @@ struct NativeSSOTests {
             let signedIn = try await f.signIn(asked)
             func tokens(_ code: String, _ shown: String?) async throws -> JSONObject {
                 try #require(
-                    try await f.provider.token(
+                    try await f.provider.grants.answer(
                         header: f.basic(app), body: f.form(code, ["device_secret": shown])
                     ).body)
             }
@@ -593,7 +594,8 @@ struct NativeSSOTests {
             let key = try KeyHolder()
             func bound(_ shown: JSONObject) async throws -> JSONObject {
                 let form = f.form(try await next(), ["device_secret": try shown.requiredString("device_secret")])
-                let answer = try await f.provider.token(header: f.basic(app), body: form, proofs: [key.proof(f)])
+                let answer = try await f.provider.grants.answer(
+                    header: f.basic(app), body: form, proofs: [key.proof(f)])
                 return try #require(answer.body)
             }
             let adopted = try await bound(replaced)
@@ -618,7 +620,7 @@ struct NativeSSOTests {
             let apps = try await Apps(f)
             let signedIn = try await f.signIn(["client_id": apps.first.client.id, "scope": Self.scope])
             let given = try #require(
-                try await f.provider.token(
+                try await f.provider.grants.answer(
                     header: nil, body: f.form(try signedIn.code, ["client_id": apps.first.client.id]),
                     proofs: [KeyHolder().proof(f)]
                 ).body)
@@ -642,8 +644,8 @@ struct NativeSSOTests {
                 "grant_type": "refresh_token", "client_id": apps.second.client.id,
                 "refresh_token": try body.requiredString("refresh_token"),
             ]
-            #expect(try await f.provider.token(header: nil, body: refresh.encoded).error == "invalid_grant")
-            let renewed = try await f.provider.token(header: nil, body: refresh.encoded, proofs: [key.proof(f)])
+            #expect(try await f.provider.grants.answer(header: nil, body: refresh.encoded).error == "invalid_grant")
+            let renewed = try await f.provider.grants.answer(header: nil, body: refresh.encoded, proofs: [key.proof(f)])
             #expect(renewed.status == 200)
         }
     }

@@ -22,7 +22,7 @@ struct OwnTokenTests {
     ) async throws -> ProviderAnswer {
         var form: Parameters = ["grant_type": "client_credentials"]
         for (name, value) in changes.members { form.append(name, value) }
-        return try await f.provider.token(header: f.basic(client), body: form.encoded, proofs: proofs)
+        return try await f.provider.grants.answer(header: f.basic(client), body: form.encoded, proofs: proofs)
     }
 
     private func access(_ answer: ProviderAnswer) throws -> String {
@@ -81,7 +81,7 @@ struct OwnTokenTests {
             let answer = try await self.ask(f, other)
             #expect(answer.status == 400 && answer.error == "unauthorized_client")
             let client = try await self.service(f)
-            let secret = try await f.provider.token(
+            let secret = try await f.provider.grants.answer(
                 header: f.basic(client, secret: "wrong"), body: "grant_type=client_credentials")
             #expect(secret.status == 401 && secret.error == "invalid_client")
         }
@@ -188,7 +188,7 @@ struct OwnTokenTests {
     {
         var form: Parameters = ["grant_type": Self.bearer, "assertion": assertion]
         for (name, value) in changes.members { form.append(name, value) }
-        return try await f.provider.token(header: header, body: form.encoded)
+        return try await f.provider.grants.answer(header: header, body: form.encoded)
     }
 
     @Test("a service account gets a token for a statement that it has signed, once")
@@ -206,7 +206,7 @@ struct OwnTokenTests {
             #expect(told?["sub"] == .string(id) && told?["scope"] == .string("read"))
             for node in [f.provider, try await f.node()] {
                 let form: Parameters = ["grant_type": Self.bearer, "assertion": assertion]
-                let again = try await node.token(header: nil, body: form.encoded)
+                let again = try await node.grants.answer(header: nil, body: form.encoded)
                 #expect(again.status == 400 && again.error == "invalid_grant")
                 #expect(again.refusal?.reason?.contains("jti was shown before") == true)
             }
@@ -275,7 +275,7 @@ struct OwnTokenTests {
                 "grant_type": Self.bearer, "client_assertion": statement,
                 "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
             ]
-            let missing = try await f.provider.token(header: nil, body: asserted.encoded)
+            let missing = try await f.provider.grants.answer(header: nil, body: asserted.encoded)
             #expect(missing.status == 400 && missing.error == "invalid_request")
             #expect(try await self.ask(f, assertion: statement).error == "invalid_grant")
             await #expect(throws: OAuthError(.invalidRequest)) {

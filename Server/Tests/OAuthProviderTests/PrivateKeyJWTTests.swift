@@ -249,8 +249,8 @@ struct PrivateKeyJWTTests {
                 #expect(answer.status == 400 && answer.error == "invalid_request")
             }
             // It has no secret, and is not known by its name alone.
-            self.refused(try await f.provider.token(header: nil, body: f.form(code, ["client_id": id])))
-            self.refused(try await f.provider.token(header: f.basic(client, secret: "x"), body: f.form(code)))
+            self.refused(try await f.provider.grants.answer(header: nil, body: f.form(code, ["client_id": id])))
+            self.refused(try await f.provider.grants.answer(header: f.basic(client, secret: "x"), body: f.form(code)))
             #expect(try await f.token(code, assertion: right).status == 200)
         }
     }

@@ -244,7 +244,7 @@ struct ProviderFixture: Sendable {
     }
 
     func token(_ code: String, _ changes: [String: String?] = [:]) async throws -> ProviderAnswer {
-        try await self.provider.token(header: self.basic(), body: self.form(code, changes))
+        try await self.provider.grants.answer(header: self.basic(), body: self.form(code, changes))
     }
 
     /// A whole sign-in up to the tokens.

@@ -31,7 +31,7 @@ struct RefreshTests {
                 ["client_id": id, "scope": scope], role: role.map { RoleAtService(service: id, role: $0) })
             self.session = signedIn.session
             let body = try #require(
-                try await f.provider.token(header: f.basic(self.client), body: f.form(signedIn.code)).body)
+                try await f.provider.grants.answer(header: f.basic(self.client), body: f.form(signedIn.code)).body)
             self.access = try body.requiredString("access_token")
             self.refresh = try body.requiredString("refresh_token")
         }
@@ -41,7 +41,7 @@ struct RefreshTests {
         ) async throws -> ProviderAnswer {
             var form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
             if let scope { form.append("scope", scope) }
-            return try await self.f.provider.token(
+            return try await self.f.provider.grants.answer(
                 header: self.f.basic(client ?? self.client), body: form.encoded)
         }
 
@@ -118,11 +118,12 @@ struct RefreshTests {
                 "claims": #"{"id_token": {"preferred_username": null}}"#,
             ])
             let first = try #require(
-                try await f.provider.token(header: f.basic(client), body: f.form(signedIn.code)).body)
+                try await f.provider.grants.answer(header: f.basic(client), body: f.form(signedIn.code)).body)
             let form: Parameters = [
                 "grant_type": "refresh_token", "refresh_token": try first.requiredString("refresh_token"),
             ]
-            let body = try #require(try await f.provider.token(header: f.basic(client), body: form.encoded).body)
+            let body = try #require(
+                try await f.provider.grants.answer(header: f.basic(client), body: form.encoded).body)
             let claims = try f.claims(body.requiredString("id_token"), type: "JWT").members
             #expect(claims["preferred_username"] == .string("alice"))
         }
@@ -207,7 +208,7 @@ struct RefreshTests {
             let code = try await f.signIn(["client_id": client.client.id, "scope": "openid offline_access"]).code
             _ = try await f.provider.clients.change(
                 client.client.id, ClientChange(grantTypes: ["authorization_code"]))
-            let answer = try await f.provider.token(header: f.basic(client), body: f.form(code))
+            let answer = try await f.provider.grants.answer(header: f.basic(client), body: f.form(code))
             #expect(answer.status == 200 && answer.body?["refresh_token"] == nil)
         }
     }
@@ -240,7 +241,7 @@ struct RefreshTests {
             let shop = try await f.provider.clients.register(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))
-            let foreign = try await f.provider.token(header: f.basic(shop), body: f.form(code))
+            let foreign = try await f.provider.grants.answer(header: f.basic(shop), body: f.form(code))
             #expect(foreign.error == "invalid_grant")
             #expect(try await f.provider.userinfo.answer(header: "Bearer \(access)").status == 200)
             #expect(try await f.token(code).error == "invalid_grant")
@@ -267,7 +268,9 @@ struct RefreshTests {
             let form: Parameters = ["grant_type": "refresh_token", "refresh_token": client.refresh]
             let answers = try await withThrowingTaskGroup(of: ProviderAnswer.self) { group in
                 for _ in 0..<8 {
-                    group.addTask { try await f.provider.token(header: f.basic(client.client), body: form.encoded) }
+                    group.addTask {
+                        try await f.provider.grants.answer(header: f.basic(client.client), body: form.encoded)
+                    }
                 }
                 return try await group.reduce(into: [ProviderAnswer]()) { $0.append($1) }
             }
@@ -280,7 +283,7 @@ struct RefreshTests {
             let other = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
-            let there = try await other.token(header: f.basic(client.client), body: form.encoded)
+            let there = try await other.grants.answer(header: f.basic(client.client), body: form.encoded)
             #expect(try there.body?.string("refresh_token") == next)
             #expect(try await client.show(next).status == 200)
         }
@@ -409,12 +412,12 @@ struct RefreshTests {
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             let form: Parameters = ["grant_type": "refresh_token", "refresh_token": client.refresh]
-            #expect(try await other.token(header: f.basic(client.client), body: form.encoded).status == 200)
+            #expect(try await other.grants.answer(header: f.basic(client.client), body: form.encoded).status == 200)
             // After a restore nothing of the past is taken.
             let restored = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer, epoch: "another"), store: f.store,
                 methods: [f.outcomes], people: f.people, time: f.clock.source)
-            let refused = try await restored.token(header: f.basic(client.client), body: form.encoded)
+            let refused = try await restored.grants.answer(header: f.basic(client.client), body: form.encoded)
             #expect(refused.error == "invalid_grant")
         }
     }

@@ -64,7 +64,7 @@ struct RegisteredRulesTests {
         }
 
         func tokens(_ client: Registered, _ scope: String = "openid") async throws -> ProviderAnswer {
-            try await self.f.provider.token(header: client.basic, body: self.f.form(self.code(client, scope)))
+            try await self.f.provider.grants.answer(header: client.basic, body: self.f.form(self.code(client, scope)))
         }
 
         func push(_ client: Registered) async throws -> ProviderAnswer {

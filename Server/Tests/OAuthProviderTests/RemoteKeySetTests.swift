@@ -176,7 +176,7 @@ struct RemoteKeySetTests {
                     "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
                     "assertion": try key.assertion(signing.client.client.id, f),
                 ]
-                #expect(try await signing.provider.token(header: nil, body: form.encoded).status == status)
+                #expect(try await signing.provider.grants.answer(header: nil, body: form.encoded).status == status)
             }
             #expect(signing.calls.calls.count == 1)
             signing.calls.answer(500, "", keeping: nil)
@@ -185,7 +185,7 @@ struct RemoteKeySetTests {
                 "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
                 "assertion": try key.assertion(signing.client.client.id, f),
             ]
-            let answer = try await signing.provider.token(header: nil, body: form.encoded)
+            let answer = try await signing.provider.grants.answer(header: nil, body: form.encoded)
             #expect(answer.error == "invalid_grant" && signing.notes.all.map(\.setting) == ["--jwks-uri"])
         }
     }

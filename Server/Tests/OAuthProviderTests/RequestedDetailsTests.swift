@@ -80,7 +80,7 @@ struct RequestedDetailsTests {
             let form: Parameters = [
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
             ]
-            let renewed = try #require(try await f.provider.token(header: f.basic(), body: form.encoded).body)
+            let renewed = try #require(try await f.provider.grants.answer(header: f.basic(), body: form.encoded).body)
             #expect(renewed["authorization_details"] == Self.json)
             let second = try f.claims(renewed.requiredString("access_token"), type: "at+jwt")
             #expect(second.members["authorization_details"] == Self.json)
@@ -106,7 +106,7 @@ struct RequestedDetailsTests {
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
                 "authorization_details": raw,
             ]
-            let renewed = try #require(try await f.provider.token(header: f.basic(), body: form.encoded).body)
+            let renewed = try #require(try await f.provider.grants.answer(header: f.basic(), body: form.encoded).body)
             #expect(renewed["authorization_details"] == Self.json, "the client may ask again as it did")
         }
     }
@@ -121,7 +121,7 @@ struct RequestedDetailsTests {
                 let form: Parameters = [
                     "grant_type": "refresh_token", "refresh_token": token, "authorization_details": details,
                 ]
-                return try await f.provider.token(header: f.basic(), body: form.encoded)
+                return try await f.provider.grants.answer(header: f.basic(), body: form.encoded)
             }
             for wider in [
                 #"[{"type":"thing","count":"8"}]"#, #"[{"type":"other","count":"7"}]"#, "[]", "x",
@@ -147,7 +147,7 @@ struct RequestedDetailsTests {
                 "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
                 "authorization_details": Self.details,
             ]
-            let answer = try await f.provider.token(header: f.basic(), body: form.encoded)
+            let answer = try await f.provider.grants.answer(header: f.basic(), body: form.encoded)
             #expect(answer.error == "invalid_authorization_details")
         }
     }
@@ -210,7 +210,7 @@ struct RequestedDetailsTests {
             _ = try await f.provider.clients.change(
                 f.bank.client.id, ClientChange(profile: ClientProfileChange(detailTypes: ["other"])))
             let form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
-            let renewed = try #require(try await f.provider.token(header: f.basic(), body: form.encoded).body)
+            let renewed = try #require(try await f.provider.grants.answer(header: f.basic(), body: form.encoded).body)
             #expect(renewed["authorization_details"] == nil)
             let access = try f.claims(renewed.requiredString("access_token"), type: "at+jwt")
             #expect(access.members["authorization_details"] == nil)
@@ -336,10 +336,10 @@ struct RequestedDetailsTests {
             for type in ["client_credentials", device] {
                 var form: Parameters = ["grant_type": type, "device_code": "x"]
                 #expect(
-                    try await f.provider.token(header: f.basic(), body: form.encoded).error
+                    try await f.provider.grants.answer(header: f.basic(), body: form.encoded).error
                         != "invalid_authorization_details")
                 form.append("authorization_details", Self.details)
-                let answer = try await f.provider.token(header: f.basic(), body: form.encoded)
+                let answer = try await f.provider.grants.answer(header: f.basic(), body: form.encoded)
                 #expect(answer.status == 400 && answer.error == "invalid_authorization_details", "\(type)")
             }
         }

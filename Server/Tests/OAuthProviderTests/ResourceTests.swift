@@ -50,13 +50,13 @@ struct ResourceTests {
         }
 
         func exchange(_ code: String, _ resources: [String] = []) async throws -> ProviderAnswer {
-            try await self.f.provider.token(
+            try await self.f.provider.grants.answer(
                 header: self.f.basic(self.client), body: self.f.form(code) + Self.encoded(resources))
         }
 
         func renew(_ token: String, _ resources: [String] = []) async throws -> ProviderAnswer {
             let form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
-            return try await self.f.provider.token(
+            return try await self.f.provider.grants.answer(
                 header: self.f.basic(self.client), body: form.encoded + Self.encoded(resources))
         }
 

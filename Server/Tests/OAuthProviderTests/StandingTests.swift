@@ -103,7 +103,7 @@ struct StandingTests {
 
         private func post(_ form: Parameters, _ client: RegisteredClient) -> (OpenIDProvider) async throws -> Bool {
             let header = client.secret == nil ? nil : self.f.basic(client)
-            return { provider in try await provider.token(header: header, body: form.encoded).status == 200 }
+            return { provider in try await provider.grants.answer(header: header, body: form.encoded).status == 200 }
         }
 
         private func usual(_ path: Path) async throws -> Prepared {
@@ -112,9 +112,10 @@ struct StandingTests {
             let (id, header, code) = (client.client.id, self.f.basic(client), try await self.code(of: client))
             if path == .code {
                 let form = self.f.form(code)
-                return Prepared(client: id) { try await $0.token(header: header, body: form).status == 200 }
+                return Prepared(client: id) { try await $0.grants.answer(header: header, body: form).status == 200 }
             }
-            let body = try #require(try await self.f.provider.token(header: header, body: self.f.form(code)).body)
+            let body = try #require(
+                try await self.f.provider.grants.answer(header: header, body: self.f.form(code)).body)
             let access = try body.requiredString("access_token")
             switch path {
             case .introspection:
@@ -156,7 +157,7 @@ struct StandingTests {
             let client = try await self.f.register(ClientSettings(idTokenAlgorithm: .es256, grantTypes: [grant]))
             let asked: Parameters = ["scope": "openid", "login_hint": "alice"]
             let body = try #require(
-                try await self.node().askPerson(header: self.f.basic(client), body: asked.encoded).body)
+                try await self.node().backchannelAuthentications.answer(header: self.f.basic(client), body: asked.encoded).body)
             self.f.clock.advance(.seconds(5))
             let form: Parameters = ["grant_type": grant, "auth_req_id": try body.requiredString("auth_req_id")]
             return Prepared(client: client.client.id, succeeds: self.post(form, client))
@@ -165,7 +166,8 @@ struct StandingTests {
         private func exchange() async throws -> Prepared {
             let chain = try await TokenExchangeTests.Chain(self.f)
             let code = try await self.code(of: chain.shop, scope: "openid read", ["resource": "urn:api"])
-            let answer = try await self.f.provider.token(header: self.f.basic(chain.shop), body: self.f.form(code))
+            let answer = try await self.f.provider.grants.answer(
+                header: self.f.basic(chain.shop), body: self.f.form(code))
             let form: Parameters = [
                 "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
                 "subject_token": try #require(answer.body).requiredString("access_token"),
@@ -177,7 +179,7 @@ struct StandingTests {
         private func nativeSSO() async throws -> Prepared {
             let apps = try await NativeSSOTests.Apps(self.f)
             let code = try await self.code(of: apps.first, scope: "openid offline_access device_sso")
-            let answer = try await self.f.provider.token(
+            let answer = try await self.f.provider.grants.answer(
                 header: nil, body: self.f.form(code, ["client_id": apps.first.client.id]))
             let given = try #require(answer.body)
             let form: Parameters = [

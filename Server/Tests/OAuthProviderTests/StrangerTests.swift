@@ -134,7 +134,7 @@ private struct StrangerFixture {
     }
 
     func tokens(_ code: String, id: String = Self.id) async throws -> ProviderAnswer {
-        try await self.f.provider.token(
+        try await self.f.provider.grants.answer(
             header: nil, body: self.f.form(code, ["client_id": id, "redirect_uri": Self.callback]))
     }
 
@@ -168,7 +168,7 @@ struct ClientDocumentTests {
             let tokens = try #require(try await f.tokens(code).body)
             let claims = try f.f.claims(tokens.requiredString("id_token"), type: "JWT")
             #expect(claims.audience == [StrangerFixture.id])
-            let refreshed = try await f.f.provider.token(
+            let refreshed = try await f.f.provider.grants.answer(
                 header: nil,
                 body: ([
                     "grant_type": "refresh_token", "client_id": StrangerFixture.id,
@@ -534,7 +534,7 @@ struct ClientDocumentTests {
             f.hosts.remove(StrangerFixture.id)
             f.f.clock.advance(.seconds(60 * 60) + Limits().authorizationRequestLifetime)
             #expect(try await f.outcome() == "invalid_client_metadata")
-            let answer = try await f.f.provider.token(
+            let answer = try await f.f.provider.grants.answer(
                 header: nil,
                 body: ([
                     "grant_type": "refresh_token", "client_id": StrangerFixture.id, "refresh_token": refresh,

@@ -29,7 +29,7 @@ struct StrictParametersTests {
             #expect(try await self.outcome(f, f.query() + suffix) == "sign-in")
             guard !suffix.contains("secret") else { return }  // That one is known at the token endpoint.
             let code = try await f.signIn().code
-            let answer = try await f.provider.token(header: f.basic(), body: f.form(code) + suffix)
+            let answer = try await f.provider.grants.answer(header: f.basic(), body: f.form(code) + suffix)
             #expect(answer.status == 200)
         }
     }
@@ -118,9 +118,9 @@ struct StrictParametersTests {
     func clientsCannotBeGuessed() async throws {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
-            let unknown = try await f.provider.token(
+            let unknown = try await f.provider.grants.answer(
                 header: nil, body: f.form(code, ["client_id": "nobody", "client_secret": f.secret]))
-            let wrong = try await f.provider.token(
+            let wrong = try await f.provider.grants.answer(
                 header: nil, body: f.form(code, ["client_id": f.bank.client.id, "client_secret": "x"]))
             #expect(unknown.status == 401 && unknown.body == wrong.body)
         }

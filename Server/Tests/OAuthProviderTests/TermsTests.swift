@@ -64,8 +64,10 @@ struct TermsTests {
     private func tokens(
         _ f: ProviderFixture, _ node: OpenIDProvider, _ client: RegisteredClient, _ code: String
     ) async throws -> ProviderAnswer {
-        guard client.secret == nil else { return try await node.token(header: f.basic(client), body: f.form(code)) }
-        return try await node.token(header: nil, body: f.form(code, ["client_id": client.client.id]))
+        guard client.secret == nil else {
+            return try await node.grants.answer(header: f.basic(client), body: f.form(code))
+        }
+        return try await node.grants.answer(header: nil, body: f.form(code, ["client_id": client.client.id]))
     }
 
     private func refresh(
@@ -74,7 +76,7 @@ struct TermsTests {
         let form: Parameters = [
             "grant_type": "refresh_token", "refresh_token": token, "client_id": client.client.id,
         ]
-        return try await node.token(header: nil, body: form.encoded)
+        return try await node.grants.answer(header: nil, body: form.encoded)
     }
 
     @Test("who has not agreed is asked after the sign-in and before there is a code, and once for a version")

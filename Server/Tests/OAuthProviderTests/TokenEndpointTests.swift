@@ -76,7 +76,7 @@ struct TokenEndpointTests {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
             let changes = ["client_id": f.bank.client.id, "client_secret": f.secret]
-            let answer = try await f.provider.token(header: nil, body: f.form(code, changes))
+            let answer = try await f.provider.grants.answer(header: nil, body: f.form(code, changes))
             #expect(answer.status == 200)
         }
     }
@@ -86,7 +86,7 @@ struct TokenEndpointTests {
             let code = try await f.signIn().code
             let wrong = String(f.secret.reversed())
             for header in [nil, "Basic !", "Bearer x", f.basic(secret: wrong), f.basic(secret: f.secret + "x")] {
-                let answer = try await f.provider.token(header: header, body: f.form(code))
+                let answer = try await f.provider.grants.answer(header: header, body: f.form(code))
                 #expect(answer.status == 401 && answer.error == "invalid_client")
                 #expect(answer.header("WWW-Authenticate") == "Basic realm=\"https://id.example\"")
             }
@@ -94,10 +94,10 @@ struct TokenEndpointTests {
                 ["client_id": f.bank.client.id], ["client_id": f.bank.client.id, "client_secret": wrong],
                 ["client_id": "unknown", "client_secret": f.secret],
             ] {
-                let answer = try await f.provider.token(header: nil, body: f.form(code, changes))
+                let answer = try await f.provider.grants.answer(header: nil, body: f.form(code, changes))
                 #expect(answer.status == 401 && answer.error == "invalid_client")
             }
-            let twice = try await f.provider.token(
+            let twice = try await f.provider.grants.answer(
                 header: f.basic(), body: f.form(code, ["client_secret": f.secret]))
             #expect(twice.status == 400 && twice.error == "invalid_request")
             #expect(try await f.token(code).status == 200)
@@ -127,7 +127,7 @@ struct TokenEndpointTests {
             let code = try await f.signIn().code
             let body = f.form(code)
             for suffix in ["&code=x", "&x=%", "&x=" + String(repeating: "x", count: 8192)] {
-                let answer = try await f.provider.token(header: f.basic(), body: body + suffix)
+                let answer = try await f.provider.grants.answer(header: f.basic(), body: body + suffix)
                 #expect(answer.status == 400 && answer.error == "invalid_request")
             }
         }
@@ -160,7 +160,7 @@ struct TokenEndpointTests {
         try await ProviderFixture.run { f in
             let shop = try await f.provider.clients.register(name: "Shop", redirectURIs: [ProviderFixture.address])
             let code = try await f.signIn().code
-            self.refused(try await f.provider.token(header: f.basic(shop), body: f.form(code)))
+            self.refused(try await f.provider.grants.answer(header: f.basic(shop), body: f.form(code)))
             self.refused(try await f.token(code))
         }
     }

@@ -41,7 +41,7 @@ struct TokenExchangeTests {
             let code = try await self.f.signIn([
                 "client_id": self.shop.client.id, "scope": scope, "resource": resource,
             ]).code
-            let answer = try await self.f.provider.token(
+            let answer = try await self.f.provider.grants.answer(
                 header: self.f.basic(self.shop), body: self.f.form(code), proofs: proofs)
             return try #require(answer.body).requiredString("access_token")
         }
@@ -57,7 +57,7 @@ struct TokenExchangeTests {
             values.merge(changes) { $1 }
             var form: Parameters = [:]
             for (name, value) in values { if let value { form.append(name, value) } }
-            return try await self.f.provider.token(
+            return try await self.f.provider.grants.answer(
                 header: self.f.basic(client ?? self.api), body: form.encoded, proofs: proofs)
         }
 
@@ -112,7 +112,7 @@ struct TokenExchangeTests {
                     role: RoleAtService(service: chain.shop.client.id, role: "patient")
                 ).code
             }
-            let answer = try await f.provider.token(header: f.basic(chain.shop), body: f.form(code()))
+            let answer = try await f.provider.grants.answer(header: f.basic(chain.shop), body: f.form(code()))
             let token = try chain.access(answer)
             let exchanged = try chain.access(try await chain.exchange(token))
             let waiting = try await code()
@@ -123,7 +123,7 @@ struct TokenExchangeTests {
             #expect(try await f.introspect(token, by: chain.shop) == Self.inactive)
             #expect(try await f.introspect(token, by: chain.api) == Self.inactive)
             #expect(try await f.introspect(exchanged, by: chain.ledger) == Self.inactive)
-            let code = try await f.provider.token(header: f.basic(chain.shop), body: f.form(waiting))
+            let code = try await f.provider.grants.answer(header: f.basic(chain.shop), body: f.form(waiting))
             #expect(code.status == 400 && code.error == "invalid_grant" && code.body?["access_token"] == nil)
             f.people.open(chain.shop.client.id)
             #expect(try await chain.isActive(exchanged), "nothing has ended for good")
@@ -204,7 +204,7 @@ struct TokenExchangeTests {
             let unfit = try await chain.exchange(token, by: chain.ledger)
             #expect(unfit.error == "unauthorized_client")
             let own: Parameters = ["grant_type": "client_credentials"]
-            let service = try await f.provider.token(header: f.basic(chain.api), body: own.encoded)
+            let service = try await f.provider.grants.answer(header: f.basic(chain.api), body: own.encoded)
             _ = try await f.provider.clients.change(
                 id, ClientChange(tokens: TokenSettingsChange(subjects: [chain.shop.client.id, id])))
             #expect(try await chain.exchange(try chain.access(service)).error == "invalid_request", "nobody's")
@@ -272,7 +272,7 @@ struct TokenExchangeTests {
             let free = try await chain.exchange(try await chain.token(), proofs: [other.proof(f)])
             #expect(try await f.introspect(try chain.access(free), by: chain.ledger)?["cnf"] == other.confirmation)
             let own: Parameters = ["grant_type": "client_credentials"]
-            let service = try await f.provider.token(
+            let service = try await f.provider.grants.answer(
                 header: f.basic(chain.api), body: own.encoded, proofs: [key.proof(f)])
             let named: [String: String?] = ["actor_token": try chain.access(service), "actor_token_type": Self.access]
             let plain = try await chain.token()
@@ -341,7 +341,7 @@ struct TokenExchangeTests {
             #expect(refused.error == "invalid_request" && refused.refusal?.reason?.contains("agreed") == true)
             let code = try await f.agreedCode(
                 ["scope": "openid read write", "resource": "urn:api"], client: chain.shop)
-            let answer = try await f.provider.token(header: f.basic(chain.shop), body: f.form(code))
+            let answer = try await f.provider.grants.answer(header: f.basic(chain.shop), body: f.form(code))
             let token = try chain.access(try await chain.exchange(try chain.access(answer)))
             #expect(try await chain.isActive(token))
             let consent = try #require(try await f.provider.authorizations.consents.given(byAccount: "account-a").first)
@@ -393,7 +393,7 @@ struct TokenExchangeTests {
             let chain = try await Chain(f)
             let token = try await chain.token()
             let own: Parameters = ["grant_type": "client_credentials"]
-            let service = try await f.provider.token(header: f.basic(chain.api), body: own.encoded)
+            let service = try await f.provider.grants.answer(header: f.basic(chain.api), body: own.encoded)
             let named: [String: String?] = ["actor_token": try chain.access(service), "actor_token_type": Self.access]
             let act = try f.claims(try chain.access(try await chain.exchange(token, named)), type: "at+jwt")
                 .members["act"]
@@ -453,7 +453,7 @@ struct TokenExchangeTests {
         try await ProviderFixture.run { f in
             let chain = try await Chain(f)
             let own: Parameters = ["grant_type": "client_credentials"]
-            let service = try await f.provider.token(header: f.basic(chain.api), body: own.encoded)
+            let service = try await f.provider.grants.answer(header: f.basic(chain.api), body: own.encoded)
             f.clock.advance(.seconds(200))
             let token = try await chain.token()
             let named: [String: String?] = ["actor_token": try chain.access(service), "actor_token_type": Self.access]

@@ -17,7 +17,7 @@ extension ServerAssembly {
     /// The sign-ins without a browser.
     var challenges: Challenges {
         Challenges(
-            self.provider,
+            self.provider.authorizations,
             by: DirectSignIns(
                 passwords: PasswordSignIns(self.passwords), phones: self.ceremonies.signIns,
                 metrics: self.configuration.metrics, time: self.time))

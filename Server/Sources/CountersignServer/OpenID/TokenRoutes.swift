@@ -241,7 +241,7 @@ struct TokenRoutes: Sendable {
     @Sendable private func token(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
-            let answer = try await self.provider.token(
+            let answer = try await self.provider.grants.answer(
                 header: Self.authorization(of: request), body: form, source: context.source,
                 proofs: Self.proofs(of: request), over: context.connection)
             if answer.status == 200 {

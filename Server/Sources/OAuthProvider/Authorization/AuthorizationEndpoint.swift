@@ -20,7 +20,7 @@ struct AskedAuthorization {
 
 /// The authorization requests of clients, from the request to the code.
 public struct Authorizations: Sendable {
-    let store: any AuthorizationStore & ConsentStore & DeviceCodeStore & PushedRequestStore & SessionStore & TermsStore
+    let store: any AuthorizationStore & ClientStore & ConsentStore & DeviceCodeStore & PushedRequestStore & TermsStore
     let clients: Clients
     let sessions: Sessions
     let tokens: Tokens

@@ -58,15 +58,14 @@ extension ClientDeliveries {
         of asked: NotifiedBackchannelRequest, secret: String, for client: ClientRecord, at now: Timestamp
     ) async throws -> (response: TokenResponse, grant: GrantRecord)? {
         let provider = self.provider
-        guard let method = provider.backchannel else { throw OAuthError(.transactionFailed) }
+        guard let method = provider.grants.backchannel.backchannel else { throw OAuthError(.transactionFailed) }
         let protection = try await provider.tokens.idTokenProtection(of: client)
         let standing =
             if let given = asked.given {
                 // Fetching the client's keys takes time, in which the account can be locked and the grant can end.
                 try await provider.store.grant(given.grant.id, token: nil, at: provider.time.now())
             } else {
-                try await BackchannelAuthenticationGrant.grant(
-                    asked.request, of: client, by: method, from: provider, at: now)
+                try await provider.grants.backchannel.grant(asked.request, of: client, by: method, at: now)
             }
         guard let standing else { throw OAuthError(.invalidGrant, "What was granted is not valid any more.") }
         let claim = "urn:openid:params:jwt:claim:"

@@ -12,13 +12,20 @@ import _Primitives
 /// server lacks the key for the signature, or if the client lacks a key for the encryption. A code with a challenge
 /// needs the matching verifier, and a code without a challenge is refused with a verifier (RFC 9700, section 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
+    let store: any AuthorizationStore
+    let tokens: Tokens
+    let audiences: TokenAudiences
+    let details: RequestedDetails
+    let deviceSecrets: DeviceSecrets
+    let firstTokens: FirstTokens
+
     /// Returns the tokens for the code of a request.
     ///
     /// Cost: The call needs one store step, one ES256 signature, one signature of the client's algorithm and three
     /// hashes. A requested or granted resource adds a query. Claims that the client has named for its ID token add two
     /// queries. A refresh token adds a store step, an HMAC and a hash. A device secret adds a store step, and a query if
     /// the app shows a secret.
-    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+    func tokens(for request: TokenRequest) async throws -> TokenResponse {
         let client = request.client
         // An incomplete request is refused before it can spend a code.
         let secret = try request.parameters.required("code")
@@ -27,11 +34,11 @@ struct AuthorizationCodeGrant: TokenGrant {
             client.settings.mayChallenge
             ? request.parameters["redirect_uri"] ?? "" : try request.parameters.required("redirect_uri")
         let verifier = try Self.verifier(request.parameters, of: client)
-        let asked = try await provider.audiences.asked(by: request.parameters, of: client)
-        let protection = try await provider.tokens.idTokenProtection(of: client)
+        let asked = try await self.audiences.asked(by: request.parameters, of: client)
+        let protection = try await self.tokens.idTokenProtection(of: client)
         let key = request.proof?.thumbprint
-        let now = provider.time.now()
-        let taking = try await provider.store.takeCode(
+        let now = self.tokens.time.now()
+        let taking = try await self.store.takeCode(
             digest: Sealing.digest(ofSecret: secret), at: now,
             replay: AuditEvent(.codeReplayed, at: now, actor: client.id)
         ) { code, standing in
@@ -39,12 +46,12 @@ struct AuthorizationCodeGrant: TokenGrant {
         }
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
-            lifetime: provider.limits.authorizationCodeLifetime, at: now)
-        let details = try provider.details.granted(request.parameters, within: standing.grant, of: client)
-        let deviceSecret = try await provider.deviceSecret(
+            lifetime: self.tokens.limits.authorizationCodeLifetime, at: now)
+        let details = try self.details.granted(request.parameters, within: standing.grant, of: client)
+        let deviceSecret = try await self.deviceSecrets.secret(
             for: standing, of: client, showing: request.parameters["device_secret"], isBound: request.binding != nil,
             at: now)
-        var response = try await provider.firstTokens(
+        var response = try await self.firstTokens.response(
             of: standing, for: request, audience: asked, details: details, nonce: code.nonce, acr: code.acr,
             protection: protection, deviceSecret: deviceSecret, at: now)
         response.deviceSecret = deviceSecret

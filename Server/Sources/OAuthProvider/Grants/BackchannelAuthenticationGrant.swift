@@ -7,11 +7,19 @@ import _Primitives
 ///
 /// The client asks until the person has answered, and succeeds once.
 struct BackchannelAuthenticationGrant: TokenGrant {
+    let store: any BackchannelStore
+    /// The way to ask people who sit at no browser; `nil` if the provider has none.
+    let backchannel: (any BackchannelMethod)?
+    let tokens: Tokens
+    let audiences: TokenAudiences
+    let details: RequestedDetails
+    let firstTokens: FirstTokens
+
     /// Returns the tokens for the person's answer.
     ///
     /// Cost: one store step, and the cost of looking for the answer; at the success two store steps and a query more,
     /// and as much as ``AuthorizationCodeGrant`` costs beside its own step.
-    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+    func tokens(for request: TokenRequest) async throws -> TokenResponse {
         let client = request.client
         guard client.settings.answers.mode != .push else {
             throw OAuthError(
@@ -19,16 +27,16 @@ struct BackchannelAuthenticationGrant: TokenGrant {
                 detail: "the operator can change --backchannel-token-delivery-mode")
         }
         let secret = try request.parameters.required("auth_req_id")
-        guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
-        let asked = try await provider.audiences.asked(by: request.parameters, of: client)
-        let protection = try await provider.tokens.idTokenProtection(of: client)
-        let now = provider.time.now()
-        let answer = try await provider.store.backchannelAnswer(PollingQuestion(secret, by: client, at: now), at: now)
+        guard let method = self.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
+        let asked = try await self.audiences.asked(by: request.parameters, of: client)
+        let protection = try await self.tokens.idTokenProtection(of: client)
+        let now = self.tokens.time.now()
+        let answer = try await self.store.backchannelAnswer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
         case .open(let open):
-            let details = try provider.details.granted(request.parameters, within: open.details, of: client)
-            let standing = try await Self.grant(open, of: client, by: method, from: provider, at: now)
-            return try await provider.firstTokens(
+            let details = try self.details.granted(request.parameters, within: open.details, of: client)
+            let standing = try await self.grant(open, of: client, by: method, at: now)
+            return try await self.firstTokens.response(
                 of: standing, for: request, audience: asked, details: details, protection: protection, at: now)
         case .tooSoon: throw PollingQuestion.tooSoon
         case .expired: throw Self.expired
@@ -42,9 +50,8 @@ struct BackchannelAuthenticationGrant: TokenGrant {
     /// Throws `OAuthError`: `authorization_pending`; `access_denied`, also if the person may not sign in to the client
     /// or has to agree to the terms first; `expired_token`; `invalid_grant` if the request was answered meanwhile, or
     /// the account was locked.
-    static func grant(
-        _ asked: BackchannelRequestRecord, of client: ClientRecord, by method: any BackchannelMethod,
-        from provider: OpenIDProvider, at now: Timestamp
+    func grant(
+        _ asked: BackchannelRequestRecord, of client: ClientRecord, by method: any BackchannelMethod, at now: Timestamp
     ) async throws -> StandingGrant {
         let denied = OAuthError(.accessDenied, "The person did not sign in.")
         let outcome: AuthenticationOutcome
@@ -54,23 +61,23 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         case .over: throw Self.expired
         case .authenticated(let found): outcome = found
         }
-        let refusal = try await provider.standing.refusalWithoutPage(
+        let refusal = try await self.tokens.standing.refusalWithoutPage(
             ofAccount: outcome.account, in: outcome.role, at: client.id)
         guard refusal == nil, let address = client.redirectURIs.first,
-            try provider.details.isAgreed(to: asked.details, by: outcome)
+            try self.details.isAgreed(to: asked.details, by: outcome)
         else { throw denied }
         let session = SessionRecord(
-            of: AuthenticationRecord(of: outcome, by: method.name, random: provider.random), cookie: nil,
-            lifetime: provider.limits.sessionLifetime, random: provider.random, at: now)
+            of: AuthenticationRecord(of: outcome, by: method.name, random: self.tokens.clients.random), cookie: nil,
+            lifetime: self.tokens.limits.sessionLifetime, random: self.tokens.clients.random, at: now)
         let scope = try Scope(asked.scope)
         let grant = GrantRecord(
-            id: provider.random.grantIdentifier(at: now), client: client.id,
-            subject: provider.keys.subject(ofAccount: outcome.account, of: client),
+            id: self.tokens.clients.random.grantIdentifier(at: now), client: client.id,
+            subject: self.tokens.keys.subject(ofAccount: outcome.account, of: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: asked.scope, details: asked.details,
-            expiresAt: now + provider.limits.accessTokenLifetime)
+            expiresAt: now + self.tokens.limits.accessTokenLifetime)
         do {
-            try await provider.store.grant(
+            try await self.store.grant(
                 BackchannelGrant(request: asked.id, session: session, grant: grant, redirectURI: address), at: now,
                 audit: AuditEvent(.backchannelGranted, at: now, accountID: outcome.account, detail: client.id))
         } catch let error as StoreError where error.code == .notFound {

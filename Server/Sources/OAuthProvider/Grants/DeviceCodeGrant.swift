@@ -7,20 +7,26 @@ import _Primitives
 /// The device asks until the person has answered. The device succeeds once: a code that is shown again ends its own
 /// tokens, as an authorization code does.
 struct DeviceCodeGrant: TokenGrant {
+    let store: any DeviceCodeStore
+    let tokens: Tokens
+    let audiences: TokenAudiences
+    let details: RequestedDetails
+    let firstTokens: FirstTokens
+
     /// Returns the tokens for the device code of a request.
     ///
     /// Cost: one store step; at the success as much as ``AuthorizationCodeGrant`` costs beside its own step.
-    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+    func tokens(for request: TokenRequest) async throws -> TokenResponse {
         let client = request.client
         let secret = try request.parameters.required("device_code")
-        try provider.details.refuse(in: request.parameters)
-        let asked = try await provider.audiences.asked(by: request.parameters, of: client)
-        let protection = try await provider.tokens.idTokenProtection(of: client)
-        let now = provider.time.now()
-        let answer = try await provider.store.answer(PollingQuestion(secret, by: client, at: now), at: now)
+        try self.details.refuse(in: request.parameters)
+        let asked = try await self.audiences.asked(by: request.parameters, of: client)
+        let protection = try await self.tokens.idTokenProtection(of: client)
+        let now = self.tokens.time.now()
+        let answer = try await self.store.answer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
         case .taken(let standing):
-            return try await provider.firstTokens(
+            return try await self.firstTokens.response(
                 of: standing, for: request, audience: asked, details: nil, protection: protection, at: now)
         case .pending: throw OAuthError(.authorizationPending, "The person has not answered yet.")
         case .tooSoon: throw PollingQuestion.tooSoon

@@ -4,7 +4,13 @@ import Sealing
 import Settings
 import _Primitives
 
-extension OpenIDProvider {
+/// The first tokens of grants.
+struct FirstTokens: Sendable {
+    let tokens: Tokens
+    let audiences: TokenAudiences
+    let claims: ToldClaims
+    let renewals: Renewals
+
     /// Returns the first tokens of a grant, whatever the grant type: an access token and an ID token. A lasting grant
     /// whose client may renew its tokens also gets a refresh token.
     ///
@@ -23,7 +29,7 @@ extension OpenIDProvider {
     /// requested or granted resource, and terms of the operator, add a query each. A role of the person adds two
     /// queries. Claims that the client has named for its ID token add two queries. A
     /// refresh token adds a store step, an HMAC and a hash.
-    func firstTokens(
+    func response(
         of standing: StandingGrant, for request: TokenRequest, audience asked: TokenAudience?,
         details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, protection: IDTokenProtection,
         deviceSecret: String? = nil, at now: Timestamp
@@ -32,11 +38,13 @@ extension OpenIDProvider {
         let audience = try await self.audiences.audience(asked, of: standing.grant, for: client)
         let named = try await self.claims.namedClaims(for: standing.grant, of: standing.authentication)
         var response = try self.tokens.issue(
-            for: try await self.standing.admit(standing, for: client), audience: audience, nonce: nonce, named: named,
+            for: try await self.tokens.standing.admit(standing, for: client), audience: audience, nonce: nonce,
+            named: named,
             acr: acr,
             details: details, protection: protection, boundTo: request.binding, deviceSecret: deviceSecret, at: now)
         guard standing.grant.isRenewed(by: client) else { return response }
-        let token = try RefreshToken(grant: standing.grant.id, keys: self.keys.signing, random: self.random)
+        let token = try RefreshToken(
+            grant: standing.grant.id, keys: self.tokens.keys.signing, random: self.tokens.clients.random)
         guard try await self.renewals.begin(token, of: standing.grant, for: client, boundTo: request.binding, at: now)
         else {
             throw OAuthError(.invalidGrant, "What was granted is not valid any more.", detail: "revoked meanwhile")

@@ -11,33 +11,40 @@ import _Primitives
 /// before both is refused without consequences for a minute, as a request may be late. Any older token ends everything
 /// that the grant has given, as the token must be in the wrong hands (decision 28).
 struct RefreshTokenGrant: TokenGrant {
+    let store: any RefreshStore
+    let tokens: Tokens
+    let audiences: TokenAudiences
+    let details: RequestedDetails
+    let claims: ToldClaims
+    let renewals: Renewals
+
     /// Returns the new tokens for the refresh token of a request.
     ///
     /// Cost: one store step, one query, one more if a resource is requested or was granted, two if the operator has
     /// terms, up to two for a person who came in a role; one ES256 signature, two HMACs, three hashes. With an ID token
     /// one signature of the client's algorithm, one hash and one HMAC more, and two queries if the client has named
     /// claims for the ID token.
-    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+    func tokens(for request: TokenRequest) async throws -> TokenResponse {
         let client = request.client
         let text = try request.parameters.required("refresh_token")
         let asked = try request.parameters["scope"].map { try Scope($0) }
-        guard let presented = RefreshToken(text, keys: provider.keys.signing) else {
+        guard let presented = RefreshToken(text, keys: self.tokens.keys.signing) else {
             throw Self.refusal("not one of ours")
         }
-        let target = try await provider.audiences.asked(by: request.parameters, of: client)
+        let target = try await self.audiences.asked(by: request.parameters, of: client)
         // Before the token is used: if the client's ID tokens are encrypted and its key is missing, nothing is spent.
-        let protection = try await Self.idTokenProtection(asked, of: client, from: provider)
-        let now = provider.time.now()
+        let protection = try await self.idTokenProtection(asked, of: client)
+        let now = self.tokens.time.now()
         // Only the token's owner learns of missing terms, and nothing is spent: the token works after the person has
         // agreed.
-        let known = try await Self.known(presented, at: provider, now)
+        let known = try await self.known(presented, at: now)
         // FAPI 2.0 Security Profile, section 5.3.2.1: no new token replaces the old, as the token is bound to its
         // client.
         let isRotated = !client.settings.isFAPI2
         // Every error of the request is found before anything changes.
-        let outcome = try await provider.renewals.renew(
+        let outcome = try await self.renewals.renew(
             presented, isRotated: isRotated, isBound: !client.settings.isPublic,
-            until: now + provider.limits.oauth.refreshTokenLifetime, by: client, showing: request.binding,
+            until: now + self.tokens.limits.oauth.refreshTokenLifetime, by: client, showing: request.binding,
             knowing: known, at: now, refuse: Self.error
         ) { standing in
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
@@ -45,27 +52,27 @@ struct RefreshTokenGrant: TokenGrant {
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
-            try provider.audiences.check(target, in: standing.grant)
-            _ = try provider.details.granted(request.parameters, within: standing.grant, of: client)
+            try self.audiences.check(target, in: standing.grant)
+            _ = try self.details.granted(request.parameters, within: standing.grant, of: client)
         }
         switch outcome {
         case .admitted(let admitted, let token, _):
             // A token that was spent on a refused request can be used again, as after any lost answer.
             let grant = admitted.grant
-            let audience = try await provider.audiences.audience(target, of: grant, for: client)
+            let audience = try await self.audiences.audience(target, of: grant, for: client)
             // Scopes that the operator has since taken from the client are left out.
             let scope = try (asked ?? Scope(grant.scope))
                 .limited(to: Clients.scopes + client.settings.tokens.scopes)
-            var response = try provider.tokens.accessToken(
+            var response = try self.tokens.accessToken(
                 for: admitted, scope: scope, audience: audience,
-                details: provider.details.granted(request.parameters, within: grant, of: client),
+                details: self.details.granted(request.parameters, within: grant, of: client),
                 boundTo: request.binding,
                 at: now)
             response.refreshToken = token.text
             if let protection, scope.contains(Scope.openID) {
-                response.idToken = try provider.tokens.idToken(
+                response.idToken = try self.tokens.idToken(
                     for: admitted, beside: response,
-                    named: try await provider.claims.namedClaims(for: grant, of: admitted.authentication),
+                    named: try await self.claims.namedClaims(for: grant, of: admitted.authentication),
                     protection: protection, at: now)
             }
             return response
@@ -75,23 +82,19 @@ struct RefreshTokenGrant: TokenGrant {
 
     /// Returns the protection of an ID token; `nil` if the client gets no ID token, by its settings or because it
     /// requests a scope without `openid`.
-    private static func idTokenProtection(
-        _ asked: Scope?, of client: ClientRecord, from provider: OpenIDProvider
-    ) async throws -> IDTokenProtection? {
+    private func idTokenProtection(_ asked: Scope?, of client: ClientRecord) async throws -> IDTokenProtection? {
         guard client.settings.tokens.refreshesIDToken, asked?.contains(Scope.openID) ?? true else { return nil }
-        return try await provider.tokens.idTokenProtection(of: client)
+        return try await self.tokens.idTokenProtection(of: client)
     }
 
     /// Returns the facts about the person of a refresh token, if the operator has terms; `nil` without terms, and for an
     /// unknown grant.
-    private static func known(
-        _ token: RefreshToken, at provider: OpenIDProvider, _ now: Timestamp
-    ) async throws -> StandingFacts? {
-        guard provider.standing.terms != nil,
-            let standing = try await provider.store.grant(token.grant, token: nil, at: now)
+    private func known(_ token: RefreshToken, at now: Timestamp) async throws -> StandingFacts? {
+        guard self.tokens.standing.terms != nil,
+            let standing = try await self.store.grant(token.grant, token: nil, at: now)
         else { return nil }
-        var facts = try await provider.standing.facts(of: standing)
-        facts.missingTerms = try await provider.standing.missingTerms(ofAccount: standing.authentication.account)
+        var facts = try await self.tokens.standing.facts(of: standing)
+        facts.missingTerms = try await self.tokens.standing.missingTerms(ofAccount: standing.authentication.account)
         return facts
     }
 

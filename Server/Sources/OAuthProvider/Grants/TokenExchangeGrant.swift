@@ -10,6 +10,11 @@ import _Primitives
 /// wider than the shown token and never lives longer. The new token is bound to the client's key if the client has one,
 /// and ends with the shown token (decision 41). The client gets no refresh token: only the shown token can be renewed.
 struct TokenExchangeGrant: TokenGrant {
+    let tokens: Tokens
+    let audiences: TokenAudiences
+    let details: RequestedDetails
+    let native: NativeSSO
+
     /// The kinds of tokens that this server issues (section 3).
     private enum Kind {
         static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
@@ -19,25 +24,25 @@ struct TokenExchangeGrant: TokenGrant {
     /// Returns the token in exchange for the shown token.
     ///
     /// Cost: four queries, as for the shown tokens, and one ES256 signature; with a device secret as ``NativeSSO``.
-    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+    func tokens(for request: TokenRequest) async throws -> TokenResponse {
         let parameters = request.parameters
         let text = try parameters.required("subject_token")
         let kind = try parameters.required("subject_token_type")
         if let actorKind = parameters["actor_token_type"], NativeSSO.actorKinds.containsBytes(of: actorKind) {
-            return try await NativeSSO(request: request, provider: provider).tokens()
+            return try await self.native.tokens(for: request)
         }
         try Self.check(kind, of: text)
         guard (parameters["requested_token_type"] ?? Kind.accessToken).hasSameBytes(as: Kind.accessToken) else {
             throw OAuthError(.invalidRequest, "The only requested_token_type is \(Kind.accessToken).")
         }
-        let now = provider.time.now()
-        let (subject, admitted) = try await Self.subject(text, of: request, at: provider)
-        let (actor, end) = try await Self.actor(of: request, at: provider)
+        let now = self.tokens.time.now()
+        let (subject, admitted) = try await self.subject(text, of: request)
+        let (actor, end) = try await self.actor(of: request)
         let act = try Self.act(actor, for: subject)
         let scope = try Self.scope(parameters["scope"], of: subject, for: request.client)
-        try provider.details.refuse(in: parameters)
-        let audience = try await Self.audience(of: request, at: provider)
-        return try provider.tokens.exchangedToken(
+        try self.details.refuse(in: parameters)
+        let audience = try await self.audience(of: request)
+        return try self.tokens.exchangedToken(
             for: subject, admitted, of: request.client, act: act, scope: scope, audience: audience,
             boundTo: request.binding, until: end, at: now)
     }
@@ -57,32 +62,32 @@ struct TokenExchangeGrant: TokenGrant {
     /// that is not for the client learns nothing about the token. Only the client that may exchange the token learns of
     /// a missing proof of its key (`invalid_dpop_proof`), and of terms that the person has still to agree to
     /// (`invalid_grant`).
-    private static func subject(_ text: String, of request: TokenRequest, at provider: OpenIDProvider) async throws
+    private func subject(_ text: String, of request: TokenRequest) async throws
         -> (OwnAccessToken, AdmittedGrant)
     {
         func refusal(_ detail: String) -> OAuthError {
             OAuthError(.invalidRequest, "The subject_token is not valid, or not for this client.", detail: detail)
         }
         let client = request.client
-        guard let token = try await provider.tokens.knownAccessToken(text) else {
+        guard let token = try await self.tokens.knownAccessToken(text) else {
             throw refusal("no token of ours, or ended")
         }
         guard client.settings.tokens.subjects.containsBytes(of: token.client) else {
             throw refusal("of a client whose tokens it may not exchange: the operator can give it --subject-client")
         }
-        guard token.audience.hasSameBytes(as: provider.issuer) || client.settings.tokens.owns(token.audience) else {
+        guard token.audience.hasSameBytes(as: self.tokens.issuer) || client.settings.tokens.owns(token.audience) else {
             throw refusal("for another's resource")
         }
         guard !token.isOwn else { throw refusal("a service's own: there is nobody to act for") }
         try Self.checkKey(of: token, shownBy: request, refusal)
-        guard case .grant(let standing, var facts)? = try await provider.tokens.basis(of: token, asking: client) else {
+        guard case .grant(let standing, var facts)? = try await self.tokens.basis(of: token, asking: client) else {
             throw refusal(
                 "revoked, of an account that is locked, or of a person who has lost the role that they came in")
         }
         facts.isAgreed =
-            try await provider.clients.servedClient(standing.grant.client).map(standing.grant.isAgreed) ?? false
+            try await self.tokens.clients.servedClient(standing.grant.client).map(standing.grant.isAgreed) ?? false
         guard facts.refusal == nil else { throw refusal("nobody has agreed to its grant") }
-        let terms = try await provider.standing.missingTerms(ofAccount: standing.authentication.account)
+        let terms = try await self.tokens.standing.missingTerms(ofAccount: standing.authentication.account)
         do { return (token, try facts.admit(standing, missing: terms)) } catch { throw error.error }
     }
 
@@ -102,7 +107,7 @@ struct TokenExchangeGrant: TokenGrant {
 
     /// Returns the acting party, and the end of its token: the owner of `actor_token`, or else the client itself. An
     /// exchanged token does not count: its owner already acts for another.
-    private static func actor(of request: TokenRequest, at provider: OpenIDProvider) async throws -> (
+    private func actor(of request: TokenRequest) async throws -> (
         JSONObject, end: Timestamp?
     ) {
         let parameters = request.parameters
@@ -118,9 +123,9 @@ struct TokenExchangeGrant: TokenGrant {
         func refusal(_ detail: String) -> OAuthError {
             OAuthError(.invalidRequest, "The actor_token is not valid, or not this client's.", detail: detail)
         }
-        guard let token = try await provider.tokens.knownAccessToken(text),
+        guard let token = try await self.tokens.knownAccessToken(text),
             token.client.hasSameBytes(as: request.client.id),
-            token.parents.isEmpty, try await provider.tokens.basis(of: token, asking: request.client) != nil
+            token.parents.isEmpty, try await self.tokens.basis(of: token, asking: request.client) != nil
         else { throw refusal("it has to be an access token that this client was given, and for no other one") }
         try Self.checkKey(of: token, shownBy: request, refusal)
         var actor: JSONObject = ["sub": .string(token.subject)]
@@ -171,7 +176,7 @@ struct TokenExchangeGrant: TokenGrant {
 
     /// Returns the audience of the new token: `resource` or `audience`, with the same names, or the client's only
     /// resource.
-    private static func audience(of request: TokenRequest, at provider: OpenIDProvider) async throws -> TokenAudience {
+    private func audience(of request: TokenRequest) async throws -> TokenAudience {
         var asked = try ResourceIndicator.all(in: request.parameters)
         for text in request.parameters.values("audience") {
             let resource = try ResourceIndicator(text)
@@ -182,9 +187,9 @@ struct TokenExchangeGrant: TokenGrant {
         guard asked.count == 1 else {
             throw OAuthError(.invalidTarget, "Name one resource that the new token is for.")
         }
-        guard !asked[0].text.hasSameBytes(as: provider.issuer) else {
+        guard !asked[0].text.hasSameBytes(as: self.tokens.issuer) else {
             throw OAuthError(.invalidTarget, "There is nothing here that takes an exchanged token.")
         }
-        return try await provider.audiences.audience(asked[0], for: request.client)
+        return try await self.audiences.audience(asked[0], for: request.client)
     }
 }

@@ -18,5 +18,5 @@ struct TokenRequest: Sendable {
 /// The tokens of a ``GrantType``. The endpoint authenticates the client, and writes the answer or the refusal.
 protocol TokenGrant: Sendable {
     /// Returns the tokens. Throws `OAuthError`, for the client's answer.
-    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
+    func tokens(for request: TokenRequest) async throws -> TokenResponse
 }

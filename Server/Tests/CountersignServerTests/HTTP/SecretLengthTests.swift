@@ -90,7 +90,7 @@ struct SecretLengthTests {
                 settings: ClientSettings(
                     idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"],
                     authenticationMethod: "none"))
-            let device = try await DeviceAuthorizations(server.assembly.provider).authorize(
+            let device = try await DeviceAuthorizations(server.assembly.provider.authorizations).authorize(
                 header: nil, body: "scope=openid&client_id=\(television.client.id)", source: "here")
             secrets["device code"] = try #require(device.body).requiredString("device_code")
 

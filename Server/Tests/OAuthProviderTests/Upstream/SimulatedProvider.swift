@@ -277,7 +277,7 @@ struct UpstreamPlace: Sendable {
     }
 
     func claims(code: String) async throws -> JSONObject {
-        let answer = try await self.provider.token(header: self.f.basic(), body: self.f.form(code))
+        let answer = try await self.provider.grants.answer(header: self.f.basic(), body: self.f.form(code))
         let token = try #require(answer.body).requiredString("id_token")
         return try self.f.claims(token, type: "JWT").members
     }
