@@ -3,14 +3,17 @@ import _Primitives
 
 /// English, as the pages and letters have it.
 public struct English: Sendable {
+    /// The name of the language.
+    public let tag: String
+
     /// Creates the language.
-    public init() {}
+    public init() { self.init(tag: "en") }
+
+    /// Creates the language under another name, for tests with several languages.
+    package init(tag: String) { self.tag = tag }
 }
 
 extension English: Language {
-    /// The name of the language.
-    public var tag: String { "en" }
-
     // MARK: - Pages of several rooms
 
     /// The words that several pages have.
