@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 14
+    static let count = 15
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -36,6 +36,7 @@ enum FormerSchema {
         ALTER TABLE reset_ask DROP COLUMN exact_code;
         DROP INDEX account_colliding_code;
         ALTER TABLE account DROP COLUMN colliding_code;
+        ALTER TABLE account DROP COLUMN language;
         CREATE TRIGGER oauth_device_code_denied AFTER DELETE ON oauth_request
         BEGIN
             UPDATE oauth_device_code SET is_denied = 1, request = NULL WHERE request = OLD.id;

@@ -13,7 +13,7 @@ func sampleAccount(_ name: String = "alice") -> AccountRecord {
         email: AccountEmail(address: "\(name)@post.example", isVerified: true),
         phone: AccountPhone(number: "+49\(name.utf8.count)", isVerified: true),
         address: PostalAddress(["locality": .string(name), "country": .string("DE")]),
-        profile: PersonProfile(["given_name": .string(name)]), createdAt: .start)
+        profile: PersonProfile(["given_name": .string(name)]), language: "de-CH", createdAt: .start)
 }
 
 func sampleAudit(_ kind: String = "sample", account: String? = nil) -> AuditEvent {

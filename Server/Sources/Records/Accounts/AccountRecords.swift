@@ -33,6 +33,9 @@ public struct AccountRecord: Sendable, Equatable {
     public var address: PostalAddress?
     /// Further facts about the person for services.
     public var profile: PersonProfile?
+    /// The language of the letters to the person, by the tag of a language that the server has; `nil` if unknown. Each
+    /// sign-in on the server's pages that tells a language sets the language.
+    public var language: String?
     /// `true` if the account is locked. A locked account authenticates no person.
     public var isLocked: Bool
     /// The moment when the account was added.
@@ -45,9 +48,10 @@ public struct AccountRecord: Sendable, Equatable {
     public init(
         id: String, username: AccountName?, displayName: String?, email: AccountEmail? = nil,
         phone: AccountPhone? = nil, address: PostalAddress? = nil, profile: PersonProfile? = nil,
-        isLocked: Bool = false, createdAt: Timestamp, updatedAt: Timestamp? = nil
+        language: String? = nil, isLocked: Bool = false, createdAt: Timestamp, updatedAt: Timestamp? = nil
     ) {
         self.profile = profile
+        self.language = language
         self.updatedAt = updatedAt ?? createdAt
         self.phone = phone
         self.address = address

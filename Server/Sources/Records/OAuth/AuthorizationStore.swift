@@ -10,9 +10,14 @@ public struct CompletedAuthorization: Sendable, Equatable {
     public let grant: GrantRecord
     /// The code for the grant.
     public let code: CodeRecord
+    /// The language that the person gets from now on (``AccountRecord/language``); `nil` to leave the language.
+    public let language: String?
 
     /// Makes a sign-in of these records.
-    public init(request: String, session: SessionRecord, grant: GrantRecord, code: CodeRecord) {
+    public init(
+        request: String, session: SessionRecord, grant: GrantRecord, code: CodeRecord, language: String? = nil
+    ) {
+        self.language = language
         self.request = request
         self.session = session
         self.grant = grant

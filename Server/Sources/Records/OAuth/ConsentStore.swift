@@ -47,9 +47,12 @@ public struct AuthenticatedRequest: Sendable, Equatable {
     public let session: SessionRecord
     /// `true` if the session existed before, with its other authentications.
     public let isStepUp: Bool
+    /// The language that the person gets from now on (``AccountRecord/language``); `nil` to leave the language.
+    public let language: String?
 
     /// Makes a request whose person has authenticated.
-    public init(request: String, session: SessionRecord, isStepUp: Bool) {
+    public init(request: String, session: SessionRecord, isStepUp: Bool, language: String? = nil) {
+        self.language = language
         self.request = request
         self.session = session
         self.isStepUp = isStepUp

@@ -39,9 +39,14 @@ public struct ConfirmedDevice: Sendable, Equatable {
     public let grant: GrantRecord
     /// The client's address that people are shown.
     public let redirectURI: String
+    /// The language that the person gets from now on (``AccountRecord/language``); `nil` to leave the language.
+    public let language: String?
 
     /// Makes a device's sign-in of these records.
-    public init(request: String, session: SessionRecord, grant: GrantRecord, redirectURI: String) {
+    public init(
+        request: String, session: SessionRecord, grant: GrantRecord, redirectURI: String, language: String? = nil
+    ) {
+        self.language = language
         self.request = request
         self.session = session
         self.grant = grant

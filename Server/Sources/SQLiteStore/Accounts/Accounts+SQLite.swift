@@ -213,7 +213,7 @@ extension AccountRecord {
         static let selection = Self.selected()
 
         case id, username, displayName, isLocked, createdAt, email, emailVerified, phone, phoneVerified, postalAddress,
-            profile, updatedAt
+            profile, updatedAt, language
     }
 
     static let columns = Column.selection
@@ -240,6 +240,7 @@ extension AccountRecord {
             },
             address: try row.optionalBytes(Column.postalAddress).map { try sealing.openPostalAddress($0, account: id) },
             profile: try row.optionalBytes(Column.profile).map { try sealing.openProfile($0, account: id) },
+            language: try row.optionalText(Column.language),
             isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt),
             updatedAt: try row.optionalMoment(Column.updatedAt))
     }
@@ -393,8 +394,8 @@ extension Database {
             sql: """
                 INSERT INTO account (
                     id, username_code, username, display_name, is_locked, created_at, email, email_verified,
-                    phone, phone_verified, postal_address, email_code, profile, updated_at
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    phone, phone_verified, postal_address, email_code, profile, updated_at, language
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             account.id, sealing.usernameCode(account.username, account: account.id).blob,
@@ -405,6 +406,7 @@ extension Database {
             try sealing.postalAddress(account.address, account: account.id),
             account.email.map { sealing.emailCode($0.address).blob },
             try sealing.profile(account.profile, account: account.id), account.updatedAt.milliseconds,
+            account.language,
         ])
     }
 
@@ -419,15 +421,6 @@ extension Database {
         try self.row("SELECT \(AccountRecord.columns) FROM account WHERE id = ?", [id]).map {
             try AccountRecord($0, sealing)
         }
-    }
-
-    /// Returns `true` if the account exists, is not locked, and was not locked after its person authenticated at
-    /// `moment`.
-    func maySignIn(_ id: String, since moment: Timestamp) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT is_locked = 0 AND (locked_at IS NULL OR locked_at < ?) FROM account WHERE id = ?"),
-            arguments: [moment.milliseconds, id]) ?? false
     }
 
     /// Locks or unlocks an account, and ends everything that ends with it; `false` if the account does not exist.

@@ -24,6 +24,12 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN updated_at INTEGER;
                 """)
     }
+
+    /// Adds the languages of people, by their tags. The language of an existing account is unknown until its person
+    /// signs in. A tag of a language has at most 35 bytes (RFC 5646, section 4.4.1).
+    static let languages = Migration(name: "languages of people") { db, _ in
+        try db.execute(sql: "ALTER TABLE account ADD COLUMN language TEXT CHECK (length(language) <= 35)")
+    }
 }
 
 extension SealingPurpose {

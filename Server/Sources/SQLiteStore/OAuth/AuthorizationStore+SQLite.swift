@@ -65,7 +65,7 @@ extension SQLiteDatabase: AuthorizationStore {
     public func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            try db.end(request: completed.request, by: session)
+            try db.end(request: completed.request, by: session, language: completed.language)
             try db.replace("cookie_digest = ?", cookieDigest?.blob, by: session)
             try db.begin(session, until: grant.expiresAt, sealing)
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
@@ -76,7 +76,7 @@ extension SQLiteDatabase: AuthorizationStore {
     public func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            try db.end(request: completed.request, by: completed.session)
+            try db.end(request: completed.request, by: session, language: completed.language)
             try db.insert(session.authentication, until: session.authenticationsEnd(atLeast: grant.expiresAt), sealing)
             try db.stepUp(session, from: cookieDigest)
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
@@ -188,12 +188,12 @@ extension Database {
     /// Ends a request with a sign-in that is to begin within the present step.
     ///
     /// Throws ``StoreError/Code/notFound`` if the request or its session is gone; if the sign-in by password, or the
-    /// link to the provider, was ended since; or if the person may not sign in any more (``checkMaySignIn(_:)``).
-    func end(request: String, by session: SessionRecord) throws {
+    /// link to the provider, was ended since; or if the person may not sign in any more (``admit(_:language:)``).
+    func end(request: String, by session: SessionRecord, language: String?) throws {
         try self.checkSessionStands(ofRequest: request)
         try self.check(session.authentication.evidence, of: session, request: request)
         try AuthorizationRequirement.request.check(self.removeRequest(request))
-        try self.checkMaySignIn(session)
+        try self.admit(session, language: language)
     }
 
     /// Checks the evidence for the authentication of a request. Throws ``StoreError/Code/notFound`` if the evidence does
@@ -232,12 +232,23 @@ extension Database {
         try AuthorizationRequirement.sessionOfRequest.check(stands)
     }
 
-    /// Throws ``StoreError/Code/notFound`` if the person of a session may not sign in any more: the device is gone or
-    /// inactive, or the account is gone, is locked, or was locked since the authentication.
-    func checkMaySignIn(_ session: SessionRecord) throws {
+    /// Admits the person of a session, whose account gets the language. An account keeps its language nearly always,
+    /// and nothing is written then.
+    ///
+    /// Throws ``StoreError/Code/notFound`` if the person may not sign in any more: the device is gone or inactive, or
+    /// the account is gone, is locked, or was locked since the authentication.
+    func admit(_ session: SessionRecord, language: String? = nil) throws {
         try AuthorizationRequirement.device.check(self.isActiveDevice(session.authentication.device))
-        try AuthorizationRequirement.account.check(
-            self.maySignIn(session.account, since: session.authentication.at))
+        let former = try AuthorizationRequirement.account.found(
+            self.row(
+                """
+                SELECT language FROM account
+                WHERE id = ? AND is_locked = 0 AND (locked_at IS NULL OR locked_at < ?)
+                """, [session.account, session.authentication.at.milliseconds])
+        ).optionalText("language")
+        try AccountRecord.languageToWrite(language, former: former).map {
+            try self.run("UPDATE account SET language = ? WHERE id = ?", [$0, session.account])
+        }
     }
 
     /// Ends the session chosen by a condition on `oauth_session`, because a browser's new session replaces the old

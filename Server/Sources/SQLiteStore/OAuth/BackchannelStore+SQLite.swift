@@ -92,7 +92,7 @@ extension SQLiteDatabase: BackchannelStore {
                             SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
                         """), arguments: [given.request, moment.milliseconds])
             try AuthorizationRequirement.openBackchannelRequest.check(isOpen)
-            try db.checkMaySignIn(given.session)
+            try db.admit(given.session)
             try db.begin(given.session, until: given.grant.expiresAt, sealing)
             try db.insert(given.grant, redirectURI: given.redirectURI, sealing)
             try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?")

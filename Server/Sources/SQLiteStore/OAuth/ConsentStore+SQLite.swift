@@ -95,7 +95,7 @@ extension SQLiteDatabase: ConsentStore {
             try db.checkSessionStands(ofRequest: authenticated.request)
             try db.check(
                 authenticated.evidence(waitingIn: former), of: session, request: authenticated.request)
-            try db.checkMaySignIn(session)
+            try db.admit(session, language: authenticated.language)
             try db.insert(session.authentication, until: session.expiresAt, sealing)
             switch authenticated.effect(replacing: cookieDigest, waitingIn: former) {
             case .stepUp(from: let cookieDigest): try db.stepUp(session, from: cookieDigest)

@@ -112,7 +112,7 @@ extension SQLiteDatabase: DeviceCodeStore {
             // This comes first, so that the end of the request is no denial.
             try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = NULL WHERE digest = ?")
                 .execute(arguments: [digest])
-            try db.end(request: confirmed.request, by: confirmed.session)
+            try db.end(request: confirmed.request, by: confirmed.session, language: confirmed.language)
             try db.begin(confirmed.session, until: confirmed.grant.expiresAt, sealing)
             try db.insert(confirmed.grant, redirectURI: confirmed.redirectURI, sealing)
             try db.cachedStatement(sql: "UPDATE oauth_device_code SET grant_id = ? WHERE digest = ?")

@@ -19,7 +19,7 @@ extension Migration {
         .authenticationRoles, .letters, .deviceIdentities, .askedInvites, .linkedAddresses, .identityConsents,
         .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
         .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
-        .nameKeys, .registeredRules, .knownAddresses, .collidingNames, .deniedDevices,
+        .nameKeys, .registeredRules, .knownAddresses, .collidingNames, .deniedDevices, .languages,
     ]
 }
 

@@ -43,6 +43,15 @@ struct AuthorizationRequirementTests {
     }
 
     @Test(
+        "A sign-in writes a language that it tells and that is new",
+        arguments: [
+            (nil, nil, nil), (nil, "en", nil), ("en", nil, "en"), ("en", "en", nil), ("en", "de", "en"),
+        ] as [(String?, String?, String?)])
+    func languages(told: String?, former: String?, written: String?) {
+        #expect(AccountRecord.languageToWrite(told, former: former) == written)
+    }
+
+    @Test(
         "A password and another provider leave evidence, and no other method does",
         arguments: [
             ("password", .password), ("Password", nil), ("phone", nil), ("provider:town", .link(provider: "town")),

@@ -67,6 +67,19 @@ public enum ConsentConformance {
                     AuthenticatedRequest(request: "none", session: sample.session, isStepUp: false), replacing: nil)
             }
         },
+        ConformanceCheck("a sign-in before a question sets the language of its person") { store in
+            _ = try await Self.waiting(store, "r", cookie: 10)
+            try expect(try await store.account(id: "a")?.language == nil, "not told")
+            // The person signs in again for the request, and yet again.
+            let signIns: [(name: String, UInt8, told: String?)] = [("again", 11, "de"), ("later", 12, nil)]
+            for (name, cookie, told) in signIns {
+                let sample = SampleSignIn(name, secret: Self.bytes(cookie), account: "a", client: "c", at: Self.start)
+                try await store.authenticate(
+                    AuthenticatedRequest(
+                        request: "request-r", session: sample.session, isStepUp: false, language: told), replacing: nil)
+                try expect(try await store.account(id: "a")?.language == "de", "told once")
+            }
+        },
         ConformanceCheck("a session goes on where the person authenticates in it, and where it has ended nothing does")
         {
             store in

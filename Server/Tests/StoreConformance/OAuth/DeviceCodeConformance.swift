@@ -50,7 +50,7 @@ public enum DeviceCodeConformance {
     private static func confirmed(_ request: String = "r") -> ConfirmedDevice {
         ConfirmedDevice(
             request: request, session: Self.sample.session, grant: Self.sample.grant,
-            redirectURI: "https://c.example/in")
+            redirectURI: "https://c.example/in", language: "de")
     }
 
     /// Adds a code that its person has confirmed.
@@ -151,6 +151,7 @@ public enum DeviceCodeConformance {
             try expect(again == nil, "the code is spent")
             let account = try await store.account(subject: Self.sample.grant.subject, client: "c")
             try expect(account == "account-alice", "the client knows the person")
+            try expect(try await store.account(id: "account-alice")?.language == "de", "the person's language")
         },
     ]
 

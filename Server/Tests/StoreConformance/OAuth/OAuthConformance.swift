@@ -378,6 +378,44 @@ public enum OAuthConformance {
             try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "replaced")
             try expect(try await store.session(cookieDigest: Self.bytes(11))?.id == "session-two", "the new one")
         },
+        ConformanceCheck("a sign-in sets the language of its person, and a sign-in that tells none leaves it") {
+            store in
+            func complete(_ name: String, _ cookie: UInt8, _ language: String?) async throws {
+                let sample = Self.sample(name, cookie: cookie)
+                try await sample.addAccount(to: store)
+                try await store.addRequest(sample.request)
+                try await store.complete(
+                    CompletedAuthorization(
+                        request: sample.request.id, session: sample.session, grant: sample.grant, code: sample.code,
+                        language: language), replacing: nil)
+            }
+            try await Self.signIn(store, "other", cookie: 9, account: "b")
+            let signIns: [(UInt8, told: String?, kept: String?)] = [
+                (10, nil, nil), (11, "de", "de"), (12, "de", "de"), (13, nil, "de"), (14, "zh-Hant-TW", "zh-Hant-TW"),
+            ]
+            for (cookie, told, kept) in signIns {
+                try await complete("\(cookie)", cookie, told)
+                try expect(try await store.account(id: "a")?.language == kept, "after \(cookie)")
+            }
+            try expect(try await store.account(id: "b")?.language == nil, "nobody else's")
+            let sample = Self.sample("10", cookie: 20)
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.complete(
+                    CompletedAuthorization(
+                        request: "none", session: sample.session, grant: sample.grant, code: sample.code,
+                        language: "en"), replacing: nil)
+            }
+            try expect(try await store.account(id: "a")?.language == "zh-Hant-TW", "no sign-in, no language")
+        },
+        ConformanceCheck("a sign-in in a session that goes on sets the language of its person") { store in
+            let first = try await Self.signIn(store, "one", cookie: 10).session
+            let stepUp = try await Self.stepUp(of: first, "two", cookie: 11, at: Self.start + .seconds(9), store)
+            try await store.stepUp(
+                CompletedAuthorization(
+                    request: stepUp.request, session: stepUp.session, grant: stepUp.grant, code: stepUp.code,
+                    language: "de"), from: first.cookieDigest)
+            try expect(try await store.account(id: "a")?.language == "de", "set")
+        },
         ConformanceCheck("a session goes on with one authentication more, under another cookie") { store in
             let first = try await Self.signIn(store, "one", cookie: 10).session
             let stepUp = try await Self.stepUp(of: first, "two", cookie: 11, at: Self.start + .seconds(9), store)

@@ -48,3 +48,9 @@ extension AuthenticatedRequest {
         former?.hasSameBytes(as: self.session.id) == true ? nil : self.session.authentication.evidence
     }
 }
+
+extension AccountRecord {
+    /// Returns the language that a sign-in writes; `nil` if the account keeps the former language, because the sign-in
+    /// tells none or the same.
+    package static func languageToWrite(_ told: String?, former: String?) -> String? { told == former ? nil : told }
+}

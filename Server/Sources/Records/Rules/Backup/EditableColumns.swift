@@ -19,7 +19,8 @@ package struct EditableColumns: Sendable {
     /// The name of the table.
     package let table: String
     private let editable: [EditableColumn]
-    /// The columns that another part of the restore compares.
+    /// The columns in which a difference is no change of the database by hand: another part of the restore compares
+    /// them, or a sign-in writes them without an entry.
     private let passedOver: Set<ExactText>
 
     private init(
@@ -100,7 +101,7 @@ package struct EditableColumns: Sendable {
             ("username", [.accountRenamed]), ("username_code", [.accountRenamed]),
             ("colliding_code", [.accountRenamed]),
             ("display_name", [.accountDisplayNameChanged]), ("updated_at", Self.changesPerson),
-        ], unique: "username_code", passedOver: ["is_locked", "locked_at"])
+        ], unique: "username_code", passedOver: ["is_locked", "locked_at", "language"])
 
     /// The entries for operations that replace or remove a client's secret.
     private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
