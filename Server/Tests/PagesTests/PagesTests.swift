@@ -334,6 +334,18 @@ struct PagesTests {
         }
     }
 
+    @Test(
+        "A page is in the language that its request asks for, or else in the usual one",
+        arguments: [("de", "de"), ("de-CH, en;q=0.5", "de"), ("en, de;q=0.5", "en"), ("fr", "en"), ("", "en")])
+    func languages(header: String, language: String) {
+        let renderers = PageRenderers(Languages(English(), English(tag: "de"))) { language in
+            PageRenderer(host: "id.example.com", heartbeat: .seconds(15), language: language)
+        }
+        let page = renderers.renderer(for: LanguageWishes(acceptLanguage: header)).html(OpenInAppPage())
+        #expect(page.html.contains("<html lang=\"\(language)\">"))
+        #expect(renderers.files.map(\.path) == renderers.usual.assets.all.map(\.path), "the same script, once")
+    }
+
     private func everyPage(clientName: String) throws -> [RenderedPage] {
         try self.every() + [self.renderer.html(Self.consent(clientName: clientName))]
     }

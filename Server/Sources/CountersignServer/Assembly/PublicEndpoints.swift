@@ -8,9 +8,12 @@ extension ServerAssembly {
     /// The pages and messages for people.
     var pageAnswers: PageAnswers {
         PageAnswers(
-            pages: PageRenderer(
-                serviceName: self.configuration.serviceName, host: self.configuration.host,
-                path: IssuerPath(of: self.configuration.issuer).text, heartbeat: self.configuration.limits.heartbeat),
+            renderers: PageRenderers { language in
+                PageRenderer(
+                    serviceName: self.configuration.serviceName, host: self.configuration.host,
+                    path: IssuerPath(of: self.configuration.issuer).text,
+                    heartbeat: self.configuration.limits.heartbeat, language: language)
+            },
             provider: self.provider)
     }
 
@@ -90,7 +93,7 @@ extension ServerAssembly {
             hasMail: self.configuration.mail != nil)
         let invitations = NewcomerRoutes(
             newcomers: newcomers, provider: self.provider, answers: answers, cookies: cookies, limits: limits)
-        return PageRoutes(pages: answers.pages).endpoints + signIns.endpoints + devices.endpoints
+        return PageRoutes(answers: answers).endpoints + signIns.endpoints + devices.endpoints
             + passwords.endpoints + invitations.endpoints
     }
 

@@ -299,7 +299,7 @@ public struct ServerAssembly: Sendable {
             issuer: self.configuration.issuer, metrics: self.configuration.metrics, answers: answers)
         router.add(middleware: CrossOriginMiddleware(provider: self.provider, path: router.path))
         router.mount(self.publicEndpoints(answers).map(\.route))
-        router.mount(PageRoutes(pages: answers.pages).files)
+        router.mount(PageRoutes(answers: answers).files)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
         return router.complete()
@@ -348,6 +348,7 @@ public struct ServerAssembly: Sendable {
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
         if !router.path.text.isEmpty { router.add(middleware: IssuerPathMiddleware(path: router.path)) }
         if self.trace != nil { router.add(middleware: TraceResponseMiddleware()) }
+        if answers != nil { router.add(middleware: RequestLanguageMiddleware()) }
         router.add(middleware: ErrorMiddleware(page: answers?.outside))
         router.add(middleware: RequestRulesMiddleware())
         router.add(middleware: RequestBoundsMiddleware())

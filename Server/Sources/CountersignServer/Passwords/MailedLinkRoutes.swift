@@ -30,7 +30,6 @@ struct MailedLinkRoutes: Sendable {
 
     /// The endpoints of the pages.
     var endpoints: [Endpoint] {
-        let pages = self.answers.pages
         let link = DescribedField.required("link", "What the link carries.")
         let over = (status: 404, meaning: "The link does not work any more.")
         let nobody = (status: 403, meaning: "Nobody is signed in.")
@@ -39,7 +38,7 @@ struct MailedLinkRoutes: Sendable {
                 method: .get, path: ForgottenPasswordPage.path, id: "forgotten",
                 summary: "The page that asks for the name.", effect: .none,
                 answers: [.page], refusals: .pages, get: .reads
-            ) { _, _ in .page(pages.html(ForgottenPasswordPage())) },
+            ) { _, _ in .page(self.answers.pages.html(ForgottenPasswordPage())) },
             Endpoint(
                 method: .post, path: ForgottenPasswordPage.path, id: "askForReset",
                 summary: "A link to a new password is mailed, or nobody is; the answer is the same.", effect: .none,

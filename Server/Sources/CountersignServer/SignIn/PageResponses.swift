@@ -54,8 +54,17 @@ extension BrowserCookies {
 /// No page is a dead end: each page leads back to the service from which the person came, or to a new try. Each page
 /// has the number of its line in the log.
 struct PageAnswers: Sendable {
-    let pages: PageRenderer
+    let renderers: PageRenderers
     let provider: OpenIDProvider
+
+    /// The renderer of the pages in the language of the request that the present task answers.
+    var pages: PageRenderer { self.renderers.renderer(for: RequestLanguage.wishes) }
+
+    /// Returns the tag of the language that a person gets by the request that the present task answers; `nil` if the
+    /// request tells no language of this server. Languages that a client names (`ui_locales`) come first.
+    func languageTag(uiLocales: String? = nil) -> String? {
+        self.renderers.languages.tag(for: LanguageWishes(uiLocales: uiLocales), RequestLanguage.wishes)
+    }
 
     /// Returns a handler that turns errors into pages, with the status of the problem document.
     func page(_ handler: @escaping ServerRouter.Handler) -> ServerRouter.Handler {

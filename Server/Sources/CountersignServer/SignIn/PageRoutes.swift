@@ -8,7 +8,7 @@ import Settings
 
 /// Pages that belong to no sign-in, and the files that all pages refer to.
 struct PageRoutes: Sendable {
-    let pages: PageRenderer
+    let answers: PageAnswers
 
     /// The endpoints of the pages.
     var endpoints: [Endpoint] {
@@ -19,18 +19,18 @@ struct PageRoutes: Sendable {
                 method: .get, path: OutOfBandPayload.linkPath, id: "open",
                 summary: "Where links of phones lead without the app.", effect: .none,
                 answers: [.page], get: .reads
-            ) { _, _ in .page(self.pages.html(OpenInAppPage())) },
+            ) { _, _ in .page(self.answers.pages.html(OpenInAppPage())) },
             Endpoint(
                 method: .get, path: "/admin/setup", id: "setUp", summary: "Where the first administrator begins.",
                 effect: .none,
                 answers: [.page], get: .reads
-            ) { _, _ in .page(self.pages.html(AdministratorSetUpPage())) },
+            ) { _, _ in .page(self.answers.pages.html(AdministratorSetUpPage())) },
         ]
     }
 
     /// The files, which no document describes.
     var files: [ServerRouter.Route] {
-        self.pages.assets.all.map { asset in
+        self.answers.renderers.files.map { asset in
             let body = ByteBuffer(bytes: asset.bytes)
             return ServerRouter.Route(method: .get, path: asset.path, get: .reads) { _, _ in
                 // The name changes with the content, so the content under a name never changes.

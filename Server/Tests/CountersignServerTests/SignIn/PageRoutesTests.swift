@@ -41,6 +41,20 @@ struct PageRoutesTests {
         }
     }
 
+    @Test(
+        "A page is in English for a browser that asks for any language, or for none in a known form",
+        arguments: ["en", "de-CH, fr;q=0.5", "*", "en;q=x", "\u{E9}", String(repeating: "en,", count: 400)])
+    func languages(header: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for path in ["/open", "/account/forgotten", "/sign-in?request=unknown", "/nothing"] {
+                let page = try await TestBrowser(client).get(
+                    path, headers: [.accept: "text/html", .acceptLanguage: header])
+                #expect(page.status.code < 500 && page.text.contains("<html lang=\"en\">"), "\(path)")
+            }
+        }
+    }
+
     @Test func landingPageRepeatsNothingOfTheToken() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
