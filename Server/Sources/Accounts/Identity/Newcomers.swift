@@ -48,7 +48,7 @@ public struct Newcomers: Sendable {
     ///   The result is for the log, and never for the caller's page.
     ///
     /// Cost: three queries, one store step.
-    public func ask(email: String, service: String, source: String) async throws -> Bool {
+    public func ask(email: String, service: String, source: String, language: String? = nil) async throws -> Bool {
         let (limits, now) = (self.identities.limits, self.identities.time.now())
         guard EmailValidator().accepts(email) else { throw AccountError(.invalidRequest, "no e-mail address") }
         try AccountError.throwShortage(self.mails.spend(source, at: now))
@@ -59,7 +59,8 @@ public struct Newcomers: Sendable {
             return try await self.identities.invite(
                 .init(
                     email: email, service: service, role: role.id,
-                    lifetime: min(Limits.Fixed.newcomerLifetime, limits.inviteLifetime), isMailed: true),
+                    lifetime: min(Limits.Fixed.newcomerLifetime, limits.inviteLifetime), isMailed: true,
+                    language: language),
                 within: InviteBounds(
                     open: limits.openInvites / Limits.Fixed.newcomersShare,
                     // The step that adds the invitation also counts. So many simultaneous requests send no more

@@ -109,12 +109,15 @@ extension IdentityDirectory {
         public var lifetime: Duration?
         /// `true` if the invitation's link is mailed to the address; `nil` to mail the link if the server sends mail.
         public var isMailed: Bool?
+        /// The language of a letter to a person without an account (``AccountRecord/language``); `nil` if unknown.
+        public var language: String?
 
         /// Creates an invitation.
         public init(
             email: String, organisation: String? = nil, service: String? = nil, role: String? = nil,
-            lifetime: Duration? = nil, isMailed: Bool? = nil
+            lifetime: Duration? = nil, isMailed: Bool? = nil, language: String? = nil
         ) {
+            self.language = language
             self.email = email
             self.organisation = organisation
             self.service = service
@@ -169,7 +172,8 @@ extension IdentityDirectory {
             ? nil
             : AccountRecord(
                 id: self.random.identifier(), username: nil, displayName: nil,
-                email: AccountEmail(address: invitation.email, isVerified: false), createdAt: now)
+                email: AccountEmail(address: invitation.email, isVerified: false), language: invitation.language,
+                createdAt: now)
         var place: InviteRecord.Place?
         if let service = invitation.service, let role = invitation.role {
             place = InviteRecord.Place(service: service, role: role)

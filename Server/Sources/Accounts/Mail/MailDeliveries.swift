@@ -45,14 +45,14 @@ public final class MailDeliveries: Sendable {
         public let serviceName: String
         /// The sender.
         public let sender: MailSender
-        /// The language of the letters.
-        public let language: any Language
+        /// The languages of the letters. A letter is in the language of its account.
+        public let languages: Languages
 
         /// Creates a letterhead.
         public init(
-            issuer: String, serviceName: String, sender: MailSender, language: any Language = English()
+            issuer: String, serviceName: String, sender: MailSender, languages: Languages = .catalogue
         ) {
-            self.language = language
+            self.languages = languages
             self.issuer = issuer
             self.serviceName = serviceName
             self.sender = sender
@@ -142,7 +142,7 @@ public final class MailDeliveries: Sendable {
                 of: delivery, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
             guard isWanted else { return try await self.giveUp(delivery, "its link is not wanted any more") }
         }
-        let words = self.letterhead.language.letter(
+        let words = self.letterhead.languages.language(tagged: content.language).letter(
             Letter(delivery, content, letterhead: self.letterhead, links: self.links))
         let message = MailMessage(
             sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: content.recipient,
@@ -166,12 +166,13 @@ public final class MailDeliveries: Sendable {
     private func content(of delivery: MailDelivery, at now: Timestamp) async throws -> FoundContent {
         if delivery.subject == .invitation {
             guard let id = delivery.about, let invite = try await self.store.invite(id), invite.state == .open,
-                now < invite.expiresAt, EmailValidator().accepts(invite.email)
+                now < invite.expiresAt, EmailValidator().accepts(invite.email),
+                let account = try await self.store.account(id: delivery.accountID)
             else { return .over("its invitation is not open any more") }
             return .found(
                 MailContent(
-                    recipient: invite.email, name: "", secret: self.inviteLinks.secret(of: invite.id),
-                    until: invite.expiresAt))
+                    recipient: invite.email, name: "", language: account.language,
+                    secret: self.inviteLinks.secret(of: invite.id), until: invite.expiresAt))
         }
         if delivery.subject == .addressConfirmation, let id = delivery.about {
             guard let account = try await self.store.account(id: delivery.accountID), !account.isLocked,
@@ -182,13 +183,14 @@ public final class MailDeliveries: Sendable {
             // The reader may be a stranger, who must not learn another address.
             return .found(
                 MailContent(
-                    recipient: email.address, name: account.username?.text ?? account.displayName ?? ""))
+                    recipient: email.address, name: account.username?.text ?? account.displayName ?? "",
+                    language: account.language))
         }
         guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
             // An operator may have mistyped an address: a link with power must not reach a stranger by mistake.
             email.isVerified || delivery.subject == .addressConfirmation, EmailValidator().accepts(email.address)
         else { return .over("the account has no verified address any more") }
-        var content = MailContent(recipient: email.address, name: account.shownName)
+        var content = MailContent(recipient: email.address, name: account.shownName, language: account.language)
         if delivery.subject == .newActivation {
             guard let id = delivery.about, let offer = try await self.store.offer(id: id), offer.state == .offered,
                 let code = offer.letter, !account.isLocked
@@ -257,6 +259,8 @@ private struct MailContent {
     let recipient: String
     /// The name of the account.
     let name: String
+    /// The language of the account, by its tag; `nil` if unknown.
+    let language: String?
     /// The secret of the letter's link, if the secret is made of the invitation or the offer itself.
     var secret = ""
     /// The end of the secret's validity.

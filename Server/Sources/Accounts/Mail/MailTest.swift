@@ -30,7 +30,7 @@ public struct MailTest: Sendable {
             throw AccountError(.invalidRequest, "a letter goes to an e-mail address, such as alice@example.com")
         }
         let service = self.letterhead.serviceName
-        let words = self.letterhead.language.letter(.test(service: service))
+        let words = self.letterhead.languages.usual.letter(.test(service: service))
         let message = MailMessage(
             sender: self.letterhead.sender, senderName: service, recipient: address, subject: words.subject,
             text: words.text, at: self.time.now(), identifier: self.random.identifier())

@@ -68,7 +68,8 @@ struct NewcomerRoutes: Sendable {
         let form = try? OAuth.Parameters(parsing: text, limits: .init(bytes: self.limits.oauth.parameterBytes))
         do {
             let isOnItsWay = try await self.newcomers.ask(
-                email: form?["email"] ?? "", service: service, source: context.source)
+                email: form?["email"] ?? "", service: service, source: context.source,
+                language: self.answers.languageTag())
             if !isOnItsWay {
                 context.notes.note(
                     RequestRefusal(

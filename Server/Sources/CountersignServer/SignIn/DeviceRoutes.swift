@@ -103,9 +103,9 @@ struct DeviceRoutes: Sendable {
         let token = (try? SignInAddress.parameter(Self.formToken, of: form)) ?? ""
         let expected = self.cookies.formToken(browser, request: id)
         guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)) else { throw SignInProblem.unknown }
-        let decision = try await self.devices.confirm(request: id, browser: browser) {
-            context.notes.note(RequestRefusal($0))
-        }
+        let decision = try await self.devices.confirm(
+            request: id, browser: browser, language: self.answers.languageTag()
+        ) { context.notes.note(RequestRefusal($0)) }
         switch decision {
         case .confirmed(let name, let method):
             if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }

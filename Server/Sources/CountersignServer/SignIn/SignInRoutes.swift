@@ -224,10 +224,8 @@ struct SignInRoutes: Sendable {
         let pending = try await self.trace == nil ? nil : self.pending(address.request, request)?.pending
         var refusal: ProviderRefusal?
         let answer = try await self.provider.authorizations.complete(
-            request: address.request, browser: browser, session: session
-        ) {
-            refusal = $0
-        }
+            request: address.request, browser: browser, session: session, explain: { refusal = $0 },
+            language: { self.answers.languageTag(uiLocales: $0) })
         if case .page = answer, let response = try await self.bySession(address, request, context) { return response }
         if let refusal { context.notes.note(RequestRefusal(refusal)) }
         switch answer {

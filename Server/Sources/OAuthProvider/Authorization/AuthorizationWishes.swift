@@ -33,6 +33,7 @@ struct AuthorizationWishes {
     /// The names of the parameters that are kept with the request.
     private static let names = [
         "prompt", "response_mode", "login_hint", "acr_values", "claims", "authorization_details", "max_age",
+        "ui_locales",
     ]
 
     let prompts: Set<Prompt>
@@ -47,6 +48,8 @@ struct AuthorizationWishes {
     let maximumAge: Duration?
     /// The subject, as the client knows it, of the only person whose sign-in may be answered.
     let expectedSubject: String?
+    /// The languages of the person, by the client's knowledge. Any text: a wrong text is no wish.
+    let uiLocales: String?
     /// The details for the person's agreement (RFC 9396), as JSON.
     let details: String?
     /// The additional wishes of a request of the app sign-in service; `nil` for a request of OpenID Connect.
@@ -73,6 +76,7 @@ struct AuthorizationWishes {
         self.levels = try RequestedLevels(acrValues: parameters["acr_values"], claims: claims)
         self.personClaims = claims.flatMap { $0.isAboutPerson ? $0.text : nil }
         self.expectedSubject = try claims?.expectedSubject()
+        self.uiLocales = parameters["ui_locales"]
         self.details = parameters["authorization_details"]
         self.maximumAge = try Self.maximumAge(parameters["max_age"])
         var kept: Parameters = [:]

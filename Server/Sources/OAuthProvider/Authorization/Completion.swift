@@ -111,12 +111,14 @@ extension Authorizations {
     ///   - id: From ``AuthorizationAnswer/signIn(request:client:)``.
     ///   - session: The session of the browser's cookie, if any.
     ///   - explain: Receives the reason if no person is signed in, for the operator's log.
+    ///   - language: Receives `ui_locales` of the request, and returns the language of the person's letters from now
+    ///     on; `nil` to leave the language.
     ///
     /// Cost: eight queries, three of them for the client, and one each for a session of the browser, an expected
     /// person, a consent and the operator's terms; one store step beside the outcome's own, four hashes, one HMAC.
     public func complete(
         request id: String, browser: BrowserSecret, session old: SessionSecret?,
-        explain: (ProviderRefusal) -> Void = { _ in }
+        explain: (ProviderRefusal) -> Void = { _ in }, language: (_ uiLocales: String?) -> String? = { _ in nil }
     ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         guard let request = try await self.openRequest(id, browser),
@@ -155,6 +157,7 @@ extension Authorizations {
         if !isAsking { isAsking = self.isAskedEachTime(client, reply.redirectURI, by: method) }
         if !isAsking { isAsking = try await self.connection(for: id, since: outcome.authenticatedAt) != nil }
         let now = self.time.now()
+        let language = language(wishes.uiLocales)
         let secret = SessionSecret(random: self.random)
         let authentication = AuthenticationRecord(of: outcome, by: method, random: self.random)
         func completed(_ session: SessionRecord) async throws -> (CompletedAuthorization, code: String) {
@@ -163,7 +166,8 @@ extension Authorizations {
                 nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
                 wishes: wishes, consent: consent?.id, resources: request.resources, at: now)
             return (
-                CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code),
+                CompletedAuthorization(
+                    request: id, session: session, grant: issue.grant, code: issue.code, language: language),
                 issue.secret
             )
         }
@@ -173,7 +177,8 @@ extension Authorizations {
             do {
                 if isAsking {
                     try await self.store.authenticate(
-                        AuthenticatedRequest(request: id, session: session, isStepUp: true), replacing: old.digest)
+                        AuthenticatedRequest(request: id, session: session, isStepUp: true, language: language),
+                        replacing: old.digest)
                     return .consent(client: client.id, session: secret, method: method)
                 }
                 try await self.store.stepUp(stepUp, from: old.digest)
@@ -188,7 +193,8 @@ extension Authorizations {
         do {
             if isAsking {
                 try await self.store.authenticate(
-                    AuthenticatedRequest(request: id, session: session, isStepUp: false), replacing: old?.digest)
+                    AuthenticatedRequest(request: id, session: session, isStepUp: false, language: language),
+                    replacing: old?.digest)
                 return .consent(client: client.id, session: secret, method: method)
             }
             try await self.store.complete(signIn, replacing: old?.digest)

@@ -173,12 +173,15 @@ public struct DeviceAuthorizations: Sendable {
     /// A session begins that belongs to no browser. The person finds the session among their sessions, and can end it
     /// there.
     ///
-    /// - Parameter explain: Receives the reason if the device is not signed in, for the operator's log.
+    /// - Parameters:
+    ///   - language: The language of the person's letters from now on; `nil` to leave the language.
+    ///   - explain: Receives the reason if the device is not signed in, for the operator's log.
     ///
     /// Cost: six queries, one more if the operator has terms, one store step beside the outcome's own, one HMAC, three
     /// hashes.
     public func confirm(
-        request id: String, browser: BrowserSecret, explain: (ProviderRefusal) -> Void = { _ in }
+        request id: String, browser: BrowserSecret, language: String? = nil,
+        explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> DeviceDecision {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         let denied = OAuthError(.accessDenied, "The account cannot sign in.")
@@ -208,7 +211,8 @@ public struct DeviceAuthorizations: Sendable {
                 isLasting: scope.contains(Scope.offlineAccess), scope: code.scope,
                 expiresAt: code.expiresAt + self.authorizations.limits.accessTokenLifetime)
             try await self.authorizations.store.confirm(
-                ConfirmedDevice(request: id, session: session, grant: grant, redirectURI: request.redirectURI),
+                ConfirmedDevice(
+                    request: id, session: session, grant: grant, redirectURI: request.redirectURI, language: language),
                 audit: AuditEvent(
                     .deviceConfirmed, at: now, accountID: outcome.account, detail: client.id,
                     address: outcome.address))

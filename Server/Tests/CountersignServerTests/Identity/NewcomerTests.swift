@@ -95,6 +95,19 @@ struct NewcomerTests {
         }
     }
 
+    @Test("A newcomer's letter is in the language of the request", arguments: [("en-GB, fr", "en"), ("fr", nil)])
+    func language(header: String, kept: String?) async throws {
+        try await self.run { place async throws in
+            let page = try await place.browser.post(
+                "/sign-in/newcomer", form: place.fields + "&email=new@post.example",
+                headers: [.acceptLanguage: header])
+            #expect(page.status == .ok)
+            let id = try #require(try await place.invites().first?.provisionalAccountID)
+            #expect(try await place.server.database.account(id: id)?.language == kept)
+            #expect(try await place.server.sendMail() == [.sent])
+        }
+    }
+
     @Test("whoever asks is told the same whether somebody has the address or not; the letter says it")
     func sameAnswer() async throws {
         try await self.run { place async throws in

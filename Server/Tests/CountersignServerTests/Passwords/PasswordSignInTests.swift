@@ -153,6 +153,32 @@ struct PasswordSignInTests {
         }
     }
 
+    @Test(
+        "A sign-in keeps the language that the request names, or else that the browser asks for",
+        arguments: [
+            ("", nil, nil), ("", "fr", nil), ("", "fr, en-GB;q=0.1", "en"), ("", "en;q=2", nil), ("", "*", nil),
+            ("&ui_locales=en-GB", "fr", "en"), ("&ui_locales=fr%20en", nil, "en"), ("&ui_locales=fr", "EN", "en"),
+            ("&ui_locales=e%3Bn", "en;;", nil), ("&ui_locales=", nil, nil),
+        ] as [(String, String?, String?)])
+    func languageIsKept(parameter: String, header: String?, kept: String?) async throws {
+        try await PasswordPlace.run { place in
+            func signIn(_ parameter: String, _ header: String?) async throws -> String? {
+                let authorize = try await place.browser.get(
+                    place.party.authorizeAddress("&prompt=login" + parameter))
+                let request = try #require(authorize.redirectParameters["request"])
+                let shown = try await place.show(PasswordPlace.password, request)
+                var headers = HTTPFields()
+                headers[.acceptLanguage] = header
+                let back = try await place.browser.get(
+                    try #require(shown.headers[.location]), headers: headers)
+                #expect(back.redirectParameters["code"] != nil)
+                return try await place.server.database.account(username: "alice")?.language
+            }
+            #expect(try await signIn(parameter, header) == kept)
+            #expect(try await signIn("", nil) == kept, "a sign-in that tells none leaves it")
+        }
+    }
+
     @Test("with a time-based code beside it, and by a recovery code once", arguments: [true, false])
     func aSecondFactorIsAskedForWhereThereIsOne(isTOTP: Bool) async throws {
         try await PasswordPlace.run { place in
