@@ -18,12 +18,8 @@ public struct AccountNotices: SingleOperation {
     /// Fetches the notices, newest first; the server leaves out the oldest notices.
     public func perform() async throws(OperationError) -> [AccountNotice] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        let (username, caller) = try await self.core.caller(self.authorizationProvider, named: self.username)
-        do {
-            return try await AccountExchange(core: self.core, recording: self.core.newRecording(), caller: caller)
-                .notices(of: username)
-        } catch {
-            throw OperationError(translating: error)
+        return try await self.core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
+            try await exchange.notices(of: username)
         }
     }
 }

@@ -24,12 +24,8 @@ public struct WaitingQuestions: SingleOperation {
     /// Fetches the questions, newest first. Returns an empty list for a server without such questions.
     public func perform() async throws(OperationError) -> [ServiceQuestion] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        let (username, caller) = try await self.core.caller(self.authorizationProvider, named: self.username)
-        do {
-            return try await AccountExchange(core: self.core, recording: self.core.newRecording(), caller: caller)
-                .questions(for: username)
-        } catch {
-            throw OperationError(translating: error)
+        return try await self.core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
+            try await exchange.questions(for: username)
         }
     }
 }

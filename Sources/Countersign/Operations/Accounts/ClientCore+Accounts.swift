@@ -31,6 +31,22 @@ extension ClientCore {
         return (username, caller)
     }
 
+    /// Fetches a list about an account, in the name of the app's provider or else of the device itself.
+    ///
+    /// Throws ``OperationError``, as ``caller(_:named:)`` and for a failed exchange.
+    func list<Item: Sendable>(
+        of username: Username?, by provider: (any AuthorizationProvider)?,
+        _ fetch: (AccountExchange, Username) async throws -> [Item]
+    ) async throws(OperationError) -> [Item] {
+        let (username, caller) = try await self.caller(provider, named: username)
+        do {
+            return try await fetch(
+                AccountExchange(core: self, recording: self.newRecording(), caller: caller), username)
+        } catch {
+            throw OperationError(translating: error)
+        }
+    }
+
     /// Returns the device's authenticators for the app.
     func descriptors() async -> [AuthenticatorDescriptor] {
         let records = await self.register.records
