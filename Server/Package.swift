@@ -197,7 +197,7 @@ let package = Package(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
                 "CountersignBackend", "CountersignLinux", "CountersignTestKit") + [
                     "SeedListing", "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts",
-                    "Pages", "Passwords", "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty",
+                    "Pages", "Passwords", "Texts", "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty",
                     "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras,
                     log, metrics, nio, nioSSL, x509, asn1, grdb,
                 ]),
