@@ -143,11 +143,7 @@ public struct OpenIDProvider: Sendable {
         let details = RequestedDetails(known: configuration.detailTypes, signInMethods: methods)
         let authorizations = Authorizations(
             store: store, clients: clients, sessions: sessions, tokens: tokens, endpoint: endpoint, details: details,
-            methods: methods, levels: configuration.levels, simulatedPeople: configuration.simulatedPeople,
-            signIns: Budget(limits.signIns),
-            phoneQuestions: SourceBudget(
-                oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
-                protecting: .person))
+            methods: methods, levels: configuration.levels, simulatedPeople: configuration.simulatedPeople)
         let provider = OpenIDProvider(
             configuration: configuration, store: store,
             proofs: proofs, clients: clients,

@@ -19,7 +19,7 @@ struct AskedAuthorization {
 }
 
 /// The authorization requests of clients, from the request to the code.
-public struct Authorizations: Sendable {
+public final class Authorizations: Sendable {
     let store: any AuthorizationStore & ClientStore & ConsentStore & DeviceCodeStore & PushedRequestStore & TermsStore
     let clients: Clients
     let sessions: Sessions
@@ -45,6 +45,28 @@ public struct Authorizations: Sendable {
     var limits: Limits { self.clients.limits }
     var time: TimeSource { self.clients.time }
     var random: RandomSource { self.clients.random }
+
+    /// Creates the part over the stores of requests, codes and consents.
+    init(
+        store: any AuthorizationStore & ClientStore & ConsentStore & DeviceCodeStore & PushedRequestStore & TermsStore,
+        clients: Clients, sessions: Sessions, tokens: Tokens, endpoint: ClientEndpoint, details: RequestedDetails,
+        methods: [any SignInMethod], levels: [AssuranceWord], simulatedPeople: SimulatedPeople?
+    ) {
+        let limits = clients.limits
+        self.store = store
+        self.clients = clients
+        self.sessions = sessions
+        self.tokens = tokens
+        self.endpoint = endpoint
+        self.details = details
+        self.methods = methods
+        self.levels = levels
+        self.simulatedPeople = simulatedPeople
+        self.signIns = Budget(limits.signIns)
+        self.phoneQuestions = SourceBudget(
+            oneIn: Limits.Fixed.pollingInterval - Limits.Fixed.pollingTolerance, sources: limits.countedSources,
+            protecting: .person)
+    }
 
     /// Answers a request to the authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2).
     ///

@@ -82,7 +82,7 @@ public struct Consents: Sendable {
     public func given(byAccount account: String) async throws -> [GivenConsent] {
         var given: [GivenConsent] = []
         for consent in try await self.store.consents(account: account, limit: self.limits.activityRows) {
-            guard let client = try await self.clients.client(consent.client) else { continue }
+            guard let client = try await self.store.client(consent.client) else { continue }
             given.append(
                 GivenConsent(
                     id: consent.id, client: client.id, clientName: client.name,

@@ -9,7 +9,7 @@ public import _Primitives
 public struct InAppAuthorizations: Sendable {
     private let authorizations: Authorizations
 
-    /// Creates the authorizations of the clients of this authorizations.
+    /// Creates the authorizations of apps beside the authorizations of browsers.
     public init(_ authorizations: Authorizations) { self.authorizations = authorizations }
 
     /// The request of a client's app (RFC 6749, section 4.1.1; RFC 7636, section 4.3).
@@ -69,7 +69,7 @@ public struct InAppAuthorizations: Sendable {
         guard let (client, checked) = try await self.checked(request) else { return nil }
         return Service(
             name: client.name, origin: try RedirectURI(registered: request.redirectURI).origin,
-            needsConsent: try await self.details.agreement(to: checked, for: client, account: account) == nil)
+            needsConsent: try await self.agreement(to: checked, for: client, account: account) == nil)
     }
 
     /// Returns the consent on which a grant would rest, or an empty agreement if no consent is needed. `nil` if the
@@ -103,7 +103,7 @@ public struct InAppAuthorizations: Sendable {
             nonce: checked.nonce, codeChallenge: challenge.digest, wishes: checked.wishes.text,
             expiresAt: now + authorizations.limits.authorizationCodeLifetime)
         guard try await authorizations.refusal(of: outcome, for: record, checked.wishes) == nil else { return .refused }
-        guard let agreement = try await self.details.agreement(to: checked, for: client, account: outcome.account)
+        guard let agreement = try await self.agreement(to: checked, for: client, account: outcome.account)
         else {
             return .consentRequired
         }

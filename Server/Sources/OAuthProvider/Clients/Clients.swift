@@ -238,7 +238,7 @@ extension ClientSettings {
 }
 
 /// The clients of the provider: services and apps that sign people in, and services that take tokens.
-public struct Clients: Sendable {
+public final class Clients: Sendable {
     /// The operator's choices about clients.
     struct Choices: Sendable {
         /// `true` if anybody can register a client, without an initial access token.

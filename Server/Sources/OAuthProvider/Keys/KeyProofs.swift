@@ -17,7 +17,7 @@ struct KeyProofPurpose {
 ///
 /// Every proof has to have a nonce of this provider, whatever its purpose. So a proof made in advance, on a device in
 /// an attacker's hands for a minute, is worth nothing, and no client's clock decides about the lifetime (section 11.2).
-struct KeyProofs: Sendable {
+final class KeyProofs: Sendable {
     private let store: any ReplayStore
     private let keys: Keys
     private let limits: Limits

@@ -39,7 +39,7 @@ public struct SigningKeyState: Sendable, Equatable {
 }
 
 /// The signing keys of the provider: creates, rotates and retires the keys, and verifies by them.
-public struct Keys: Sendable {
+public final class Keys: Sendable {
     private let store: any SigningKeyStore
     private let limits: Limits
     private let time: TimeSource

@@ -33,7 +33,7 @@ public enum LogoutAnswer: Sendable, Equatable {
 }
 
 /// The sessions of people: signed-in browsers, and apps and devices that were signed in without a browser.
-public struct Sessions: Sendable {
+public final class Sessions: Sendable {
     let store: any ClientStore & SessionStore
     let keys: Keys
     let issuer: String

@@ -13,7 +13,7 @@ enum TokenBasis {
 }
 
 /// The access tokens and ID tokens of this server, and its other signed statements.
-public struct Tokens: Sendable {
+public final class Tokens: Sendable {
     let store: any AuthorizationStore & RefreshStore & TokenStore
     let clients: Clients
     let keys: Keys
@@ -28,6 +28,19 @@ public struct Tokens: Sendable {
     var limits: Limits { self.clients.limits }
     var time: TimeSource { self.clients.time }
     private var random: RandomSource { self.clients.random }
+
+    /// Creates the part over the stores of grants and tokens.
+    init(
+        store: any AuthorizationStore & RefreshStore & TokenStore, clients: Clients, keys: Keys, proofs: KeyProofs,
+        standing: Standing, epoch: String
+    ) {
+        self.store = store
+        self.clients = clients
+        self.keys = keys
+        self.proofs = proofs
+        self.standing = standing
+        self.epoch = epoch
+    }
 
     // MARK: Giving
 

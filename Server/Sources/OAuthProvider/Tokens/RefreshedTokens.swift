@@ -3,12 +3,21 @@ import Settings
 import _Primitives
 
 /// The refresh tokens of grants, at both faces (decision 28).
-struct Renewals: Sendable {
+final class Renewals: Sendable {
     let store: any RefreshStore
     let keys: Keys
     let standing: Standing
     let limits: Limits
     let random: RandomSource
+
+    /// Creates the part over the store of families.
+    init(store: any RefreshStore, keys: Keys, standing: Standing, limits: Limits, random: RandomSource) {
+        self.store = store
+        self.keys = keys
+        self.standing = standing
+        self.limits = limits
+        self.random = random
+    }
 
     /// Begins the family of a grant with its first refresh token. Only now does the grant last, as the code or answer
     /// of the grant may never have been used. Returns `true` if the grant exists, and its family is at this token.
