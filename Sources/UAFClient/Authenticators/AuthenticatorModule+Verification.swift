@@ -259,7 +259,7 @@ extension AuthenticatorModule {
         let record = self.database.keys[index]
         let deviceName = self.deviceName(of: name, appID: record.appID)
         let salt = SecretSalt(random: self.platform.random, hardening: self.configuration.pinHardening)
-        let handle = try await self.usingKeys(.sign, record) {
+        try await self.usingKeys(.sign, record) {
             var new: SecretBytes?
             var lastError: SecretRefusal?
             while true {
@@ -274,19 +274,28 @@ extension AuthenticatorModule {
                     try keys.check(typed.handle, of: deviceName, unlocking: .secret(typed.secret))
                     let handle = try keys.relock(
                         typed.handle, of: deviceName, from: typed.secret, to: try salt.stretched(new))
-                    try self.ledger.reset(name.keyID.base64URL, spent: typed.spent)
-                    return handle
+                    return try self.adopt(handle, salt, in: keys, as: deviceName, of: name, spent: typed.spent)
                 } catch DeviceKeyError.wrongSecret {
                     lastError = .wrong
                 }
             }
         }
-        try Task.checkCancellation()
-        guard let index = self.database.index(of: name) else {
-            throw OperationFailure(.accessDenied, of: .sign, "the key is gone")
-        }
-        let former = self.database.keys[index].keyHandle
+    }
+
+    /// Puts the handle for a new secret in the place of a key's handle, and deletes the former handle. If the change
+    /// fails or is cancelled, the function deletes the new handle, which no record names.
+    private func adopt(
+        _ handle: [UInt8], _ salt: SecretSalt, in keys: any DeviceKeys, as deviceName: DeviceKeyName, of name: KeyName,
+        spent: Int
+    ) throws {
+        let former: [UInt8]
         do {
+            try self.ledger.reset(name.keyID.base64URL, spent: spent)
+            try Task.checkCancellation()
+            guard let index = self.database.index(of: name) else {
+                throw OperationFailure(.accessDenied, of: .sign, "the key is gone")
+            }
+            former = self.database.keys[index].keyHandle
             try self.change { database in
                 database.keys[index].keyHandle = handle
                 database.keys[index].protection.secretSalt = salt
@@ -295,8 +304,7 @@ extension AuthenticatorModule {
             try? keys.delete(handle, of: deviceName)
             throw error
         }
-        // The former handle is deleted. If a crash in between leaves the former handle on the device, nothing refers to
-        // it any more.
+        // If a crash in between leaves the former handle on the device, nothing refers to it any more.
         try? keys.delete(former, of: deviceName)
     }
 

@@ -210,6 +210,27 @@ struct DeviceKeysTests {
         #expect(keys.count == 1)
     }
 
+    @Test("A change that is cancelled, or whose try cannot be given back, leaves the device one key, under the old PIN")
+    func unfinishedChange() async throws {
+        let (device, keys) = try Self.device()
+        let name = try await device.register(Self.model(.pin)).name
+        let change = SecretChange(old: SecretBytes(utf8: "135790"), new: SecretBytes(utf8: "246802"))
+        let cancelled = Task {
+            try await device.module.changeSecret(of: name) { _, _ in
+                withUnsafeCurrentTask { $0?.cancel() }
+                return change
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(keys.count == 1)
+        device.storage.interruptAfterWrite { [storage = device.storage] _ in storage.refuseWrites(true) }
+        await #expect(throws: StorageError.self) { try await device.module.changeSecret(of: name) { _, _ in change } }
+        #expect(keys.count == 1)
+        device.storage.interruptAfterWrite(nil)
+        device.storage.refuseWrites(false)
+        #expect(try await device.sign(name).signCounter == 1)
+    }
+
     @Test("A key opens to its own app and AppID alone, whatever the storage says")
     func boundKey() async throws {
         let (device, keys) = try Self.device()
