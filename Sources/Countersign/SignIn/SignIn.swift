@@ -118,8 +118,9 @@ public struct SignIn: Sendable {
 
     /// Changes the person's choice about finger and face, for a switch in the app's settings. With `true`, a running
     /// session is put behind the person's finger or face. With `false`, the session is forgotten when the app ends, and
-    /// at once by the app's other processes; a saved name and password are deleted. While no person is signed in, a
-    /// kept session stays as it is.
+    /// at once by the app's other processes; a saved name and password are deleted. While no person is signed in,
+    /// `false` also forgets a session that lies behind a finger or face: the session ends at the server by expiry,
+    /// because its token cannot be named.
     ///
     /// Throws ``SignInError``, and leaves the choice unchanged: `biometricsUnavailable` if no finger or face is
     /// enrolled; `renewedElsewhere` if another process has renewed the session. This process is then signed out until

@@ -149,14 +149,21 @@ actor SignInCore {
         return guardian
     }
 
-    /// Puts the running session behind the person's finger or face, or forgets the session on the device. No renewal
-    /// runs meanwhile, in this process or in another process.
+    /// Puts the running session behind the person's finger or face, or forgets the session on the device. If no session
+    /// runs, a session that lies behind a finger or face is forgotten. No renewal runs meanwhile, in this process or in
+    /// another process.
     func setGuarded(_ isGuarded: Bool) async throws {
         try await self.platform.storage.withLock(SignInStore.renewalLock) { try await self.setGuardedAlone(isGuarded) }
     }
 
     private func setGuardedAlone(_ isGuarded: Bool) async throws {
-        guard let live, let refreshToken = live.refreshToken else { return }
+        guard let live, let refreshToken = live.refreshToken else {
+            guard !isGuarded else { return }
+            // A session that is not guarded stays.
+            let kept = try self.store.session()
+            try await self.changeRecord(of: kept?.mark, in: self.epoch) { before in before?.key == nil ? before : nil }
+            return
+        }
         let mark = try await self.changeRecord(of: live.mark, in: self.epoch) { before in
             // A session that already lies behind the finger or face stays there, with its key.
             guard !isGuarded || before?.key == nil else { return before }

@@ -92,6 +92,33 @@ struct BiometricChoiceTests {
         #expect(await next.isSignedIn)
     }
 
+    @Test("who says no before signing in leaves nothing behind the finger, and a yes leaves it as it is")
+    func changedSignedOut() async throws {
+        let world = SignInWorld()
+        _ = try await world.signedIn()
+        let app = try await world.start()
+        try await app.setBiometrics(true)
+        #expect(try app.kept == .guardedSession)
+        try await app.setBiometrics(false)
+        #expect(try app.kept == .nothing && app.wantsBiometrics == false)
+        #expect(!world.device.storage.snapshot.keys.contains { $0.hasPrefix("guarded-") })
+        #expect(await signInError { try await app.restore() } == .notSignedIn)
+        #expect(world.device.sensor.readingCount == 0)
+    }
+
+    @Test("a session that lies behind no finger survives the no of a person who is not signed in")
+    func unguardedStays() async throws {
+        var world = SignInWorld()
+        world.configuration.keeping = .onThisDevice
+        _ = try await world.signedIn()
+        world.configuration.keeping = .behindBiometrics(.currentSet)
+        let app = try await world.start()
+        try await app.setBiometrics(false)
+        #expect(try app.kept == .session)
+        try await app.restore()
+        #expect(await app.isSignedIn)
+    }
+
     @Test("the device secret is an item of its own, survives the app's end, and is new at each sign-in")
     func deviceSecret() async throws {
         for face in SignInWorld.Face.allCases {
