@@ -15,8 +15,8 @@ extension SignIn {
     ///
     /// The function first deletes an earlier saved name and password. If the person wants to use finger or face next
     /// time, both texts are saved behind the finger or face before they are sent. They count as saved only after the
-    /// server has accepted them; after any other result they are deleted again. Empty the password's field when the
-    /// function returns or throws, as ``PasswordForm`` does.
+    /// server has accepted them and the device has noted this; after any other result they are deleted again. Empty the
+    /// password's field when the function returns or throws, as ``PasswordForm`` does.
     ///
     /// - Parameters:
     ///   - username: The person's name at the server.
@@ -34,7 +34,8 @@ extension SignIn {
         let recording = self.core.server.newRecording()
         recording.note(.credentialsEntered)
         try await Self.showing(recording) {
-            try self.core.store.removeCredentials()
+            let store = self.core.store
+            try await store.alone { try store.removeCredentials() }
             var saved: (sealed: String, key: JWK)?
             if try await self.biometricsWanted(offer, recording) {
                 recording.note(.credentialsSaved)
@@ -43,11 +44,13 @@ extension SignIn {
             do {
                 let used = saved.map { UsedCredentials(key: $0.key, formerSession: nil) }
                 try await self.signIn(credentials, by: used, secondFactor, recording)
-                try await self.judge(saved?.sealed, areGood: true)
             } catch {
-                try await self.judge(saved?.sealed, areGood: false)
+                // The app needs the reason of the failure. The next start deletes texts that cannot be deleted now.
+                try? await self.judge(saved?.sealed, areGood: false)
                 throw error
             }
+            // The person is signed in. The next start deletes texts that cannot be marked as accepted now.
+            try? await self.judge(saved?.sealed, areGood: true)
         }
     }
 
@@ -83,7 +86,7 @@ extension SignIn {
             } catch let error as SignInError
                 where [.wrongCredentials, .biometricsChanged, .notSignedIn].contains(error.code)
             {
-                try store.removeCredentials()
+                try? await self.judge(saved.sealed, areGood: false)
                 throw error
             }
         }
@@ -96,9 +99,15 @@ extension SignIn {
         guard let box = store.credentialsBox else { throw SignInError(.biometricsUnavailable, "no biometric keys") }
         return try await store.alone {
             let key = try await box.makeKey(guardedBy: core.guardian)
-            let sealed = try GuardedBox.seal(credentials.text, to: key, random: core.platform.random)
-            try store.setCredentials(SignInStore.SavedCredentials(sealed: sealed, isGood: false))
-            return (sealed, key)
+            do {
+                let sealed = try GuardedBox.seal(credentials.text, to: key, random: core.platform.random)
+                try store.setCredentials(SignInStore.SavedCredentials(sealed: sealed, isGood: false))
+                return (sealed, key)
+            } catch {
+                // A key that guards nothing would stay on the device.
+                try? store.removeCredentials()
+                throw error
+            }
         }
     }
 

@@ -279,6 +279,76 @@ struct PasswordUnlockTests {
         #expect(await app.isSignedIn)
     }
 
+    @Test("the app hears why a sign-in failed, also where the device cannot delete what was saved; the next start does")
+    func refusedOnFullDisk() async throws {
+        let app = try await self.world.start()
+        let storage = self.world.device.storage
+        await self.world.server.intercept { request in
+            if request.url.path() == "/oauth2/challenge" { storage.refuseWrites(true) }
+            return nil
+        }
+        #expect(
+            await signInError { try await app.withPassword(username: "alice", password: "wrong") { true } }
+                == .wrongCredentials)
+        #expect(try app.kept == .nothing)
+        await self.world.server.intercept(nil)
+        storage.refuseWrites(false)
+        _ = try await self.world.start()
+        #expect(storage.snapshot["sign-in-credentials"] == nil)
+    }
+
+    @Test("who is signed in hears of no failure where the device cannot note what the server accepted: it is deleted")
+    func notNoted() async throws {
+        let app = try await self.signedIn()
+        let storage = self.world.device.storage
+        // The order to end the session before is sent when everything of the new one lies on the device.
+        await self.world.server.intercept { request in
+            if request.url.path() == "/oauth2/revoke" { storage.refuseWrites(true) }
+            return nil
+        }
+        #expect(await signInError { try await app.withPassword(username: "alice", password: Self.password) } == nil)
+        #expect(try await app.isSignedIn && app.kept == .nothing)
+        await self.world.server.intercept(nil)
+        storage.refuseWrites(false)
+        #expect(try await self.world.start().kept == .nothing)
+        #expect(storage.snapshot["sign-in-credentials"] == nil)
+    }
+
+    @Test("a refusal of what was saved deletes nothing that another process has saved since")
+    func savedMeanwhile() async throws {
+        let first = try await self.signedIn()
+        await self.world.server.addAccount("alice", password: "another")
+        let app = try await self.world.start()
+        let server = self.world.server
+        await server.intercept { _ in
+            await server.intercept(nil)
+            try await first.withPassword(username: "alice", password: "another")
+            return nil
+        }
+        self.world.device.sensor.feel(.match, .match)
+        #expect(await signInError { try await app.withSavedPassword() } == .wrongCredentials)
+        #expect(try app.kept == .guardedPassword)
+        try await app.withSavedPassword()
+        #expect(await app.isSignedIn)
+    }
+
+    @Test("texts that cannot be saved leave no key behind the finger, and are not sent")
+    func notSaved() async throws {
+        let app = try await self.world.start()
+        let storage = self.world.device.storage
+        storage.interruptAfterWrite { name in
+            guard name == "sign-in-credentials" else { return }
+            throw StorageError(.unavailable, "the disk is full")
+        }
+        #expect(
+            await signInError { try await app.withPassword(username: "alice", password: Self.password) { true } }
+                == .storageError)
+        storage.interruptAfterWrite(nil)
+        #expect(storage.snapshot["sign-in-credentials"] == nil)
+        #expect(!storage.snapshot.keys.contains { $0.hasPrefix("guarded-") })
+        #expect(await self.challenges == 0)
+    }
+
     @Test("a second factor is asked for where the app can, and the browser is the way where it cannot")
     func secondFactor() async throws {
         await self.world.server.addAccount("bob", password: Self.password, otp: "123456")
