@@ -44,7 +44,7 @@ extension SignIn {
                 ])
             let key = try ProofKey.make(random: self.core.platform.random)
             guard let tokens = try await self.core.given(form, key: key.signing, recording) else {
-                try self.core.store.removeGroup(by: group.deviceSecret)
+                try? self.core.store.removeGroup(by: group.deviceSecret)
                 throw SignInError(.sessionEnded, "the other app's sign-in has ended")
             }
             try configuration.check(tokens.idToken, nonce: nil)

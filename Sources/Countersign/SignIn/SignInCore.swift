@@ -331,7 +331,8 @@ actor SignInCore {
         do {
             return try await open()
         } catch let error as SignInError where [.biometricsChanged, .notSignedIn].contains(error.code) {
-            try await self.forget(kept.mark, in: epoch)
+            // The app needs the reason. A session that cannot be forgotten now is forgotten at the next try.
+            try? await self.forget(kept.mark, in: epoch)
             throw error
         }
     }
@@ -359,7 +360,7 @@ actor SignInCore {
             self.live = session
             return session
         }
-        try await self.forget(kept?.mark, in: epoch)
+        try? await self.forget(kept?.mark, in: epoch)
         throw SignInError(.sessionEnded, "the server refused what was kept")
     }
 

@@ -309,6 +309,21 @@ struct RestoreTests {
         }
     }
 
+    @Test("the app hears that the session is over, also where the device cannot forget it; the next try forgets it")
+    func refusedOnFullDisk() async throws {
+        let world = SignInWorld()
+        _ = try await world.signedIn()
+        let app = try await world.start()
+        await world.server.end(try #require(await world.server.sessions.first).id)
+        world.device.sensor.feel(.match, .match)
+        world.device.storage.refuseWrites(true)
+        #expect(await signInError { try await app.restore() } == .sessionEnded)
+        #expect(await !app.isSignedIn)
+        world.device.storage.refuseWrites(false)
+        #expect(await signInError { try await app.restore() } == .sessionEnded)
+        #expect(try app.kept == .nothing)
+    }
+
     @Test("a token of any length goes behind a finger whose device takes 384 bytes")
     func longTokens() async throws {
         let world = SignInWorld()
