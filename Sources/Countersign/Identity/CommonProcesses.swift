@@ -1,4 +1,5 @@
 import Ceremony
+import JOSE
 import _Primitives
 
 /// The functions that all processes of identities share: codes, sessions and the security check.
@@ -15,29 +16,35 @@ public struct CommonProcesses: Sendable {
     /// `serverSignatureInvalid` for a code that the server has not made, or for a code signed with a key that is less
     /// than a day old and that this device does not know yet; `protocolVersionUnsupported`.
     ///
-    /// If the server's keys were never fetched, or are no longer valid, the function throws the reason:
-    /// `connectionError` and the other errors of the network, or `serverSignatureInvalid` if the root key that the app
-    /// names is not the server's. To avoid these errors for a genuine code, call ``refreshServerKeys()`` before this
-    /// function.
+    /// The function throws the reason for missing keys if the server's keys were never fetched, if they are no longer
+    /// valid, or if they lack the code's key and could not be fetched the last time: `connectionError` and the other
+    /// errors of the network, or `serverSignatureInvalid` if the root key that the app names is not the server's. To
+    /// avoid these errors for a genuine code, call ``refreshServerKeys()`` before this function.
     public func parseProcessInitializationData(_ text: String) throws -> ProcessInitializationData {
         let core = try self.life.core()
         return try CountersignError.running {
             let (text, isFromLink) = ProcessInitializationData.code(in: text)
             let server = try ProcessCode.uncheckedServer(of: text)
+            let failure = core.servers.failures.last(of: server).map(CountersignError.translating)
             guard let keys = try core.servers.keptKeys(of: server) else {
-                let failure = core.servers.failures.last(of: server).map(CountersignError.translating)
-                // A fetch that failed because the answer was malformed does not mean that the code is wrong.
-                guard let failure, failure.errorCode != .malformedData else {
-                    throw CountersignError(
-                        .connectionError, failure?.reason ?? "the server's keys were never fetched")
-                }
-                throw failure
+                throw Self.missingKeys(failure)
+            }
+            // Keys that could not be fetched the last time may lack the new key of a genuine code.
+            if let failure, let name = try ProcessCode.uncheckedKeyID(of: text), keys.signingKeys[name] == nil {
+                throw Self.missingKeys(failure)
             }
             let code = try ProcessCode(parsing: text, keys: keys.signingKeys)
             // The keys belong to one server, and the code names this server.
             guard code.server.hasSameBytes(as: server) else { throw CountersignError(.serverSignatureInvalid) }
             return ProcessInitializationData(code, isFromLink: isFromLink)
         }
+    }
+
+    /// Returns the error of a code whose key is missing, for the last failure to fetch the server's keys.
+    private static func missingKeys(_ failure: CountersignError?) -> CountersignError {
+        guard let failure else { return CountersignError(.connectionError, "the server's keys were never fetched") }
+        // A fetch that failed because the answer was malformed does not mean that the code is wrong.
+        return failure.errorCode == .malformedData ? CountersignError(.connectionError, failure.reason) : failure
     }
 
     /// Tries to fetch the keys of the servers whose keys are older than ten minutes, so that codes are checked with the
@@ -47,8 +54,9 @@ public struct CommonProcesses: Sendable {
     /// signed with an unknown key.
     ///
     /// Throws ``CountersignError``: the errors of the network, for the first server that does not answer and whose
-    /// older keys are not valid any more. While older keys are valid, a server without an answer is no error. The
-    /// function asks every other server all the same.
+    /// older keys are not valid any more. While older keys are valid, a server without an answer is no error, because
+    /// the older keys verify most codes; ``parseProcessInitializationData(_:)`` reports the failure for a code with a
+    /// newer key. The function asks every other server all the same.
     public func refreshServerKeys() async throws {
         try await self.life.running { core in
             var failure: (any Error)?

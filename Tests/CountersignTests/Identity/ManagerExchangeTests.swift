@@ -98,6 +98,25 @@ import _Primitives
         }
     }
 
+    @Test("without a network, a code by a newer key counts as not to be verified, and a changed code as forged")
+    func newerKeyOffline() async throws {
+        let phone = try await VirtualIdentityPhone.personalized()
+        let known = try await phone.server.authenticationCode()
+        let forged = known.dropLast() + (known.hasSuffix("A") ? "Q" : "A")
+        try await phone.server.rotateKeys()
+        let code = try await phone.server.authenticationCode()
+        await phone.server.goDown(true)
+        phone.clock.advance(by: .seconds(601))
+        // The older keys verify the codes of their time.
+        try await phone.sdk.common.refreshServerKeys()
+        _ = try phone.authenticationData(known)
+        #expect(await identityError { _ = try phone.authenticationData(String(forged)) } == .serverSignatureInvalid)
+        #expect(await identityError { _ = try phone.authenticationData(code) } == .connectionError)
+        await phone.server.goDown(false)
+        try await phone.sdk.common.refreshServerKeys()
+        _ = try phone.authenticationData(code)
+    }
+
     @Test("keys that follow one another are fetched when they are met, and no others are believed") func rotation()
         async throws
     {

@@ -102,6 +102,13 @@ public struct ProcessCode: Hashable, Sendable {
         return server
     }
 
+    /// Returns the name of the key with which a code claims to be signed, before any verification.
+    ///
+    /// Throws ``IdentityMessageError`` `malformed`.
+    public static func uncheckedKeyID(of text: String) throws(IdentityMessageError) -> String? {
+        try Self.parts(text).token.header.keyID
+    }
+
     /// Reads and verifies a code. The caller checks the expiry, because the result depends on the clock.
     ///
     /// - Parameter keys: The signing keys of the server that the code names.
