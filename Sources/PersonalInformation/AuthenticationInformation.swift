@@ -26,7 +26,8 @@ where Validator.Value == Value {
     ///
     /// If `false`, the person first adds the value on the account's page (`/account` of the server), for example an
     /// e-mail address, which a link in a mail confirms there. If the person can sign in to no service without the
-    /// value, the operators of the server enter the value.
+    /// value, the operators of the server enter the value. The server's word alone counts: a server may forbid any
+    /// attribute.
     public let isSuppliable: Bool
     /// The validator of values. A screen can show its bounds.
     public let validator: Validator
@@ -43,7 +44,7 @@ where Validator.Value == Value {
     package init(_ request: RequestedAttribute, validator: Validator) {
         self.isRequired = request.isRequired
         self.isDataMissing = request.aliases.isEmpty
-        self.isSuppliable = request.isSuppliable || Validator.ResultCode.notSuppliable == nil
+        self.isSuppliable = request.isSuppliable
         self.validator = validator
         self.aliases = request.aliases
         self.only = request.aliases.count == 1 && request.isRequired ? request.aliases.first : nil
@@ -57,7 +58,8 @@ where Validator.Value == Value {
     ///
     /// Set a value only if ``isDataMissing`` is `true`: the server refuses a typed value beside values of the account.
     /// Any result other than `valid` also discards an earlier value. The server makes the final decision when the
-    /// request is prepared.
+    /// request is prepared. If ``isSuppliable`` is `false` for an attribute whose codes cannot say so, the function
+    /// judges the form of the value alone, and the server refuses the value (`notAvailable`).
     @discardableResult public func setValue(value: Value?) -> Validator.ResultCode {
         if !self.isSuppliable, let refusal = Validator.ResultCode.notSuppliable {
             self.lock.withLock { self.state.supplied = nil }

@@ -42,12 +42,12 @@ public protocol PersonalInformationResultCode: Hashable, Sendable {
     /// The input was accepted.
     static var valid: Self { get }
     /// The result for an attribute that a person cannot supply during a sign-in, because its values need a
-    /// verification; `nil` for an attribute that a person can always supply.
+    /// verification; `nil` for an attribute whose values need none.
     static var notSuppliable: Self? { get }
 }
 
 extension PersonalInformationResultCode {
-    /// `nil`: a person can supply a value.
+    /// `nil`: the values need no verification.
     public static var notSuppliable: Self? { nil }
 }
 

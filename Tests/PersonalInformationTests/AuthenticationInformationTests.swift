@@ -150,6 +150,23 @@ struct AuthenticationInformationTests {
         #expect(name.isSuppliable)
     }
 
+    @Test("What the server lets nobody supply is told as that, whatever the attribute is")
+    func forbidden() throws {
+        for isSuppliable in [true, false] {
+            let info = AuthenticationPersonalInformation(
+                RequestedInformation(
+                    PersonalAttribute.allCases.map { RequestedAttribute($0, isSuppliable: isSuppliable) }),
+                rules: try Self.rules())
+            let told = [
+                info.username?.isSuppliable, info.nickname?.isSuppliable, info.givenName?.isSuppliable,
+                info.familyName?.isSuppliable, info.birthdate?.isSuppliable, info.address?.isSuppliable,
+                info.nationality?.isSuppliable, info.placeOfBirth?.isSuppliable, info.gender?.isSuppliable,
+                info.salutation?.isSuppliable, info.email?.isSuppliable, info.phoneNumber?.isSuppliable,
+            ]
+            #expect(told.count == PersonalAttribute.allCases.count && told.allSatisfy { $0 == isSuppliable })
+        }
+    }
+
     @Test("The only value of a required attribute is chosen; of several, and of an optional one, none is")
     func automatic() throws {
         let info = try Self.info(
