@@ -75,7 +75,8 @@ public struct LoopbackBrowser: WebAuthentication {
 
 /// A listening port, for a single call back.
 private final class LoopbackSession: PreparedWebAuthentication {
-    /// The most callers at a time. For a further caller, the caller that connected first is turned away.
+    /// The most callers at a time. For a further caller, the first silent caller is turned away; if every caller has
+    /// sent a part of a request, the caller that connected first is turned away.
     private static let callerCount = 16
 
     let redirectURI: String
@@ -133,7 +134,7 @@ private final class LoopbackSession: PreparedWebAuthentication {
                 callers.removeAll { $0 === caller }
             }
             if ready.contains(self.socket.file), let caller = try self.socket.accept() {
-                if callers.count == Self.callerCount { callers.removeFirst() }
+                if callers.count == Self.callerCount { callers.remove(at: callers.firstIndex(where: \.isSilent) ?? 0) }
                 callers.append(caller)
             }
         }
@@ -217,6 +218,9 @@ private final class LoopbackCaller {
 
     init(file: Int32) { self.file = file }
     deinit { close(self.file) }
+
+    /// `true` if no byte was read yet.
+    var isSilent: Bool { self.bytes.isEmpty }
 
     /// Reads the received bytes. The answer comes only after the whole head: a connection that is closed with unread
     /// bytes is reset, and the browser then shows nothing.

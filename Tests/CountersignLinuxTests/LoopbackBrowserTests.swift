@@ -108,6 +108,12 @@ struct LoopbackBrowserTests {
 
         deinit { close(self.file) }
 
+        /// Says that, and waits for nothing.
+        func begin(_ text: String) {
+            let bytes = Array(text.utf8)
+            _ = send(self.file, bytes, bytes.count, 0)
+        }
+
         /// Says that, and gives what comes back until the other side has no more; empty where it is cut off.
         func say(_ text: String) async -> String {
             // Not on a thread of the tasks, which the other side may be waiting for.
@@ -116,9 +122,9 @@ struct LoopbackBrowserTests {
             }
         }
 
-        private func heard(after text: String) -> String {
-            let bytes = Array(text.utf8)
-            _ = send(self.file, bytes, bytes.count, 0)
+        /// Does the same as ``say(_:)``, on the caller's thread.
+        func heard(after text: String) -> String {
+            self.begin(text)
             var (heard, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
             while true {
                 let count = recv(self.file, &buffer, buffer.count, 0)
@@ -175,6 +181,29 @@ struct LoopbackBrowserTests {
         #expect(time < .seconds(140))
         #expect(try await back.value == session.redirectURI + "?code=c")
         withExtendedLifetime(peers) {}
+    }
+
+    @Test("a browser that has begun its request is heard to the end, however many connect meanwhile and say nothing")
+    func begun() async throws {
+        let (session, back) = try await Self.opened()
+        let address = session.redirectURI
+        let port = try #require(URLComponents(string: address)?.port)
+        let told: String = try await withCheckedThrowingContinuation { continuation in
+            // One thread does everything: a wait for the test's tasks would use up the browser's five seconds.
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let browser = try Peer(to: address)
+                        browser.begin("GET /signed-in?code=c HTTP/1.1\r\n")
+                        let peers = try (0..<30).map { _ in try Peer(to: address) }
+                        return withExtendedLifetime(peers) {
+                            browser.heard(after: "Host: 127.0.0.1:\(port)\r\n\r\n")
+                        }
+                    })
+            }
+        }
+        #expect(told.hasPrefix("HTTP/1.1 200"))
+        #expect(try await back.value == address + "?code=c")
     }
 
     @Test("who cancels waits no longer, whether somebody is connected or not", arguments: [false, true])
