@@ -41,8 +41,8 @@ public struct PolicyMatcher: Sendable {
     /// Returns all ways to meet the policy, in the order of the alternatives, at most `limit`; empty if no way exists.
     ///
     /// Two ways with the same candidates for the same alternative, in another order, count as one. The search has
-    /// bounds, so ways can be missing: it leaves out an alternative of more than eight criteria, takes at most 10,000
-    /// steps for each alternative, and in an alternative every order uses up `limit`.
+    /// bounds, so ways can be missing: it leaves out an alternative of more than eight criteria, and in an alternative
+    /// every order uses up `limit`. The first way of an alternative is never missing.
     public func selections(among candidates: [PolicyCandidate], limit: Int = 64) -> [Selection] {
         let allowed = candidates.indices.filter { self.allows(candidates[$0]) }
         var selections: [Selection] = []
@@ -51,8 +51,8 @@ public struct PolicyMatcher: Sendable {
             // The policy can never be met with more criteria than authenticators. The check also bounds the search.
             guard !criteria.isEmpty, criteria.count <= allowed.count, criteria.count <= 8 else { continue }
             let fitting = criteria.map { criterion in allowed.filter { criterion.matches(candidates[$0]) } }
-            var search = CombinationSearch(fitting: fitting, limit: limit - selections.count)
-            for choice in search.run() where seen.insert([index] + choice.sorted()).inserted {
+            for choice in Combinations(fitting: fitting).first(limit - selections.count)
+            where seen.insert([index] + choice.sorted()).inserted {
                 selections.append(Selection(alternative: index, candidates: choice))
             }
             if selections.count >= limit { break }
@@ -64,8 +64,8 @@ public struct PolicyMatcher: Sendable {
     /// such way exists.
     ///
     /// The function is for a verifier: every authenticator of a response must be allowed and needed. `isMet` finally
-    /// decides if a criterion is met by a matching candidate, given by its index. The search has the bounds of
-    /// ``selections(among:limit:)``.
+    /// decides if a criterion is met by a matching candidate, given by its index. The search leaves out an alternative
+    /// of more than eight criteria.
     public func selection(
         needing candidates: [PolicyCandidate], where isMet: (MatchCriteria, Int) -> Bool = { _, _ in true }
     ) -> Selection? {
@@ -81,39 +81,55 @@ public struct PolicyMatcher: Sendable {
             }
             guard (1...8).contains(criteria.count) else { continue }
             let fitting = criteria.map { criterion in candidates.indices.filter { fits($0, criterion) } }
-            var search = CombinationSearch(fitting: fitting, limit: 1)
-            if let choice = search.run().first { return Selection(alternative: index, candidates: choice) }
+            if let choice = Combinations(fitting: fitting).first(1).first {
+                return Selection(alternative: index, candidates: choice)
+            }
         }
         return nil
     }
 }
 
-/// Chooses a different candidate for each criterion, by depth-first search with a bound on the steps.
-private struct CombinationSearch {
+/// The ways to choose a different candidate for each criterion.
+private struct Combinations {
+    /// For each criterion, the candidates that meet it.
     let fitting: [[Int]]
-    let limit: Int
-    private var steps = 0
-    private var choices: [[Int]] = []
 
-    init(fitting: [[Int]], limit: Int) {
-        self.fitting = fitting
-        self.limit = limit
-    }
-
-    mutating func run() -> [[Int]] {
-        self.extend([])
-        return self.choices
-    }
-
-    private mutating func extend(_ chosen: [Int]) {
-        self.steps += 1
-        guard self.steps <= 10_000, self.choices.count < self.limit else { return }
-        guard chosen.count < self.fitting.count else {
-            self.choices.append(chosen)
-            return
+    /// Returns the first ways by depth-first search, at most `limit`.
+    ///
+    /// The search follows a choice only if candidates remain for the other criteria. The time is therefore polynomial
+    /// for each way, and a policy without a way costs little, whoever wrote the policy.
+    func first(_ limit: Int) -> [[Int]] {
+        var ways: [[Int]] = []
+        func extend(_ chosen: [Int]) {
+            guard chosen.count < self.fitting.count else {
+                ways.append(chosen)
+                return
+            }
+            for candidate in self.fitting[chosen.count] where !chosen.contains(candidate) {
+                guard ways.count < limit else { return }
+                if self.canEnd(chosen + [candidate]) { extend(chosen + [candidate]) }
+            }
         }
-        for candidate in self.fitting[chosen.count] where !chosen.contains(candidate) {
-            self.extend(chosen + [candidate])
+        if self.canEnd([]) { extend([]) }
+        return ways
+    }
+
+    /// Returns `true` if different candidates remain for the criteria without a choice: a maximum matching in a
+    /// bipartite graph, by augmenting paths.
+    private func canEnd(_ chosen: [Int]) -> Bool {
+        var criterion: [Int: Int] = [:]
+        func place(_ index: Int, _ tried: inout Set<Int>) -> Bool {
+            for candidate in self.fitting[index] where !chosen.contains(candidate) {
+                guard tried.insert(candidate).inserted else { continue }
+                if let other = criterion[candidate], !place(other, &tried) { continue }
+                criterion[candidate] = index
+                return true
+            }
+            return false
+        }
+        return (chosen.count..<self.fitting.count).allSatisfy { index in
+            var tried: Set<Int> = []
+            return place(index, &tried)
         }
     }
 }

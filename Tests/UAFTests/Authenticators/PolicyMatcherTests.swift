@@ -168,6 +168,17 @@ struct PolicyMatcherTests {
         #expect(PolicyMatcher(many).selections(among: candidates).isEmpty)
     }
 
+    @Test("A criterion that few candidates meet is met, however many orders of the others there are before it")
+    func lateCriteria() {
+        let any = MatchCriteria()
+        let pin = Self.criteria(Self.pin)
+        let policy = Policy(accepted: [Array(repeating: any, count: 6) + [pin, pin]])
+        let candidates = (0..<8).map { Self.candidate($0 < 2 ? Self.pin : Self.device) }
+        let selections = PolicyMatcher(policy).selections(among: candidates)
+        #expect(selections.map { $0.candidates.sorted() } == [Array(0..<8)])
+        #expect(PolicyMatcher(policy).selection(needing: candidates)?.candidates == [2, 3, 4, 5, 6, 7, 0, 1])
+    }
+
     @Test("The policy that accepts anything accepts silent authenticators too (§2.2)")
     func anything() {
         var any = MatchCriteria()
