@@ -10,7 +10,7 @@ import _Primitives
 /// that began before the commit does not cache the result, because the reader may have seen the former state.
 package final class KnownClients: TransactionObserver, Sendable {
     /// The table of the clients.
-    static let table = ObservedTable.name
+    static let table = "oauth_client"
 
     private struct State {
         var clients: [ExactText: ClientRecord] = [:]

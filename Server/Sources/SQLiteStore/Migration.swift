@@ -33,6 +33,11 @@ struct Migration: Sendable {
     }
 }
 
+extension [UInt8] {
+    /// The bytes as the library takes them.
+    var blob: Data { Data(self) }
+}
+
 extension Database {
     /// Returns the number of migrations that a database has run.
     func storeVersion(of schema: String = "main") throws -> SchemaVersion {

@@ -21,7 +21,7 @@ public final class SQLiteDatabase: Sendable {
     let knownClients = KnownClients(capacity: Limits.Fixed.knownClients)
     /// Profiles of services by their text. A query reads the text each time.
     let readProfiles = RecentValues<ExactText, ServiceProfile>(capacity: Limits.Fixed.knownClients)
-    private let pool: DatabasePool
+    private let pool: ConnectedPool
     private let folderLock: FolderLock
     private let path: String
     private let isOpen = Atomic(true)
@@ -48,9 +48,9 @@ public final class SQLiteDatabase: Sendable {
         try self.folderLock.makePrivateFile(self.path)
         try LogFile.rewrite(of: self.path)
         do {
-            let pool = try DatabasePool(ofStore: self.path, limits)
-            self.sealing = try pool.writeWithoutTransaction { try StoreKeys(keys: keys).open($0, migrations) }
-            pool.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
+            let pool = try ConnectedPool(ofStore: self.path, limits)
+            self.sealing = try pool.library.writeWithoutTransaction { try StoreKeys(keys: keys).open($0, migrations) }
+            pool.library.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
             self.pool = pool
             let file = try LogFile(of: self.path)
             // The writes of opening the store are made durable, too.
@@ -91,7 +91,7 @@ public final class SQLiteDatabase: Sendable {
                 self.log.close()
                 // The checkpoint moves everything into the one file, so a copy of the file made now is a complete
                 // store. If the checkpoint succeeds, no reader uses the log any more.
-                let log = try? self.pool.writeWithoutTransaction { db in
+                let log = try? self.pool.library.writeWithoutTransaction { db in
                     guard !self.log.hasFailed else {
                         // The log's content in memory may differ from the disk, so nothing of the log goes into the
                         // file. The next process to open the store reads the log by check sums.
@@ -100,7 +100,7 @@ public final class SQLiteDatabase: Sendable {
                     }
                     return try db.checkpoint(.restart)
                 }
-                try? self.pool.close()
+                self.pool.close()
                 if let log, log.walFrameCount == log.checkpointedFrameCount { LogFile.empty(of: self.path) }
                 self.folderLock.release()
                 continuation.resume()
@@ -117,14 +117,14 @@ public final class SQLiteDatabase: Sendable {
     ///
     /// `body` runs on the writer's thread. `body` must not wait for anything, and has no effect outside the database:
     /// `body` runs again if another step of its commit fails late.
-    func step<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+    func step<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result {
         try await self.measured(.step) { continuation in
             do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
         }
     }
 
     /// Reads one consistent state of the database, on a separate thread.
-    func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+    func read<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result {
         try await self.measured(.read) { continuation in
             let log = self.log
             let job = ReadJob(
@@ -151,8 +151,8 @@ public final class SQLiteDatabase: Sendable {
     /// The reader's thread hands the step directly to the writer: returning to the caller in between would cost two
     /// more thread changes. The step must judge the found values again, because other steps may have come in between.
     func step<Found: Sendable, Result: Sendable>(
-        screenedBy screen: @escaping @Sendable (Database) throws -> Screening<Found, Result>,
-        _ body: @escaping @Sendable (Database, Found) throws -> Result
+        screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
+        _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result {
         try await self.measured(.step) { continuation in
             let (writer, log) = (self.writer, self.log)
@@ -175,7 +175,8 @@ public final class SQLiteDatabase: Sendable {
     }
 
     private static func step<Result: Sendable>(
-        _ continuation: CheckedContinuation<Result, any Error>, _ body: @escaping @Sendable (Database) throws -> Result
+        _ continuation: CheckedContinuation<Result, any Error>,
+        _ body: @escaping @Sendable (SQLConnection) throws -> Result
     ) -> Step {
         let outcome = Outcome<Result>()
         return Step(

@@ -5,26 +5,28 @@ extension SQLiteDatabase {
     /// One step on its way to the writer.
     struct Step: Sendable {
         /// Does the step and keeps its result. Throws the step's error; the changes of the step have to be undone then.
-        let perform: @Sendable (Database) throws -> Void
+        let perform: @Sendable (SQLConnection) throws -> Void
         /// Answers the caller: with the kept result if the commit is durable, otherwise with the error.
         let settle: @Sendable ((any Error)?) -> Void
     }
 
     /// One read on its way to a reader.
     struct ReadJob: Sendable {
-        let perform: @Sendable (Database) -> Void
+        let perform: @Sendable (SQLConnection) -> Void
         let fail: @Sendable (any Error) -> Void
     }
 
     /// Does steps in one transaction, and answers their callers when the commit is durable.
-    static func commit(_ steps: ArraySlice<Step>, _ pool: DatabasePool, _ log: CommitLog) {
+    static func commit(_ steps: ArraySlice<Step>, _ pool: ConnectedPool, _ log: CommitLog) {
         let failures: [(any Error)?]
         do {
-            failures = try pool.writeWithoutTransaction { db in
+            failures = try pool.write { db, connection in
                 try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
                 let changes = db.totalChangesCount
                 do {
-                    let failures = try self.performTogether(steps, db) ?? self.performApart(steps, db)
+                    let failures =
+                        try self.performTogether(steps, db, connection)
+                        ?? self.performApart(steps, db, connection)
                     let commit = try db.cachedStatement(sql: "COMMIT")
                     // A batch of refusals changes nothing, so it does not have to reach the disk.
                     if db.totalChangesCount == changes {
@@ -52,12 +54,14 @@ extension SQLiteDatabase {
     ///
     /// With a savepoint for each step, SQLite would copy every page that a step writes to. Steps hardly ever throw
     /// after writing: steps check refusals before.
-    private static func performTogether(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?]? {
+    private static func performTogether(
+        _ steps: ArraySlice<Step>, _ db: Database, _ connection: SQLConnection
+    ) throws -> [(any Error)?]? {
         var failures: [(any Error)?] = []
         for step in steps {
             let changes = db.totalChangesCount
             do {
-                try step.perform(db)
+                try step.perform(connection)
                 failures.append(nil)
             } catch {
                 let failure = self.translated(error)
@@ -73,13 +77,15 @@ extension SQLiteDatabase {
 
     /// Begins the transaction anew, and does each step in its own savepoint. So a step that throws leaves no changes
     /// and does not affect the other steps. Returns the error of each step. Throws if the whole batch is lost.
-    private static func performApart(_ steps: ArraySlice<Step>, _ db: Database) throws -> [(any Error)?] {
+    private static func performApart(
+        _ steps: ArraySlice<Step>, _ db: Database, _ connection: SQLConnection
+    ) throws -> [(any Error)?] {
         try db.rollback()
         try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
         return try steps.map { step in
             try db.cachedStatement(sql: "SAVEPOINT step").execute()
             do {
-                try step.perform(db)
+                try step.perform(connection)
                 try db.cachedStatement(sql: "RELEASE SAVEPOINT step").execute()
                 return nil
             } catch {
@@ -93,18 +99,18 @@ extension SQLiteDatabase {
     }
 
     /// Answers reads that see one state.
-    static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: DatabasePool) {
+    static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: ConnectedPool) {
         var answered = 0
         do {
             // The library's `read` would have SQLite compile the beginning and the end anew each time.
-            try pool.unsafeRead { db in
+            try pool.read { db, connection in
                 try db.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
                 defer { if db.isInsideTransaction { try? db.rollback() } }
                 for job in jobs {
                     // The job is counted first: whatever happens to the connection afterwards, the caller has its
                     // answer.
                     answered += 1
-                    job.perform(db)
+                    job.perform(connection)
                 }
                 try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
             }

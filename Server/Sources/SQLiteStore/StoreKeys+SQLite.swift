@@ -40,13 +40,13 @@ extension SealingPurpose {
     static let sealingRoot = SealingPurpose("store root secret")
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the epoch, which names the present stretch of the store's life; empty if the schema has no epochs yet.
     func epoch(of schema: String) throws -> String {
         try self.texts(
-            "SELECT epoch FROM \(schema).store_check WHERE id = 1",
-            whenThere:
-                "SELECT EXISTS (SELECT 1 FROM pragma_table_info('store_check', '\(schema)') WHERE name = 'epoch')"
+            .composed("SELECT epoch FROM \(schema).store_check WHERE id = 1"),
+            whenThere: .composed(
+                "SELECT EXISTS (SELECT 1 FROM pragma_table_info('store_check', '\(schema)') WHERE name = 'epoch')")
         ).map { try StoreKeyRequirement.epoch.found($0.first) } ?? ""
     }
 
@@ -54,34 +54,35 @@ extension Database {
     /// of keys yet.
     func sealingKeys(of schema: String = "main") throws -> [String] {
         try self.texts(
-            "SELECT id FROM \(schema).sealing_key ORDER BY number DESC",
-            whenThere: "SELECT EXISTS (SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'sealing_key')") ?? []
+            .composed("SELECT id FROM \(schema).sealing_key ORDER BY number DESC"),
+            whenThere: .composed(
+                "SELECT EXISTS (SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'sealing_key')")) ?? []
     }
 
     /// Returns the texts of a query; `nil` if the schema does not have the table or the column of the query, as
     /// `condition` says.
-    private func texts(_ query: String, whenThere condition: String) throws -> [String]? {
-        guard try Bool.fetchOne(self, sql: condition) == true else { return nil }
-        return try String.fetchAll(self, sql: query)
+    private func texts(_ query: SQLText, whenThere condition: SQLText) throws -> [String]? {
+        guard try self.isTrue(condition) else { return nil }
+        return try self.texts(query)
     }
 
     /// Returns the sealed root secret of codes; `nil` if the database has none.
-    func sealedRoot(of schema: String) throws -> Data? {
-        try Data.fetchOne(self, sql: "SELECT sealed FROM \(schema).sealing_root WHERE id = 1")
+    func sealedRoot(of schema: String) throws -> [UInt8]? {
+        try self.bytes(.composed("SELECT sealed FROM \(schema).sealing_root WHERE id = 1"))
     }
 
     /// Returns the sealed check value; no bytes if the database has none.
-    func sealedCheck(of schema: String) throws -> Data {
-        try Data.fetchOne(self, sql: "SELECT sealed FROM \(schema).store_check WHERE id = 1") ?? Data()
+    func sealedCheck(of schema: String) throws -> [UInt8] {
+        try self.bytes(.composed("SELECT sealed FROM \(schema).store_check WHERE id = 1")) ?? []
     }
 
     /// Makes a key the newest key that values can lie under. The root secret and the check value are sealed under the
     /// key already.
     func takeOver(newest: String, root: [UInt8], check: [UInt8]) throws {
         // A key that the database needed before is moved behind the others.
-        try self.execute(sql: "DELETE FROM sealing_key WHERE id = ?", arguments: [newest])
-        try self.execute(sql: "INSERT INTO sealing_key (id) VALUES (?)", arguments: [newest])
-        try self.execute(sql: "UPDATE sealing_root SET sealed = ?", arguments: [root.blob])
-        try self.execute(sql: "UPDATE store_check SET sealed = ?", arguments: [check.blob])
+        try self.run("DELETE FROM sealing_key WHERE id = ?", [newest])
+        try self.run("INSERT INTO sealing_key (id) VALUES (?)", [newest])
+        try self.run("UPDATE sealing_root SET sealed = ?", [root])
+        try self.run("UPDATE store_check SET sealed = ?", [check])
     }
 }

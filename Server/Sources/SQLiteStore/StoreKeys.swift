@@ -16,13 +16,16 @@ struct StoreKeys {
     /// Throws ``StoreError``: `wrongKey`, `missingKey`, `newerSchema`, `corrupt`.
     func open(_ db: Database, _ migrations: [Migration]) throws -> Sealing {
         let done = try db.storeVersion().number
+        let connection = try SQLConnection(db)
         // A new store has a random root secret. Nobody can derive the secret from the key alone.
-        let present = done == 0 ? Sealing(KeyRing(self.keys.newest), root: SealingRoot()) : try self.sealing(of: db)
+        let present =
+            done == 0
+            ? Sealing(KeyRing(self.keys.newest), root: SealingRoot()) : try self.sealing(of: connection)
         try Migration.run(migrations, db, present)
-        let sealing = try self.sealing(of: db)
-        guard try !ListedKeys(db.sealingKeys()).isNewest(self.keys.newest.identifier) else { return sealing }
+        let sealing = try self.sealing(of: connection)
+        guard try !ListedKeys(connection.sealingKeys()).isNewest(self.keys.newest.identifier) else { return sealing }
         try db.inTransaction(.immediate) {
-            try self.takeOver(db, sealing)
+            try self.takeOver(connection, sealing)
             return .commit
         }
         return sealing
@@ -32,7 +35,7 @@ struct StoreKeys {
     ///
     /// Throws ``StoreError``: `wrongKey` if the database needs none of the keys, `missingKey` if it needs further keys,
     /// `corrupt` if its root secret or its check value does not open.
-    func sealing(of db: Database, schema: String = "main") throws -> Sealing {
+    func sealing(of db: SQLConnection, schema: String = "main") throws -> Sealing {
         let epoch = try db.epoch(of: schema)
         let needed = ListedKeys(try db.sealingKeys(of: schema))
         guard !needed.isOfFormerSchema else { return try self.sealingOfFormerSchema(db, schema, epoch) }
@@ -44,7 +47,7 @@ struct StoreKeys {
         return sealing
     }
 
-    private func opensCheck(of db: Database, _ schema: String, _ sealing: Sealing) throws -> Bool {
+    private func opensCheck(of db: SQLConnection, _ schema: String, _ sealing: Sealing) throws -> Bool {
         let sealed = try db.sealedCheck(of: schema)
         let text = try? sealing.openText(sealed, purpose: .storeCheck, row: "1")
         return text?.hasSameBytes(as: Self.checkText) ?? false
@@ -52,13 +55,13 @@ struct StoreKeys {
 
     /// Finds the key of a database from before databases listed their keys: the needed key is the key that opens the
     /// check value.
-    private func sealingOfFormerSchema(_ db: Database, _ schema: String, _ epoch: String) throws -> Sealing {
+    private func sealingOfFormerSchema(_ db: SQLConnection, _ schema: String, _ epoch: String) throws -> Sealing {
         let candidates = self.keys.all.lazy.map { Sealing($0, epoch: epoch) }
         return try StoreKeyRequirement.key.found(candidates.first { try self.opensCheck(of: db, schema, $0) })
     }
 
     /// Makes the newest key a needed key of the database.
-    private func takeOver(_ db: Database, _ sealing: Sealing) throws {
+    private func takeOver(_ db: SQLConnection, _ sealing: Sealing) throws {
         try db.takeOver(
             newest: self.keys.newest.identifier,
             root: try sealing.seal(sealing.root.kept, purpose: .sealingRoot, row: "1"),

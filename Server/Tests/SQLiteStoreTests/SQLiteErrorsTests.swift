@@ -14,10 +14,15 @@ struct SQLiteErrorsTests {
             (.SQLITE_IOERR_FSYNC, .unavailable, "SQLite 1034"),
         ])
     func codes(code: ResultCode, expected: StoreError.Code, reason: String) throws {
-        let error = try #require(SQLiteDatabase.translated(DatabaseError(resultCode: code)) as? StoreError)
-        #expect(error.code == expected)
-        #expect(error.reason == reason)
-        #expect(error.isStoresOwn == (expected != .conflict))
+        let errors: [any Error] = [
+            DatabaseError(resultCode: code), SQLError(code: code.rawValue, message: "no matter"),
+        ]
+        for error in errors {
+            let error = try #require(SQLiteDatabase.translated(error) as? StoreError)
+            #expect(error.code == expected)
+            #expect(error.reason == reason)
+            #expect(error.isStoresOwn == (expected != .conflict))
+        }
     }
 
     @Test("A step's own error passes unchanged")

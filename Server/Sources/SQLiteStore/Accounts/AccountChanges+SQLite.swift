@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import PersonalInformation
 public import Records
@@ -98,10 +97,11 @@ extension SQLiteDatabase: AccountChangeStore {
     {
         try await self.read { [sealing] db in
             try db.rows(
-                """
-                SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND decided_at > ?
-                ORDER BY decided_at DESC, id LIMIT ?
-                """, [accountID, moment.milliseconds, limit]
+                .composed(
+                    """
+                    SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND decided_at > ?
+                    ORDER BY decided_at DESC, id LIMIT ?
+                    """), [accountID, moment.milliseconds, limit]
             ) { try AccountChangeRecord($0, sealing) }
         }
     }
@@ -132,7 +132,7 @@ extension SQLiteDatabase: AccountChangeStore {
         try await self.step { db in
             let subjects = try db.rows(
                 "DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND expires_at > ? RETURNING about",
-                [digest.blob, MailedLinkRecord.Purpose.changeQuestion.rawValue, moment.milliseconds]
+                [digest, MailedLinkRecord.Purpose.changeQuestion.rawValue, moment.milliseconds]
             ) { try $0.optionalText("about") }
             return subjects.first ?? nil
         }
@@ -145,7 +145,7 @@ extension SQLiteDatabase: AccountChangeStore {
                 DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND account_id = ? AND expires_at > ?
                 RETURNING account_id
                 """,
-                [digest.blob, MailedLinkRecord.Purpose.changeCode.rawValue, accountID, moment.milliseconds]
+                [digest, MailedLinkRecord.Purpose.changeCode.rawValue, accountID, moment.milliseconds]
             ) { try $0.text("account_id") }
             for account in confirmed { try db.forgetAttempts(.secondFactor(account: account)) }
             return !confirmed.isEmpty
@@ -154,51 +154,51 @@ extension SQLiteDatabase: AccountChangeStore {
 
     public func deleteAccountChanges(before moment: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM account_change WHERE id IN (
-                        SELECT id FROM account_change WHERE decided_at < ? LIMIT ?)
-                    """
-            ).execute(arguments: [moment.milliseconds, limit])
+            try db.run(
+                """
+                DELETE FROM account_change WHERE id IN (
+                    SELECT id FROM account_change WHERE decided_at < ? LIMIT ?)
+                """, [moment.milliseconds, limit])
             return db.changesCount
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Keeps a change within the present step.
     func insert(_ change: AccountChangeRecord, _ sealing: Sealing) throws {
         try self.insert(
             [
                 ChangeColumn.id: change.id, .accountID: change.accountID,
-                .addition: try sealing.seal(change.addition.stored, purpose: .changeAddition, row: change.id).blob,
-                .words: try sealing.seal(change.words, purpose: .changeWords, row: change.id).blob,
+                .addition: try sealing.seal(change.addition.stored, purpose: .changeAddition, row: change.id),
+                .words: try sealing.seal(change.words, purpose: .changeWords, row: change.id),
                 .madeAt: change.madeAt.milliseconds, .state: change.state.rawValue,
                 .decidedAt: change.decidedAt.milliseconds,
             ], by: ChangeColumn.insertion)
-        try self.cachedStatement(
-            sql: """
-                UPDATE account_change SET address_was_known = 1 WHERE id = ?1 AND (
-                    EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?3 AND email_verified = 1)
-                    OR EXISTS (
-                        SELECT 1 FROM account_email
-                        WHERE account_id = ?2 AND address_code = ?3 AND is_verified = 1))
-                """
-        ).execute(arguments: [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0).blob }])
+        try self.run(
+            """
+            UPDATE account_change SET address_was_known = 1 WHERE id = ?1 AND (
+                EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?3 AND email_verified = 1)
+                OR EXISTS (
+                    SELECT 1 FROM account_email
+                    WHERE account_id = ?2 AND address_code = ?3 AND is_verified = 1))
+            """, [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0) }])
     }
 
     fileprivate func accountChange(_ id: String, _ sealing: Sealing) throws -> AccountChangeRecord? {
-        try self.row("SELECT \(ChangeColumn.selection) FROM account_change WHERE id = ?", [id]).map {
+        try self.row(.composed("SELECT \(ChangeColumn.selection) FROM account_change WHERE id = ?"), [id]).map {
             try AccountChangeRecord($0, sealing)
         }
     }
 
     /// Keeps the state that a decision gives a change, and spends the mailed links about the change.
     fileprivate func keep(_ decision: AccountChangeDecision) throws {
-        try self.cachedStatement(sql: "UPDATE account_change SET state = ?, decided_at = ? WHERE id = ?")
-            .execute(arguments: [decision.state.rawValue, decision.audit.at.milliseconds, decision.change])
-        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose = ? AND about = ?")
-            .execute(arguments: [
+        try self.run(
+            "UPDATE account_change SET state = ?, decided_at = ? WHERE id = ?",
+            [decision.state.rawValue, decision.audit.at.milliseconds, decision.change])
+        try self.run(
+            "DELETE FROM mailed_link WHERE account_id = ? AND purpose = ? AND about = ?",
+            [
                 decision.accountID, MailedLinkRecord.Purpose.changeQuestion.rawValue, decision.change,
             ])
     }
@@ -216,23 +216,21 @@ extension Database {
         case .device:
             let isNew = "device_id IN (SELECT id FROM device WHERE account_id = ?2 AND created_at >= ?3)"
             try self.takeOver("activation", where: isNew, change: id, [account, since])
-            try self.cachedStatement(
-                sql: """
+            try self.run(
+                .composed(
+                    """
                     INSERT INTO rested_activation (device_id, change_id)
                     SELECT device_id, ?1 FROM activation WHERE is_permanent = 0 AND \(isNew)
-                    """
-            ).execute(arguments: [id, account, since])
+                    """), [id, account, since])
             // An attempt that is being judged counts as wrong: if the attempt were right, it would enable the activation
             // again.
-            try self.cachedStatement(
-                sql: """
+            try self.run(
+                .composed(
+                    """
                     UPDATE activation SET is_permanent = 1, reserved_request = NULL, reserved_at = NULL
                     WHERE ?1 IS NOT NULL AND \(isNew)
-                    """
-            ).execute(arguments: [id, account, since])
-            try self.cachedStatement(
-                sql: "DELETE FROM pending_activation WHERE account_id = ? AND created_at >= ?"
-            ).execute(arguments: [account, since])
+                    """), [id, account, since])
+            try self.run("DELETE FROM pending_activation WHERE account_id = ? AND created_at >= ?", [account, since])
         case .provider(let name):
             let isNew = "account_id = ?2 AND provider = ?3 AND created_at >= ?4"
             try self.takeOver("upstream_link", where: isNew, change: id, [account, name, since])
@@ -263,7 +261,7 @@ extension Database {
     /// first address, the address stays and loses its confirmation. An address that the person had confirmed before the
     /// change rests as a value alone: the change has not made the address a way into the account.
     private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
-        let code = sealing.emailCode(address).blob
+        let code = sealing.emailCode(address)
         try self.rest(.email(address), change, sealing)
         try self.move(
             .emails,
@@ -271,18 +269,16 @@ extension Database {
                 account_id = ?2 AND address_code = ?3
                 AND (SELECT address_was_known FROM account_change WHERE id = ?1) = 0
                 """, change: change.id, [change.accountID, code])
-        try self.cachedStatement(
-            sql: """
-                UPDATE account_change SET rests_first_email = 1 WHERE id = ?1 AND address_was_known = 0
-                AND EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?3 AND email_verified = 1)
-                """
-        ).execute(arguments: [change.id, change.accountID, code])
-        try self.cachedStatement(
-            sql: """
-                UPDATE account SET email_verified = 0
-                WHERE id = ?2 AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1
-                """
-        ).execute(arguments: [change.id, change.accountID])
+        try self.run(
+            """
+            UPDATE account_change SET rests_first_email = 1 WHERE id = ?1 AND address_was_known = 0
+            AND EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?3 AND email_verified = 1)
+            """, [change.id, change.accountID, code])
+        try self.run(
+            """
+            UPDATE account SET email_verified = 0
+            WHERE id = ?2 AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1
+            """, [change.id, change.accountID])
         try self.withdrawVerification(of: address, accountID: change.accountID, sealing)
     }
 
@@ -318,16 +314,16 @@ extension Database {
                     WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
                 """, change: change.id, [change.accountID, password.setSince.milliseconds])
         // A password that was set by a later change stays with the later change.
-        try self.cachedStatement(
-            sql: """
-                UPDATE rested_password SET change_id = ?1
-                WHERE account_id = ?2 AND set_at >= ?3 AND ?4 AND NOT EXISTS (
-                    SELECT 1 FROM account_change AS later WHERE later.id = change_id
-                    AND later.made_at > ?3 AND later.made_at <= rested_password.set_at)
-                """
-        ).execute(arguments: [
-            change.id, change.accountID, password.setSince.milliseconds, password.takesOverResting(moved: moved),
-        ])
+        try self.run(
+            """
+            UPDATE rested_password SET change_id = ?1
+            WHERE account_id = ?2 AND set_at >= ?3 AND ?4 AND NOT EXISTS (
+                SELECT 1 FROM account_change AS later WHERE later.id = change_id
+                AND later.made_at > ?3 AND later.made_at <= rested_password.set_at)
+            """,
+            [
+                change.id, change.accountID, password.setSince.milliseconds, password.takesOverResting(moved: moved),
+            ])
         guard password.isReplaced(moved: moved, takenOver: self.changesCount) else { return }
         try self.replacePassword(
             PasswordRecord(accountID: change.accountID, hash: unusableHash, setAt: now), sealing)
@@ -336,33 +332,30 @@ extension Database {
     /// Puts back the resting rows of a change, except for additions that something newer has replaced. No resting row
     /// of the change is left.
     fileprivate func wake(_ change: AccountChangeRecord, _ sealing: Sealing) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE activation SET is_permanent = 0
-                WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
-                """
-        ).execute(arguments: [change.id])
+        try self.run(
+            """
+            UPDATE activation SET is_permanent = 0
+            WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
+            """, [change.id])
         for table in RestingTable.all { try self.putBack(table, change) }
         for attribute in [PersonalAttribute.email, .phoneNumber] {
             try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: change.accountID)
         }
         // The reversed decision has set the unknown password.
-        try self.cachedStatement(
-            sql: """
-                UPDATE password SET (hash, set_at, is_one_time) = (
-                    SELECT hash, set_at, is_one_time FROM rested_password WHERE change_id = ?1)
-                WHERE account_id = ?2 AND set_at = ?3
-                    AND EXISTS (SELECT 1 FROM rested_password WHERE change_id = ?1 AND account_id = ?2)
-                """
-        ).execute(arguments: [change.id, change.accountID, change.decidedAt.milliseconds])
-        try self.cachedStatement(
-            sql: """
-                UPDATE account SET email_verified = 1 WHERE id = ?2
-                    AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1 AND email_code = ?3
-                """
-        ).execute(arguments: [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0).blob }])
+        try self.run(
+            """
+            UPDATE password SET (hash, set_at, is_one_time) = (
+                SELECT hash, set_at, is_one_time FROM rested_password WHERE change_id = ?1)
+            WHERE account_id = ?2 AND set_at = ?3
+                AND EXISTS (SELECT 1 FROM rested_password WHERE change_id = ?1 AND account_id = ?2)
+            """, [change.id, change.accountID, change.decidedAt.milliseconds])
+        try self.run(
+            """
+            UPDATE account SET email_verified = 1 WHERE id = ?2
+                AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1 AND email_code = ?3
+            """, [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0) }])
         for table in RestingTable.names {
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE change_id = ?").execute(arguments: [change.id])
+            try self.run(.composed("DELETE FROM \(table) WHERE change_id = ?"), [change.id])
         }
     }
 
@@ -370,34 +363,34 @@ extension Database {
     /// which was disowned first, and has taken the addition of the later change to rest. From now on only a reclaim of
     /// its own change brings the addition back.
     private func takeOver(
-        _ table: String, where condition: String, change: String, _ values: [(any DatabaseValueConvertible)?]
+        _ table: String, where condition: String, change: String, _ values: SQLValues
     ) throws {
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 UPDATE rested_\(table) SET change_id = ?1 WHERE \(condition) AND change_id IN (
                     SELECT earlier.id FROM account_change AS earlier JOIN account_change AS later ON later.id = ?1
                     WHERE earlier.account_id = later.account_id AND earlier.made_at < later.made_at
                     AND earlier.decided_at >= later.made_at)
-                """
-        ).execute(arguments: StatementArguments([change] + values))
+                """), [change] + values)
     }
 
     /// Takes over a second factor as ``takeOver(_:where:change:_:)``, with its recovery codes and with the password that
     /// rests beside the factor. The unknown password in its place is from now on the unknown password of this change.
     private func takeOverFactor(_ change: AccountChangeRecord, at now: Timestamp) throws {
-        let values: [(any DatabaseValueConvertible)?] = [change.accountID, change.madeAt.milliseconds]
+        let values: SQLValues = [change.accountID, change.madeAt.milliseconds]
         let isNew = "account_id = ?2 AND set_at >= ?3"
         let isBesideFactor = "account_id = ?2 AND change_id IN (SELECT change_id FROM rested_totp WHERE \(isNew))"
         try self.takeOver("recovery_code", where: isBesideFactor, change: change.id, values)
         try self.takeOver("password", where: isBesideFactor, change: change.id, values)
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 UPDATE password SET set_at = ?4
                 WHERE account_id = ?2 AND EXISTS (SELECT 1 FROM rested_password WHERE change_id = ?1) AND set_at = (
                     SELECT decided_at FROM account_change WHERE id = (
                         SELECT change_id FROM rested_totp WHERE \(isNew)))
-                """
-        ).execute(arguments: StatementArguments([change.id] + values + [now.milliseconds]))
+                """), [change.id] + values + [now.milliseconds])
         try self.takeOver("totp", where: isNew, change: change.id, values)
     }
 
@@ -405,29 +398,28 @@ extension Database {
     /// `?1` is the change.
     @discardableResult
     private func move(
-        _ table: RestingTable, where condition: String, change: String, _ values: [(any DatabaseValueConvertible)?]
+        _ table: RestingTable, where condition: String, change: String, _ values: SQLValues
     ) throws -> Int {
-        let arguments = StatementArguments([change] + values)
-        try self.cachedStatement(
-            sql: """
+        let arguments = [change] + values
+        try self.run(
+            .composed(
+                """
                 INSERT OR REPLACE INTO rested_\(table.name) (\(table.columns), change_id)
                 SELECT \(table.columns), ?1 FROM \(table.name) WHERE \(condition)
-                """
-        ).execute(arguments: arguments)
+                """), arguments)
         let count = self.changesCount
-        try self.cachedStatement(sql: "DELETE FROM \(table.name) WHERE ?1 IS NOT NULL AND \(condition)")
-            .execute(arguments: arguments)
+        try self.run(.composed("DELETE FROM \(table.name) WHERE ?1 IS NOT NULL AND \(condition)"), arguments)
         return count
     }
 
     private func putBack(_ table: RestingTable, _ change: AccountChangeRecord) throws {
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 INSERT OR IGNORE INTO \(table.name) (\(table.columns))
                 SELECT \(table.columnsPutBack) FROM rested_\(table.name) AS resting
                 WHERE change_id = ?1 AND ?2 IS NOT NULL AND \(table.isWanted)
-                """
-        ).execute(arguments: [change.id, change.decidedAt.milliseconds])
+                """), [change.id, change.decidedAt.milliseconds])
     }
 }
 
@@ -473,7 +465,7 @@ private struct RestingTable {
 
 extension AccountChangeRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let id = try row.text(ChangeColumn.id)
         let state = try State(stored: row.text(ChangeColumn.state))
         self.init(

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Records
 import Sealing
@@ -8,7 +7,7 @@ extension Migration {
     /// Stores user names in their single canonical spelling. Before, a name was found by its canonical spelling and
     /// kept as it had been written.
     static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
-        for (id, name) in try db.keptNames(sealing).compactMap(\.recomposed) {
+        for (id, name) in try SQLConnection(db).keptNames(sealing).compactMap(\.recomposed) {
             try db.execute(
                 sql: "UPDATE account SET username = ? WHERE id = ?",
                 arguments: [try sealing.seal(name, purpose: .username, row: id).blob, id])
@@ -22,7 +21,7 @@ extension Migration {
     /// answering to their exact bytes.
     static let nameKeys = Migration(name: "user names by one key") { db, sealing in
         try db.execute(sql: "ALTER TABLE reset_ask ADD COLUMN exact_code BLOB NOT NULL DEFAULT X''")
-        let accounts = try db.keptNames(sealing).map { (id: $0.id, name: $0.name) }
+        let accounts = try SQLConnection(db).keptNames(sealing).map { (id: $0.id, name: $0.name) }
         for (id, name, spelling) in AccountNameSpelling.assigned(to: accounts) {
             try db.execute(
                 sql: "UPDATE account SET username_code = ? WHERE id = ?",
@@ -38,7 +37,7 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN colliding_code BLOB;
                 CREATE INDEX account_colliding_code ON account (colliding_code) WHERE colliding_code IS NOT NULL;
                 """)
-        for kept in try db.keptNames(sealing).filter({ sealing.exactUsernameCode($0.name) == $0.code }) {
+        for kept in try SQLConnection(db).keptNames(sealing).filter({ sealing.exactUsernameCode($0.name) == $0.code }) {
             try db.execute(
                 sql: "UPDATE account SET colliding_code = ? WHERE id = ?",
                 arguments: [sealing.usernameCode(kept.name).blob, kept.id])
@@ -59,7 +58,7 @@ private struct KeptName {
     var recomposed: (id: String, name: String)? { AccountNameSpelling.composed(self.written).map { (self.id, $0) } }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the user names that open. A damaged name must not keep the server from starting.
     fileprivate func keptNames(_ sealing: Sealing) throws -> [KeptName] {
         try self.rows("SELECT id, username, username_code FROM account WHERE username <> X''") { row in
@@ -76,7 +75,7 @@ extension Database {
     func refuseColliding(_ username: AccountName?, for account: String, _ sealing: Sealing) throws {
         try self.require(
             "SELECT NOT EXISTS (SELECT 1 FROM account WHERE colliding_code = ? AND id <> ?)",
-            [username.map { sealing.usernameCode($0).blob }, account],
+            [username.map { sealing.usernameCode($0) }, account],
             orThrow: StoreError(.conflict, "accounts have other spellings of the user name"))
     }
 }

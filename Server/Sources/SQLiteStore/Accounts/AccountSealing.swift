@@ -1,4 +1,3 @@
-import Foundation
 import Records
 import Sealing
 import _Primitives
@@ -32,8 +31,8 @@ extension Sealing {
     }
 
     /// Returns a user name in its stored form; empty if the account has no user name.
-    func username(_ username: AccountName?, account: String) throws -> Data {
-        try username.map { try self.seal($0.text, purpose: .username, row: account).blob } ?? Data()
+    func username(_ username: AccountName?, account: String) throws -> [UInt8] {
+        try username.map { try self.seal($0.text, purpose: .username, row: account) } ?? []
     }
 
     /// Reads a stored user name; `nil` if the account has no user name.
@@ -49,23 +48,23 @@ extension Sealing {
     }
 
     /// Returns an account's e-mail address in its stored form.
-    func email(_ email: AccountEmail?, account: String) throws -> Data? {
-        try email.map { try self.seal($0.address, purpose: .email, row: account).blob }
+    func email(_ email: AccountEmail?, account: String) throws -> [UInt8]? {
+        try email.map { try self.seal($0.address, purpose: .email, row: account) }
     }
 
     /// Returns an account's telephone number in its stored form.
-    func phone(_ phone: AccountPhone?, account: String) throws -> Data? {
-        try phone.map { try self.seal($0.number, purpose: .phone, row: account).blob }
+    func phone(_ phone: AccountPhone?, account: String) throws -> [UInt8]? {
+        try phone.map { try self.seal($0.number, purpose: .phone, row: account) }
     }
 
     /// Returns an account's address in its stored form.
-    func postalAddress(_ address: PostalAddress?, account: String) throws -> Data? {
-        try address.map { try self.seal(JSON.object($0.parts).text, purpose: .postalAddress, row: account).blob }
+    func postalAddress(_ address: PostalAddress?, account: String) throws -> [UInt8]? {
+        try address.map { try self.seal(JSON.object($0.parts).text, purpose: .postalAddress, row: account) }
     }
 
     /// Returns an account's profile in its stored form.
-    func profile(_ profile: PersonProfile?, account: String) throws -> Data? {
-        try profile.map { try self.seal(JSON.object($0.claims).text, purpose: .profile, row: account).blob }
+    func profile(_ profile: PersonProfile?, account: String) throws -> [UInt8]? {
+        try profile.map { try self.seal(JSON.object($0.claims).text, purpose: .profile, row: account) }
     }
 
     /// Reads a stored profile.
@@ -79,8 +78,8 @@ extension Sealing {
     }
 
     /// Returns bytes of a key in their stored form; `nil` for no bytes.
-    func sealUnlessEmpty(_ bytes: [UInt8], purpose: SealingPurpose, row: String) throws -> Data? {
+    func sealUnlessEmpty(_ bytes: [UInt8], purpose: SealingPurpose, row: String) throws -> [UInt8]? {
         guard !bytes.isEmpty else { return nil }
-        return try self.seal(bytes, purpose: purpose, row: row).blob
+        return try self.seal(bytes, purpose: purpose, row: row)
     }
 }

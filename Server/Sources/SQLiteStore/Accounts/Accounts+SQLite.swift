@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -68,7 +67,9 @@ extension Migration {
     /// Binds public keys to their accounts. Before, a public key was sealed to its row alone: the key still opened
     /// after somebody had assigned the row to another account.
     static let boundKeys = Migration(name: "public keys bound to their accounts") { db, sealing in
-        let keys = try db.rows("SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential") { row in
+        let keys = try SQLConnection(db).rows(
+            "SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential"
+        ) { row in
             let id = try row.text("id")
             let place = Sealing.place(
                 ofKey: id, account: try row.text("account_id"), device: try row.text("device_id"),
@@ -104,19 +105,19 @@ extension SQLiteDatabase {
     /// Returns the address for enrolling phones (`issuer`), kept at the server's last start; `nil` before the first
     /// start.
     public func issuer() async throws -> String? {
-        try await self.read { db in try String.fetchOne(db, sql: "SELECT issuer FROM store_check WHERE id = 1") }
+        try await self.read { db in try db.text("SELECT issuer FROM store_check WHERE id = 1") }
     }
 
     /// Keeps the address for enrolling phones.
     public func keep(issuer: String) async throws {
         try await self.step { db in
-            try db.execute(sql: "UPDATE store_check SET issuer = ? WHERE id = 1", arguments: [issuer])
+            try db.run("UPDATE store_check SET issuer = ? WHERE id = 1", [issuer])
         }
     }
 
     /// Returns `true` if any account has a device, or is about to have one.
     public func hasDevices() async throws -> Bool {
-        try await self.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM device)") ?? false }
+        try await self.read { db in try db.isTrue("SELECT EXISTS (SELECT 1 FROM device)") }
     }
 }
 
@@ -139,10 +140,11 @@ extension SQLiteDatabase: AccountStore {
     public func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {
         try await self.read { [sealing] db in
             try db.rows(
-                """
-                SELECT \(AccountRecord.columns) FROM account
-                WHERE number > coalesce((SELECT number FROM account WHERE id = ?), 0) ORDER BY number LIMIT ?
-                """, [after, limit]
+                .composed(
+                    """
+                    SELECT \(AccountRecord.columns) FROM account
+                    WHERE number > coalesce((SELECT number FROM account WHERE id = ?), 0) ORDER BY number LIMIT ?
+                    """), [after, limit]
             ) { try AccountRecord($0, sealing) }
         }
     }
@@ -182,7 +184,8 @@ extension SQLiteDatabase: AccountStore {
     public func devices(accountID: String) async throws -> [DeviceRecord] {
         try await self.read { [sealing] db in
             try db.rows(
-                "SELECT \(DeviceColumn.selection) FROM device WHERE account_id = ? ORDER BY number", [accountID]
+                .composed("SELECT \(DeviceColumn.selection) FROM device WHERE account_id = ? ORDER BY number"),
+                [accountID]
             ) { try DeviceRecord(RowPart(row: $0, start: 0), sealing) }
         }
     }
@@ -195,7 +198,7 @@ extension SQLiteDatabase: AccountStore {
         let codes = self.sealing.usernameCodes(username)
         return try await self.read { db in
             let account = try db.row(
-                "SELECT id, is_locked FROM account WHERE \(AccountRecord.hasName)", codes.map(\.blob))
+                .composed("SELECT id, is_locked FROM account WHERE \(AccountRecord.hasName)"), codes)
             let document = try db.inventedAccounts()
             let active = try account.map { account in
                 let id = try account.text("id")
@@ -220,7 +223,7 @@ extension AccountRecord {
     /// The condition that finds a row by the codes of a name (`Sealing.usernameCodes`).
     static let hasName = "username_code IN (?, ?)"
 
-    init(_ row: StoredRow, _ sealing: Sealing) throws {
+    init(_ row: SQLRow, _ sealing: Sealing) throws {
         let id = try row.text(Column.id)
         self.init(
             id: id,
@@ -276,7 +279,7 @@ extension CredentialRecord {
 
     static let columns = Column.selection
 
-    init(_ row: StoredRow, _ sealing: Sealing) throws {
+    init(_ row: SQLRow, _ sealing: Sealing) throws {
         let (id, device) = (try row.text(Column.id), try row.text(Column.deviceID))
         let (account, aaid) = (try row.text(Column.accountID), try row.text(Column.aaid))
         let keyID = try row.bytes(Column.keyID)
@@ -299,7 +302,7 @@ extension CredentialRecord {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Sets or removes an account's e-mail address, with the effects that follow; `false` if the account does not exist.
     @discardableResult
     func setEmail(
@@ -312,12 +315,12 @@ extension Database {
                     isVerified: try row.flag("email_verified"))
             }
         }
-        try self.cachedStatement(
-            sql: "UPDATE account SET email = ?, email_verified = ?, email_code = ?, updated_at = ? WHERE id = ?"
-        ).execute(arguments: [
-            try sealing.email(email, account: id), email?.isVerified ?? false,
-            email.map { sealing.emailCode($0.address).blob }, moment.milliseconds, id,
-        ])
+        try self.run(
+            "UPDATE account SET email = ?, email_verified = ?, email_code = ?, updated_at = ? WHERE id = ?",
+            [
+                try sealing.email(email, account: id), email?.isVerified ?? false,
+                email.map { sealing.emailCode($0.address) }, moment.milliseconds, id,
+            ])
         let isKnown = self.hasChangedOneRow
         for effect in FirstAddressEffect.effects(of: email, after: former) {
             switch effect {
@@ -337,7 +340,7 @@ extension Database {
     func deleteAccount(_ id: String, at now: Timestamp, keepsInvite: Bool = false) throws -> Bool {
         // The answers are deleted through the devices and offers, which go with the account.
         try self.deleteAnswers(ofAccount: id)
-        try self.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
+        try self.run("DELETE FROM account WHERE id = ?", [id])
         return try self.carryOut(.deletion(keepsInvite: keepsInvite), ofAccount: id, at: now)
     }
 
@@ -366,20 +369,19 @@ extension Database {
         switch change {
         case .username(let username):
             try self.refuseColliding(username, for: id, sealing)
-            try self.cachedStatement(
-                sql: "UPDATE account SET username_code = ?, colliding_code = NULL, username = ? WHERE id = ?"
-            ).execute(
-                arguments: [
-                    sealing.usernameCode(username, account: id).blob, try sealing.username(username, account: id), id,
+            try self.run(
+                "UPDATE account SET username_code = ?, colliding_code = NULL, username = ? WHERE id = ?",
+                [
+                    sealing.usernameCode(username, account: id), try sealing.username(username, account: id), id,
                 ])
         case .displayName(let name):
-            try self.cachedStatement(sql: "UPDATE account SET display_name = ? WHERE id = ?")
-                .execute(arguments: [
-                    try name.map { try sealing.seal($0, purpose: .displayName, row: id).blob }, id,
+            try self.run(
+                "UPDATE account SET display_name = ? WHERE id = ?",
+                [
+                    try name.map { try sealing.seal($0, purpose: .displayName, row: id) }, id,
                 ])
         case .updatedAt(let moment):
-            try self.cachedStatement(sql: "UPDATE account SET updated_at = ? WHERE id = ?")
-                .execute(arguments: [moment.milliseconds, id])
+            try self.run("UPDATE account SET updated_at = ? WHERE id = ?", [moment.milliseconds, id])
         case .audit(let event): try self.appendAudit(event, sealing)
         }
     }
@@ -388,47 +390,47 @@ extension Database {
     func insert(_ account: AccountRecord, _ sealing: Sealing) throws {
         try self.refuseColliding(account.username, for: account.id, sealing)
         let displayName = try account.displayName.map {
-            try sealing.seal($0, purpose: .displayName, row: account.id).blob
+            try sealing.seal($0, purpose: .displayName, row: account.id)
         }
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO account (
-                    id, username_code, username, display_name, is_locked, created_at, email, email_verified,
-                    phone, phone_verified, postal_address, email_code, profile, updated_at, language
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            account.id, sealing.usernameCode(account.username, account: account.id).blob,
-            try sealing.username(account.username, account: account.id), displayName,
-            account.isLocked, account.createdAt.milliseconds,
-            try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
-            try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
-            try sealing.postalAddress(account.address, account: account.id),
-            account.email.map { sealing.emailCode($0.address).blob },
-            try sealing.profile(account.profile, account: account.id), account.updatedAt.milliseconds,
-            account.language,
-        ])
+        try self.run(
+            """
+            INSERT INTO account (
+                id, username_code, username, display_name, is_locked, created_at, email, email_verified,
+                phone, phone_verified, postal_address, email_code, profile, updated_at, language
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                account.id, sealing.usernameCode(account.username, account: account.id),
+                try sealing.username(account.username, account: account.id), displayName,
+                account.isLocked, account.createdAt.milliseconds,
+                try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
+                try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
+                try sealing.postalAddress(account.address, account: account.id),
+                account.email.map { sealing.emailCode($0.address) },
+                try sealing.profile(account.profile, account: account.id), account.updatedAt.milliseconds,
+                account.language,
+            ])
     }
 
     func account(username: AccountName, _ sealing: Sealing) throws -> AccountRecord? {
         try self.row(
-            "SELECT \(AccountRecord.columns) FROM account WHERE \(AccountRecord.hasName)",
-            sealing.usernameCodes(username).map(\.blob)
+            .composed("SELECT \(AccountRecord.columns) FROM account WHERE \(AccountRecord.hasName)"),
+            sealing.usernameCodes(username)
         ).map { try AccountRecord($0, sealing) }
     }
 
+    private static let accountQuery = SQLText.once(
+        "SELECT \(AccountRecord.columns) FROM account WHERE id = ?")
+
     func account(id: String, _ sealing: Sealing) throws -> AccountRecord? {
-        try self.row("SELECT \(AccountRecord.columns) FROM account WHERE id = ?", [id]).map {
-            try AccountRecord($0, sealing)
-        }
+        try self.row(Self.accountQuery, [id]).map { try AccountRecord($0, sealing) }
     }
 
     /// Locks or unlocks an account, and ends everything that ends with it; `false` if the account does not exist.
     fileprivate func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
-        try self.cachedStatement(
-            sql: "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3"
-        )
-        .execute(arguments: [isLocked, moment.milliseconds, id])
+        try self.run(
+            "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3",
+            [isLocked, moment.milliseconds, id])
         return try self.carryOut(.lock(isLocked), ofAccount: id, at: moment)
     }
 
@@ -447,23 +449,26 @@ extension Database {
 
     func credentials(accountID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
         try self.rows(
-            "SELECT \(CredentialRecord.columns) FROM credential WHERE account_id = ? ORDER BY number", [accountID]
+            .composed("SELECT \(CredentialRecord.columns) FROM credential WHERE account_id = ? ORDER BY number"),
+            [accountID]
         ) { try CredentialRecord($0, sealing) }
     }
 
     func credentials(deviceID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
         try self.rows(
-            "SELECT \(CredentialRecord.columns) FROM credential WHERE device_id = ? ORDER BY number", [deviceID]
+            .composed("SELECT \(CredentialRecord.columns) FROM credential WHERE device_id = ? ORDER BY number"),
+            [deviceID]
         ) { try CredentialRecord($0, sealing) }
     }
 
     /// Returns the key of that model and name, with its account's state.
     func storedCredential(aaid: String, keyID: [UInt8], _ sealing: Sealing) throws -> StoredCredential? {
         try self.row(
-            """
-            SELECT \(CredentialRecord.columns), is_locked FROM credential
-            JOIN account ON account.id = account_id WHERE aaid = ? AND key_id = ?
-            """, [aaid, keyID.blob]
+            .composed(
+                """
+                SELECT \(CredentialRecord.columns), is_locked FROM credential
+                JOIN account ON account.id = account_id WHERE aaid = ? AND key_id = ?
+                """), [aaid, keyID]
         ).map { row in
             StoredCredential(
                 credential: try CredentialRecord(row, sealing), isAccountLocked: try row.flag("is_locked"))
@@ -475,25 +480,24 @@ extension Database {
     func insert(_ registration: DeviceRegistration, _ sealing: Sealing) throws {
         let device = registration.device
         let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO device (id, account_id, name, is_active, created_at, secret_code) VALUES (?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            device.id, device.accountID, name.blob, device.isActive, device.createdAt.milliseconds,
-            device.secretCode?.blob,
-        ])
+        try self.run(
+            """
+            INSERT INTO device (id, account_id, name, is_active, created_at, secret_code) VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            [
+                device.id, device.accountID, name, device.isActive, device.createdAt.milliseconds,
+                device.secretCode,
+            ])
         try self.insert(registration.credentials, sealing)
         if let identity = registration.identity {
             try self.insert(identity, deviceID: device.id, accountID: device.accountID, sealing)
         }
         for id in registration.replaces {
-            try self.cachedStatement(
-                sql: """
-                    INSERT OR IGNORE INTO replaced_credential
-                    SELECT ?, id FROM credential WHERE id = ? AND account_id = ?
-                    """
-            ).execute(arguments: [device.id, id, device.accountID])
+            try self.run(
+                """
+                INSERT OR IGNORE INTO replaced_credential
+                SELECT ?, id FROM credential WHERE id = ? AND account_id = ?
+                """, [device.id, id, device.accountID])
         }
     }
 
@@ -502,15 +506,13 @@ extension Database {
     /// the same model and name exists elsewhere.
     func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
         for key in credentials {
-            let isLocked = try Bool.fetchOne(
-                self.cachedStatement(
-                    sql: """
-                        SELECT is_locked FROM device JOIN account ON account.id = account_id
-                        WHERE device.id = ? AND account_id = ? AND is_active = 1
-                        """), arguments: [key.deviceID, key.accountID])
+            let isLocked = try self.row(
+                """
+                SELECT is_locked FROM device JOIN account ON account.id = account_id
+                WHERE device.id = ? AND account_id = ? AND is_active = 1
+                """, [key.deviceID, key.accountID])?.flag("is_locked")
             try KeyRefusal.checkJoining(isAccountLocked: isLocked)
-            try self.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ? AND aaid = ?")
-                .execute(arguments: [key.deviceID, key.aaid])
+            try self.run("DELETE FROM credential WHERE device_id = ? AND aaid = ?", [key.deviceID, key.aaid])
         }
         try self.insert(credentials, sealing)
     }
@@ -522,18 +524,18 @@ extension Database {
             let publicKey = try sealing.seal(key.publicKey, purpose: .boundPublicKey, row: place)
             let attestation = try sealing.sealUnlessEmpty(key.attestation, purpose: .attestation, row: key.id)
             let displays = try sealing.sealUnlessEmpty(key.pictureDisplays, purpose: .pictureDisplays, row: key.id)
-            try self.cachedStatement(
-                sql: """
-                    INSERT INTO credential (id, device_id, account_id, aaid, key_id, public_key, key_format, algorithm,
-                    counter, registration_counter, authenticator_version, is_active, created_at, attestation,
-                    picture_displays)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                key.id, key.deviceID, key.accountID, key.aaid, key.keyID.blob, publicKey.blob, key.keyFormat,
-                key.algorithm, key.counter, key.registrationCounter, key.authenticatorVersion, key.isActive,
-                key.createdAt.milliseconds, attestation, displays,
-            ])
+            try self.run(
+                """
+                INSERT INTO credential (id, device_id, account_id, aaid, key_id, public_key, key_format, algorithm,
+                counter, registration_counter, authenticator_version, is_active, created_at, attestation,
+                picture_displays)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    key.id, key.deviceID, key.accountID, key.aaid, key.keyID, publicKey, key.keyFormat,
+                    key.algorithm, key.counter, key.registrationCounter, key.authenticatorVersion, key.isActive,
+                    key.createdAt.milliseconds, attestation, displays,
+                ])
         }
     }
 
@@ -542,23 +544,24 @@ extension Database {
     /// not exist, `forbidden` if a condition does not hold, and `conflict` if the counter does not advance.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
         try self.run(
-            """
-            UPDATE credential SET counter = ?1, last_used_at = ?2
-            WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
-            AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
-            AND NOT EXISTS (\(Self.disabledActivation))
-            """, [advance.counter, now.milliseconds, advance.credentialID])
+            .composed(
+                """
+                UPDATE credential SET counter = ?1, last_used_at = ?2
+                WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
+                AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
+                AND NOT EXISTS (\(Self.disabledActivation))
+                """), [advance.counter, now.milliseconds, advance.credentialID])
         try KeyRefusal.checkAdvance(isTaken: self.hasChangedOneRow, mayBeUsed: self.mayBeUsed(advance.credentialID))
     }
 
     /// Returns `true` if a key is active and its account is not locked; `nil` if the key does not exist.
     private func mayBeUsed(_ credential: String) throws -> Bool? {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT is_active = 1 AND is_locked = 0 AND NOT EXISTS (\(Self.disabledActivation))
-                    FROM credential JOIN account ON account.id = account_id WHERE credential.id = ?
-                    """), arguments: [credential])
+        try self.row(
+            .composed(
+                """
+                SELECT is_active = 1 AND is_locked = 0 AND NOT EXISTS (\(Self.disabledActivation)) AS is_usable
+                FROM credential JOIN account ON account.id = account_id WHERE credential.id = ?
+                """), [credential])?.flag("is_usable")
     }
 
     /// The disabled activation of a key's device: an activation that wrong factors have disabled, or that a disowned
@@ -570,16 +573,15 @@ extension Database {
 
     /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
     func activateDevice(id: String) throws {
-        try self.cachedStatement(sql: "UPDATE device SET is_active = 1 WHERE id = ?").execute(arguments: [id])
+        try self.run("UPDATE device SET is_active = 1 WHERE id = ?", [id])
         try KeyRefusal.checkActivation(isDeviceThere: self.hasChangedOneRow)
-        try self.cachedStatement(sql: "UPDATE credential SET is_active = 1 WHERE device_id = ?")
-            .execute(arguments: [id])
+        try self.run("UPDATE credential SET is_active = 1 WHERE device_id = ?", [id])
     }
 
     /// Deletes a device together with its keys; `false` if the device does not exist.
     func deleteDevice(id: String) throws -> Bool {
         try self.deleteAnswers(of: id)
-        try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])
+        try self.run("DELETE FROM device WHERE id = ?", [id])
         return self.hasChangedOneRow
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -41,8 +40,9 @@ extension SealingPurpose {
 extension SQLiteDatabase {
     public func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET phone = ?, phone_verified = ?, updated_at = ? WHERE id = ?")
-                .execute(arguments: [
+            try db.run(
+                "UPDATE account SET phone = ?, phone_verified = ?, updated_at = ? WHERE id = ?",
+                [
                     try sealing.phone(phone, account: id), phone?.isVerified ?? false, audit.at.milliseconds, id,
                 ])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
@@ -51,16 +51,18 @@ extension SQLiteDatabase {
 
     public func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET postal_address = ?, updated_at = ? WHERE id = ?")
-                .execute(arguments: [try sealing.postalAddress(address, account: id), audit.at.milliseconds, id])
+            try db.run(
+                "UPDATE account SET postal_address = ?, updated_at = ? WHERE id = ?",
+                [try sealing.postalAddress(address, account: id), audit.at.milliseconds, id])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
     public func setAccountProfile(_ profile: PersonProfile?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET profile = ?, updated_at = ? WHERE id = ?")
-                .execute(arguments: [try sealing.profile(profile, account: id), audit.at.milliseconds, id])
+            try db.run(
+                "UPDATE account SET profile = ?, updated_at = ? WHERE id = ?",
+                [try sealing.profile(profile, account: id), audit.at.milliseconds, id])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }

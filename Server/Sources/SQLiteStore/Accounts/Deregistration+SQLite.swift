@@ -50,8 +50,7 @@ extension SQLiteDatabase {
 
     public func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool {
         try await self.step(on: { db in
-            try String.fetchOne(
-                db.cachedStatement(sql: "SELECT account_id FROM device WHERE id = ?"), arguments: [id])
+            try db.text("SELECT account_id FROM device WHERE id = ?", [id])
         }) { [sealing] db, account in
             try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
             var audit = audit
@@ -63,18 +62,19 @@ extension SQLiteDatabase {
     public func account(id: String, ofDevice device: String) async throws -> AccountRecord? {
         try await self.read { [sealing] db in
             try db.row(
-                """
-                SELECT \(AccountRecord.columns) FROM account WHERE id = ?1
-                AND EXISTS (
-                    SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
-                    WHERE device.id = ?2 AND account_id = ?1 AND \(Database.deviceMayAuthenticate))
-                """, [id, device]
+                .composed(
+                    """
+                    SELECT \(AccountRecord.columns) FROM account WHERE id = ?1
+                    AND EXISTS (
+                        SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
+                        WHERE device.id = ?2 AND account_id = ?1 AND \(SQLConnection.deviceMayAuthenticate))
+                    """), [id, device]
             ).map { try AccountRecord($0, sealing) }
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Deletes keys of an account, and the devices whose last key is deleted. Returns the names of the deleted keys. If
     /// `asker` is a device, only keys of devices with the same signing key are deleted. Otherwise
     /// ``CredentialSelection/all`` also deletes the account's authentications, and the devices that had no key before.
@@ -91,7 +91,7 @@ extension Database {
                     SELECT device_id FROM device_identity
                     WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?4)))
                 RETURNING aaid, key_id, device_id
-                """, [accountID, pattern.aaid, pattern.keyID?.blob, reach.phone]
+                """, [accountID, pattern.aaid, pattern.keyID, reach.phone]
             ) { row in
                 let name = CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
                 return (name: name, device: try row.text("device_id"))
@@ -106,9 +106,11 @@ extension Database {
 
     /// Keeps the names of the keys that a ceremony has deleted, in their order.
     func note(deregistered names: [CredentialSelection.Name], ceremonyID: String) throws {
-        let statement = try self.cachedStatement(
-            sql: "INSERT INTO deregistered_key (ceremony_id, aaid, key_id) VALUES (?, ?, ?)")
-        for name in names { try statement.execute(arguments: [ceremonyID, name.aaid, name.keyID.blob]) }
+        for name in names {
+            try self.run(
+                "INSERT INTO deregistered_key (ceremony_id, aaid, key_id) VALUES (?, ?, ?)",
+                [ceremonyID, name.aaid, name.keyID])
+        }
     }
 
     /// Returns the keys that a ceremony has deleted, the newest first.
@@ -122,18 +124,16 @@ extension Database {
     func replaceKeys(
         by successor: String, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws -> [String] {
-        let devices = try String.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT DISTINCT device_id FROM credential JOIN replaced_credential ON credential_id = credential.id
-                    WHERE successor_id = ? AND account_id = ? AND device_id <> successor_id
-                    """), arguments: [successor, accountID])
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM credential WHERE account_id = ? AND device_id <> ?
-                AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
-                """
-        ).execute(arguments: [accountID, successor, successor])
+        let devices = try self.texts(
+            """
+            SELECT DISTINCT device_id FROM credential JOIN replaced_credential ON credential_id = credential.id
+            WHERE successor_id = ? AND account_id = ? AND device_id <> successor_id
+            """, [successor, accountID])
+        try self.run(
+            """
+            DELETE FROM credential WHERE account_id = ? AND device_id <> ?
+            AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
+            """, [accountID, successor, successor])
         try self.revoke(.only(devices), accountID: accountID, at: now, sealing, ending)
         return devices
     }
@@ -142,12 +142,11 @@ extension Database {
     fileprivate func revoke(
         _ devices: EmptiedDevices, accountID: String, at now: Timestamp, _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
-        let empty = try String.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT id FROM device WHERE account_id = ?
-                    AND NOT EXISTS (SELECT 1 FROM credential WHERE device_id = device.id)
-                    """), arguments: [accountID])
+        let empty = try self.texts(
+            """
+            SELECT id FROM device WHERE account_id = ?
+            AND NOT EXISTS (SELECT 1 FROM credential WHERE device_id = device.id)
+            """, [accountID])
         for id in devices.revoked(among: empty) {
             try self.revokeDevice(id: id, accountID: accountID, at: now, sealing, ending)
         }
@@ -163,16 +162,18 @@ extension Database {
         _ = try self.deleteDevice(id: id)
         try self.endIdentity(ofDevice: id, at: now)
         try self.deleteAuthentications(of: .device(id), at: now)
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
                 WHERE account_id = ? AND device_id = ?
                 AND (\(CeremonyRecord.isOpen) OR (outcome = ? AND reference IS NOT NULL AND is_consumed = 0))
-                """
-        ).execute(arguments: [
-            CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.cancelled.rawValue, now.milliseconds, accountID,
-            id, CeremonyRecord.Outcome.succeeded.rawValue,
-        ])
+                """),
+            [
+                CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.cancelled.rawValue, now.milliseconds,
+                accountID,
+                id, CeremonyRecord.Outcome.succeeded.rawValue,
+            ])
     }
 
     /// The condition for a device, joined with its activation, that may authenticate. A device whose activation is
@@ -185,28 +186,26 @@ extension Database {
     /// Returns `true` if a device may authenticate, and for `nil`.
     func isActiveDevice(_ device: String?) throws -> Bool {
         try device.map { device in
-            try Bool.fetchOne(
-                self.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (
-                            SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
-                            WHERE device.id = ? AND \(Self.deviceMayAuthenticate))
-                        """),
-                arguments: [device]) == true
+            try self.isTrue(
+                .composed(
+                    """
+                    SELECT EXISTS (
+                        SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
+                        WHERE device.id = ? AND \(Self.deviceMayAuthenticate))
+                    """), [device])
         } ?? true
     }
 
     /// Returns `true` if the device is an active device of the account, and its activation is not disabled, should the
     /// asker need the activation.
     fileprivate func mayAsk(_ device: String, as asker: DeregistrationAsker, ofAccount account: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
-                        WHERE device.id = ?1 AND account_id = ?2
-                        AND is_active = 1 AND (NOT ?3 OR \(Self.deviceMayAuthenticate)))
-                    """),
-            arguments: [device, account, asker.needsActivation]) ?? false
+        try self.isTrue(
+            .composed(
+                """
+                SELECT EXISTS (
+                    SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
+                    WHERE device.id = ?1 AND account_id = ?2
+                    AND is_active = 1 AND (NOT ?3 OR \(Self.deviceMayAuthenticate)))
+                """), [device, account, asker.needsActivation])
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -34,7 +33,7 @@ extension SealingPurpose {
 
 extension Sealing {
     /// Returns the code by which a device's key is found.
-    fileprivate func deviceKeyCode(_ name: String) -> Data { self.code(name, purpose: .deviceKeyCode).blob }
+    fileprivate func deviceKeyCode(_ name: String) -> [UInt8] { self.code(name, purpose: .deviceKeyCode) }
 }
 
 extension SQLiteDatabase: DeviceIdentityStore {
@@ -42,14 +41,15 @@ extension SQLiteDatabase: DeviceIdentityStore {
         let code = self.sealing.deviceKeyCode(name)
         return try await self.read { [sealing] db in
             try db.row(
-                """
-                SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
-                    device.id IS NULL AS is_gone
-                FROM device_identity JOIN account ON account.id = device_identity.account_id
-                LEFT JOIN device ON device.id = device_identity.device_id
-                WHERE signing_code = ? AND device.is_active IS NOT 0
-                ORDER BY device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
-                """, [code]
+                .composed(
+                    """
+                    SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
+                        device.id IS NULL AS is_gone
+                    FROM device_identity JOIN account ON account.id = device_identity.account_id
+                    LEFT JOIN device ON device.id = device_identity.device_id
+                    WHERE signing_code = ? AND device.is_active IS NOT 0
+                    ORDER BY device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
+                    """), [code]
             ).map { row in
                 let id = try row.text("device_id")
                 return ProvingDevice(
@@ -64,20 +64,18 @@ extension SQLiteDatabase: DeviceIdentityStore {
     public func isKey(_ name: String, ofDevice id: String) async throws -> Bool {
         let code = self.sealing.deviceKeyCode(name)
         return try await self.read { db in
-            try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ? AND signing_code = ?)"),
-                arguments: [id, code]) ?? false
+            try db.isTrue(
+                "SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ? AND signing_code = ?)", [id, code])
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Keeps the keys of a device that has just been added. Throws `conflict` if another device has one of the keys.
     /// Keys of a row of the same account do not conflict if both keys are the same, in the same places.
     func insert(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
         try self.require(
-            "SELECT NOT EXISTS (\(Self.othersOfKeys))",
+            .composed("SELECT NOT EXISTS (\(Self.othersOfKeys))"),
             [sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name), accountID],
             orThrow: StoreError(.conflict, "another device's key"))
         try self.keep(identity, deviceID: deviceID, accountID: accountID, sealing)
@@ -111,14 +109,15 @@ extension Database {
     /// Reads the data for the judgement about the keys that a device states.
     private func scene(of addition: DeviceIdentityAddition, _ sealing: Sealing) throws -> DeviceIdentityScene {
         let scene = try self.rows(
-            """
-            SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ?4) AS has_keys,
-                EXISTS (\(Self.othersOfKeys)) AS is_taken,
-                EXISTS (
-                    SELECT 1 FROM device_identity WHERE signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2)
-                ) AS is_known,
-                (SELECT name FROM device WHERE id = ?4 AND account_id = ?3 AND is_active = 1) AS name
-            """,
+            .composed(
+                """
+                SELECT EXISTS (SELECT 1 FROM device_identity WHERE device_id = ?4) AS has_keys,
+                    EXISTS (\(Self.othersOfKeys)) AS is_taken,
+                    EXISTS (
+                        SELECT 1 FROM device_identity WHERE signing_code IN (?1, ?2) OR encryption_code IN (?1, ?2)
+                    ) AS is_known,
+                    (SELECT name FROM device WHERE id = ?4 AND account_id = ?3 AND is_active = 1) AS name
+                """),
             [
                 sealing.deviceKeyCode(addition.identity.signing.name),
                 sealing.deviceKeyCode(addition.identity.encryption.name), addition.accountID, addition.deviceID,
@@ -132,62 +131,59 @@ extension Database {
     }
 
     private func keep(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO device_identity (
-                    device_id, account_id, signing_key, signing_code, encryption_key, encryption_code
-                ) VALUES (?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            deviceID, accountID,
-            try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: deviceID).blob,
-            sealing.deviceKeyCode(identity.signing.name),
-            try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: deviceID).blob,
-            sealing.deviceKeyCode(identity.encryption.name),
-        ])
+        try self.run(
+            """
+            INSERT INTO device_identity (
+                device_id, account_id, signing_key, signing_code, encryption_key, encryption_code
+            ) VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            [
+                deviceID, accountID,
+                try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: deviceID),
+                sealing.deviceKeyCode(identity.signing.name),
+                try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: deviceID),
+                sealing.deviceKeyCode(identity.encryption.name),
+            ])
     }
 
     /// Gives a device new keys. The former keys prove nothing from then on.
     private func replace(by identity: DeviceIdentity, ofDevice id: String, _ sealing: Sealing) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE device_identity
-                SET signing_key = ?, signing_code = ?, encryption_key = ?, encryption_code = ? WHERE device_id = ?
-                """
-        ).execute(arguments: [
-            try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: id).blob,
-            sealing.deviceKeyCode(identity.signing.name),
-            try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: id).blob,
-            sealing.deviceKeyCode(identity.encryption.name), id,
-        ])
+        try self.run(
+            """
+            UPDATE device_identity
+            SET signing_key = ?, signing_code = ?, encryption_key = ?, encryption_code = ? WHERE device_id = ?
+            """,
+            [
+                try sealing.seal(identity.signing.point, purpose: .deviceSigningKey, row: id),
+                sealing.deviceKeyCode(identity.signing.name),
+                try sealing.seal(identity.encryption.point, purpose: .deviceEncryptionKey, row: id),
+                sealing.deviceKeyCode(identity.encryption.name), id,
+            ])
     }
 
     /// Deletes the keys of an unconfirmed device.
     func deleteIdentity(ofDevice id: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM device_identity WHERE device_id = ?").execute(arguments: [id])
+        try self.run("DELETE FROM device_identity WHERE device_id = ?", [id])
     }
 
     /// Deletes the keys of devices that a restore has removed.
     func deleteIdentitiesOfNoDevice() throws {
-        try self.execute(
-            sql: "DELETE FROM device_identity WHERE ended_at IS NULL AND device_id NOT IN (SELECT id FROM device)")
+        try self.run("DELETE FROM device_identity WHERE ended_at IS NULL AND device_id NOT IN (SELECT id FROM device)")
     }
 
     /// Notes the removal of a device: from now on the device's keys prove only this removal.
     func endIdentity(ofDevice id: String, at now: Timestamp) throws {
-        try self.cachedStatement(sql: "UPDATE device_identity SET ended_at = ? WHERE device_id = ?")
-            .execute(arguments: [now.milliseconds, id])
+        try self.run("UPDATE device_identity SET ended_at = ? WHERE device_id = ?", [now.milliseconds, id])
     }
 
     /// Deletes the keys of devices that were removed before `moment`, at most `limit`. Returns the number of deleted
     /// rows.
     func deleteEndedIdentities(before moment: Timestamp, limit: Int) throws -> Int {
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM device_identity WHERE device_id IN
-                (SELECT device_id FROM device_identity WHERE ended_at < ? ORDER BY ended_at LIMIT ?)
-                """
-        ).execute(arguments: [moment.milliseconds, limit])
+        try self.run(
+            """
+            DELETE FROM device_identity WHERE device_id IN
+            (SELECT device_id FROM device_identity WHERE ended_at < ? ORDER BY ended_at LIMIT ?)
+            """, [moment.milliseconds, limit])
         return self.changesCount
     }
 }

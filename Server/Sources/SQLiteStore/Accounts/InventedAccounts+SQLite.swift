@@ -16,10 +16,8 @@ extension SQLiteDatabase: InventedAccountStore {
 
     public func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            try db.execute(sql: "DELETE FROM invented_accounts")
-            try db.execute(
-                sql: "INSERT INTO invented_accounts (id, document) SELECT 1, ?1 WHERE ?1 IS NOT NULL",
-                arguments: [document])
+            try db.run("DELETE FROM invented_accounts")
+            try db.run("INSERT INTO invented_accounts (id, document) SELECT 1, ?1 WHERE ?1 IS NOT NULL", [document])
             try db.appendAudit(audit, sealing)
         }
     }
@@ -53,9 +51,9 @@ extension SQLiteDatabase: InventedAccountStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the document of ``InventedAccountStore``.
     func inventedAccounts() throws -> String? {
-        try String.fetchOne(self.cachedStatement(sql: "SELECT document FROM invented_accounts"))
+        try self.text("SELECT document FROM invented_accounts")
     }
 }

@@ -18,21 +18,18 @@ extension Migration {
 extension SQLiteDatabase: TermsStore {
     public func hasAgreed(account: String, version: String) async throws -> Bool {
         try await self.read { db in
-            try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM agreement WHERE account_id = ? AND version = ?)"),
-                arguments: [account, version]) ?? false
+            try db.isTrue(
+                "SELECT EXISTS (SELECT 1 FROM agreement WHERE account_id = ? AND version = ?)", [account, version])
         }
     }
 
     public func agree(account: String, version: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: """
-                    INSERT OR IGNORE INTO agreement (account_id, version, agreed_at)
-                    SELECT id, ?2, ?3 FROM account WHERE id = ?1
-                    """
-            ).execute(arguments: [account, version, audit.at.milliseconds])
+            try db.run(
+                """
+                INSERT OR IGNORE INTO agreement (account_id, version, agreed_at)
+                SELECT id, ?2, ?3 FROM account WHERE id = ?1
+                """, [account, version, audit.at.milliseconds])
             try db.appendAudit(audit, if: db.hasChangedRows, sealing)
             return try db.exists("account", id: account)
         }

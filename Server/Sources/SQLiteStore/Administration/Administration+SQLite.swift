@@ -20,12 +20,11 @@ extension Migration {
 extension SQLiteDatabase: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.execute(
-                sql: """
-                    INSERT OR REPLACE INTO administrator_link (id, digest, expires_at)
-                    SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM administrator WHERE expires_at > ?)
-                    """,
-                arguments: [digest.blob, expiresAt.milliseconds, audit.at.milliseconds])
+            try db.run(
+                """
+                INSERT OR REPLACE INTO administrator_link (id, digest, expires_at)
+                SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM administrator WHERE expires_at > ?)
+                """, [digest, expiresAt.milliseconds, audit.at.milliseconds])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
@@ -36,22 +35,21 @@ extension SQLiteDatabase: AdministrationStore {
         // Anybody can send an invented secret, so a reader looks the secret up first.
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
             let link = try db.row(
-                "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest.blob, now.milliseconds])
+                "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest, now.milliseconds])
             return .step(if: link != nil, otherwise: false)
         }) { [sealing] db, _ in
             // At most one link exists, and the link gives one administrator before the link goes.
-            try db.execute(
-                sql: """
-                    INSERT INTO administrator (id, token_digest, created_at, expires_at)
-                    SELECT ?, ?, ?, ? FROM administrator_link WHERE digest = ? AND expires_at > ?
-                    """,
-                arguments: [
-                    administrator.id, administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
-                    administrator.expiresAt.milliseconds, digest.blob, now.milliseconds,
+            try db.run(
+                """
+                INSERT INTO administrator (id, token_digest, created_at, expires_at)
+                SELECT ?, ?, ?, ? FROM administrator_link WHERE digest = ? AND expires_at > ?
+                """,
+                [
+                    administrator.id, administrator.tokenDigest, administrator.createdAt.milliseconds,
+                    administrator.expiresAt.milliseconds, digest, now.milliseconds,
                 ])
-            try db.execute(
-                sql: "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?",
-                arguments: [digest.blob, now.milliseconds])
+            try db.run(
+                "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest, now.milliseconds])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
@@ -62,7 +60,7 @@ extension SQLiteDatabase: AdministrationStore {
                 """
                 SELECT id, created_at, expires_at FROM administrator
                 WHERE token_digest = ? AND expires_at > ?
-                """, [tokenDigest.blob, now.milliseconds]
+                """, [tokenDigest, now.milliseconds]
             ).map { row in
                 AdministratorRecord(
                     id: try row.text("id"), tokenDigest: tokenDigest, createdAt: try row.moment("created_at"),
@@ -88,7 +86,7 @@ extension SQLiteDatabase: AdministrationStore {
 
     public func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.execute(sql: "DELETE FROM administrator WHERE id = ?", arguments: [id])
+            try db.run("DELETE FROM administrator WHERE id = ?", [id])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
@@ -97,13 +95,13 @@ extension SQLiteDatabase: AdministrationStore {
         async throws -> Bool
     {
         try await self.step { [sealing] db in
-            try db.execute(
-                sql: """
-                    UPDATE administrator SET token_digest = ?, created_at = ?, expires_at = ?
-                    WHERE id = ? AND expires_at > ?
-                    """,
-                arguments: [
-                    administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
+            try db.run(
+                """
+                UPDATE administrator SET token_digest = ?, created_at = ?, expires_at = ?
+                WHERE id = ? AND expires_at > ?
+                """,
+                [
+                    administrator.tokenDigest, administrator.createdAt.milliseconds,
                     administrator.expiresAt.milliseconds, administrator.id, now.milliseconds,
                 ])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -40,9 +39,9 @@ extension SealingPurpose {
 extension SQLiteDatabase: AuditStore, NoticeStore {
     public func deleteNotices(before moment: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at < ? ORDER BY at LIMIT ?)"
-            ).execute(arguments: [moment.milliseconds, limit])
+            try db.run(
+                "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at < ? ORDER BY at LIMIT ?)",
+                [moment.milliseconds, limit])
             return db.changesCount
         }
     }
@@ -76,7 +75,7 @@ extension Sealing {
     func auditCode(_ bytes: [UInt8]) -> [UInt8] { self.code(bytes, purpose: .auditChain) }
 }
 
-extension Database {
+extension SQLConnection {
     /// Appends an event within the present step. If the event is earlier than the last entry by at most
     /// ``Limits/Fixed/auditDisorder``, the event gets the time of the last entry.
     func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
@@ -92,8 +91,8 @@ extension Database {
             """,
             [
                 number + 1, event.kind.rawValue, event.at.milliseconds, event.accountID, event.ceremonyID, event.actor,
-                event.detail, code.blob,
-                try event.address.map { try sealing.seal($0, purpose: .auditAddress, row: "\(number + 1)").blob },
+                event.detail, code,
+                try event.address.map { try sealing.seal($0, purpose: .auditAddress, row: "\(number + 1)") },
             ])
     }
 
@@ -102,7 +101,7 @@ extension Database {
         let subject = try sealing.seal(notice.subject, purpose: .noticeSubject, row: notice.id)
         try self.run(
             "INSERT INTO notice (id, account_id, kind, at, subject) VALUES (?, ?, ?, ?, ?)",
-            [notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob])
+            [notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject])
     }
 
     /// Returns a page of the trail after the entry of a number, in the trail's order, with the codes of the entries.
@@ -110,15 +109,15 @@ extension Database {
         after: Int64, limit: Int = Limits.Fixed.auditPage, _ sealing: Sealing, of schema: String = "main"
     ) throws -> [(entry: AuditEntry, code: [UInt8])] {
         // A replaced database or a backup may be older than the addresses.
-        let address = try String.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT name FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address'"))
+        let address = try self.text(
+            .composed("SELECT name FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address'"))
         return try self.rows(
-            """
-            SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address ?? "NULL") AS address
-            FROM \(schema).audit
-            WHERE number > ? ORDER BY number LIMIT ?
-            """, [after, limit]
+            .composed(
+                """
+                SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address ?? "NULL") AS address
+                FROM \(schema).audit
+                WHERE number > ? ORDER BY number LIMIT ?
+                """), [after, limit]
         ) { row in
             let number = try row.integer("number", as: Int64.self)
             let event = AuditEvent(

@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 
@@ -14,7 +13,7 @@ extension SQLiteDatabase {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Checks the whole trail of an attached database, or of this database, on this connection.
     func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
         var check = AuditTrailCheck(code: sealing.auditCode)

@@ -1,8 +1,7 @@
-import GRDB
 import Records
 import Sealing
 
-extension Database {
+extension SQLConnection {
     /// `true` if the latest statement has changed exactly one row.
     var hasChangedOneRow: Bool { self.changesCount == 1 }
     /// `true` if the latest statement has changed a row.

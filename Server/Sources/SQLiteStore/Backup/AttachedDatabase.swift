@@ -26,9 +26,9 @@ extension Incomparable {
         switch error {
         case let reason as Incomparable: self = reason
         case let error as StoreError: try self.init(error)
-        case let error as DatabaseError where error.resultCode != .SQLITE_FULL:
-            self.init("it cannot be read (SQLite \(error.extendedResultCode.rawValue))")
-        default: throw error
+        default:
+            guard let code = ResultCode(of: error), code.primaryResultCode != .SQLITE_FULL else { throw error }
+            self.init("it cannot be read (SQLite \(code.rawValue))")
         }
     }
 }

@@ -65,7 +65,7 @@ public struct DatabaseBackup: Sendable {
         return try source.writeWithoutTransaction { db in
             let schema = try db.storeVersion()
             try schema.require(knownAmong: Migration.all.count)
-            _ = try StoreKeys(keys: self.keys).sealing(of: db)
+            _ = try StoreKeys(keys: self.keys).sealing(of: SQLConnection(db))
             try db.execute(sql: "VACUUM INTO ?", arguments: [path])
             return schema.number
         }
@@ -93,27 +93,28 @@ public struct DatabaseBackup: Sendable {
         let copy = try DatabaseQueue(path: path, configuration: configuration)
         defer { try? copy.close() }
         return try copy.read { db in
-            try db.checkIntegrity()
-            return try db.counts()
+            let connection = try SQLConnection(db)
+            try connection.checkIntegrity()
+            return try connection.counts()
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Checks the database. Throws ``StoreError/Code/corrupt`` if the file is damaged, or a row refers to a row that
     /// does not exist.
     func checkIntegrity(of schema: String = "main") throws {
-        guard try String.fetchOne(self, sql: "PRAGMA \(schema).integrity_check(1)") == "ok" else {
+        guard try self.text(.composed("PRAGMA \(schema).integrity_check(1)")) == "ok" else {
             throw StoreError(.corrupt, "the database is damaged")
         }
         try self.requireNoRow(
-            "PRAGMA \(schema).foreign_key_check",
+            .composed("PRAGMA \(schema).foreign_key_check"),
             orThrow: StoreError(.corrupt, "the database holds a row whose owner is gone"))
     }
 
     fileprivate func counts() throws -> BackupManifest.Counts {
         func count(_ table: String) throws -> Int64 {
-            try Int64.fetchOne(self, sql: "SELECT count(*) FROM \(table)") ?? 0
+            try Int64(self.number(.composed("SELECT count(*) FROM \(table)")) ?? 0)
         }
         return BackupManifest.Counts(
             accounts: try count("account"), devices: try count("device"), keys: try count("credential"),

@@ -42,8 +42,8 @@ struct ReplacedDatabase {
     /// Checks that the database can be compared. Throws ``Incomparable``, and the errors of reading the database.
     private func checkComparable(_ db: Database) throws {
         try Incomparable.check(try db.storeVersion(of: "replaced"), known: Migration.all.count)
-        try db.checkIntegrity(of: "replaced")
-        let theirs = try StoreKeys(keys: self.sealing.keys).sealing(of: db, schema: "replaced")
+        try SQLConnection(db).checkIntegrity(of: "replaced")
+        let theirs = try StoreKeys(keys: self.sealing.keys).sealing(of: SQLConnection(db), schema: "replaced")
         try Incomparable.check(namesAreOurs: theirs.root == self.sealing.root)
         let isContinuation = try Bool.fetchOne(
             db,
@@ -53,7 +53,7 @@ struct ReplacedDatabase {
                     WHERE ours.number = (SELECT max(number) FROM main.audit))
                 """)
         try Incomparable.check(isContinuation: isContinuation)
-        try Incomparable.check(try db.verifyAudit(self.sealing, of: "replaced"))
+        try Incomparable.check(try SQLConnection(db).verifyAudit(self.sealing, of: "replaced"))
     }
 
     /// Returns the differences of a step, and keeps the later state in force if the kind of difference is kept.
@@ -61,7 +61,7 @@ struct ReplacedDatabase {
         _ step: ReplacedStep, _ db: Database, _ shared: SharedColumns, keepsRevocations: Bool
     ) throws -> [RestoreReport.Change] {
         let isKept = step.kind.treatment.isKept(revocationsAre: keepsRevocations)
-        let found = try db.rows(step.query(shared)) { row in
+        let found = try SQLConnection(db).rows(.composed(step.query(shared))) { row in
             RestoreReport.Change(
                 kind: step.kind, id: try row.text("id"), name: try self.name(of: step.kind, row), isKept: isKept)
         }
@@ -71,7 +71,7 @@ struct ReplacedDatabase {
 
     /// Keeps the former keys, because copied values stay sealed under their keys.
     private func keepKeys(_ db: Database) throws {
-        for id in try db.sealingKeys(of: "replaced") {
+        for id in try SQLConnection(db).sealingKeys(of: "replaced") {
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO main.sealing_key (number, id)
@@ -87,7 +87,7 @@ struct ReplacedDatabase {
         return db.changesCount
     }
 
-    private func name(of kind: BackupDifference, _ row: StoredRow) throws -> String {
+    private func name(of kind: BackupDifference, _ row: SQLRow) throws -> String {
         // A damaged name must not keep the backup from being restored.
         func open(_ column: String, _ purpose: SealingPurpose, of id: String) throws -> String {
             let id = try row.text(id)

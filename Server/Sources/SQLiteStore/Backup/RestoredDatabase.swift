@@ -11,7 +11,7 @@ struct RestoredDatabase {
     /// Checks the copy, and brings its schema up to date.
     init(_ db: Database, keys: KeyRing) throws {
         try db.execute(sql: "PRAGMA synchronous = FULL")
-        try db.checkIntegrity()
+        try SQLConnection(db).checkIntegrity()
         self.db = db
         self.sealing = try StoreKeys(keys: keys).open(db, Migration.all)
     }
@@ -23,13 +23,13 @@ struct RestoredDatabase {
     ) throws -> RestoreReport {
         var report = RestoreReport(
             manifest: manifest, voided: .init(), comparison: .nothingThere, changes: [],
-            auditBrokenAt: try self.db.verifyAudit(self.sealing).brokenAt, replacedFolder: nil)
+            auditBrokenAt: try SQLConnection(self.db).verifyAudit(self.sealing).brokenAt, replacedFolder: nil)
         let replaced = self.attached(path, &report)
         try self.db.inTransaction(.immediate) {
             report.voided = try self.db.voidPast(epoch: random.identifier())
             try replaced?.compare(self.db, keepsRevocations: isKept, &report)
-            try self.db.deleteIdentitiesOfNoDevice()
-            try self.db.appendAudit(
+            try SQLConnection(self.db).deleteIdentitiesOfNoDevice()
+            try SQLConnection(self.db).appendAudit(
                 AuditEvent(
                     AuditEvent.Kind(rawValue: "restored"), at: now, actor: "command",
                     detail: "\(manifest.createdAt) \(report.auditDetail(keepsRevocations: isKept))"), self.sealing)
@@ -37,7 +37,7 @@ struct RestoredDatabase {
         }
         // Without a replaced database, nothing is attached.
         try? self.db.execute(sql: "DETACH DATABASE replaced")
-        try self.db.requireNoRow(
+        try SQLConnection(self.db).requireNoRow(
             "PRAGMA foreign_key_check",
             orThrow: StoreError(.corrupt, "the restored database holds a row whose owner is gone"))
         return report

@@ -13,13 +13,15 @@ extension SealedColumn {
     }
 
     private func align(_ db: Database, _ schema: String, _ sealing: Sealing) throws {
-        let same = try db.rows(
-            """
-            SELECT \(self.selection), theirs.\(self.name) AS other FROM main.\(self.table)
-            JOIN \(schema).\(self.table) AS theirs ON theirs.\(self.key) = \(self.table).\(self.key)
-            WHERE \(self.table).\(self.name) <> theirs.\(self.name)
-            """
-        ) { row -> (key: DatabaseValue, value: DatabaseValue)? in
+        let connection = try SQLConnection(db)
+        let same = try connection.rows(
+            .composed(
+                """
+                SELECT \(self.selection), theirs.\(self.name) AS other FROM main.\(self.table)
+                JOIN \(schema).\(self.table) AS theirs ON theirs.\(self.key) = \(self.table).\(self.key)
+                WHERE \(self.table).\(self.name) <> theirs.\(self.name)
+                """)
+        ) { row -> (key: SQLValue, value: SQLValue)? in
             let rowName = try self.rowName(of: row)
             guard let ours = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName),
                 let theirs = try? sealing.open(row.bytes("other"), purpose: self.purpose, row: rowName),
@@ -28,8 +30,8 @@ extension SealedColumn {
             return (try row.value(self.key), try row.value("other"))
         }
         for (key, value) in same.compactMap(\.self) {
-            try db.cachedStatement(sql: "UPDATE main.\(self.table) SET \(self.name) = ? WHERE \(self.key) = ?")
-                .execute(arguments: [value, key])
+            try connection.run(
+                .composed("UPDATE main.\(self.table) SET \(self.name) = ? WHERE \(self.key) = ?"), [value, key])
         }
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
@@ -22,7 +21,7 @@ extension SQLiteDatabase: CeremonyStore {
         tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony? {
-        let redeem: @Sendable (Database, CeremonyRecord, DispatchTokenRecord) throws -> RedeemedCeremony = {
+        let redeem: @Sendable (SQLConnection, CeremonyRecord, DispatchTokenRecord) throws -> RedeemedCeremony = {
             [sealing] db, found, token in
             try db.redeemed(try db.change(found, sealing) { try judge(&$0, token) }, sealing)
         }
@@ -43,7 +42,7 @@ extension SQLiteDatabase: CeremonyStore {
     }
 
     public func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord? {
-        let change: @Sendable (Database) throws -> CeremonyRecord? = { [sealing] db in
+        let change: @Sendable (SQLConnection) throws -> CeremonyRecord? = { [sealing] db in
             try db.ceremony(key, sealing).map { try db.change($0, sealing, by: judge) }
         }
         guard case .continuation = key else { return try await self.step(change) }
@@ -58,10 +57,9 @@ extension SQLiteDatabase: CeremonyStore {
         judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
     ) async throws -> Result? {
         try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
-            )
-            .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
+            try db.run(
+                "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                [challenge.digest, challenge.expiresAt.milliseconds])
             guard db.hasChangedOneRow else { return nil }
             let (change, result) = try judge(
                 keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
@@ -72,24 +70,23 @@ extension SQLiteDatabase: CeremonyStore {
 
     public func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String] {
         try await self.read { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id FROM ceremony WHERE account_id = ? AND reference IS NOT NULL AND client_id IS NOT NULL
-                        AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
-                        """),
-                arguments: [accountID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit])
+            try db.texts(
+                """
+                SELECT id FROM ceremony WHERE account_id = ? AND reference IS NOT NULL AND client_id IS NOT NULL
+                AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
+                """, [accountID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit])
         }
     }
 
     public func delayedChanges(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord] {
         try await self.read { [sealing] db in
             try db.rows(
-                """
-                SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND reference IS NOT NULL
-                AND client_id IS NULL AND progress IS NOT NULL AND kind = ? AND phase = ? AND expires_at > ?
-                ORDER BY number DESC LIMIT ?
-                """,
+                .composed(
+                    """
+                    SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND reference IS NOT NULL
+                    AND client_id IS NULL AND progress IS NOT NULL AND kind = ? AND phase = ? AND expires_at > ?
+                    ORDER BY number DESC LIMIT ?
+                    """),
                 [
                     accountID, CeremonyRecord.Kind.authentication.rawValue, CeremonyRecord.Phase.created.rawValue,
                     now.milliseconds, limit,
@@ -118,20 +115,19 @@ extension SQLiteDatabase: CeremonyStore {
     {
         try await self.read { [sealing] db in
             try db.row(
-                "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM answered_challenge WHERE digest = ?)", [challengeDigest.blob]
+                "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM answered_challenge WHERE digest = ?)", [challengeDigest]
             ).map { _ in try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) } }
         }
     }
 
     public func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String] {
         try await self.read { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id FROM ceremony WHERE \(CeremonyRecord.isOpen) AND expires_at <= ?
-                        ORDER BY expires_at LIMIT ?
-                        """),
-                arguments: [now.milliseconds, limit])
+            try db.texts(
+                .composed(
+                    """
+                    SELECT id FROM ceremony WHERE \(CeremonyRecord.isOpen) AND expires_at <= ?
+                    ORDER BY expires_at LIMIT ?
+                    """), [now.milliseconds, limit])
         }
     }
 
@@ -145,19 +141,18 @@ extension SQLiteDatabase: CeremonyStore {
             let deregistered = try db.deleteCeremonies(
                 where: CeremonyRecord.isCarriedOutDeregistration,
                 changedBefore: min(endedBefore, deregisteredBefore), limit: limit)
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM answered_challenge WHERE digest IN
-                    (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
-                    """
-            ).execute(arguments: [now.milliseconds, limit])
+            try db.run(
+                """
+                DELETE FROM answered_challenge WHERE digest IN
+                (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
+                """, [now.milliseconds, limit])
             return try ended + deregistered + db.changesCount
                 + db.deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Adds a ceremony and its tokens, and ends the earlier ceremony of the same reference. Throws `conflict` if
     /// another browser began the earlier ceremony.
     func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
@@ -189,12 +184,12 @@ extension Database {
     fileprivate func deleteCeremonies(
         where condition: String, changedBefore moment: Timestamp, limit: Int
     ) throws -> Int {
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 DELETE FROM ceremony WHERE number IN
                 (SELECT number FROM ceremony WHERE \(condition) AND changed_at < ? ORDER BY changed_at LIMIT ?)
-                """
-        ).execute(arguments: [moment.milliseconds, limit])
+                """), [moment.milliseconds, limit])
         return self.changesCount
     }
 

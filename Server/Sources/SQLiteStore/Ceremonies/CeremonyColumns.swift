@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import Records
 import Sealing
 import _Primitives
@@ -59,11 +57,11 @@ struct ChangeableColumn: Sendable {
 
 extension CeremonyKey {
     /// The column that finds the ceremony, and the column's value.
-    var place: (column: String, value: DatabaseValue) {
+    var place: (column: String, value: SQLValue) {
         switch self {
-        case .id(let id): ("id", id.databaseValue)
-        case .reference(let reference): ("reference", reference.databaseValue)
-        case .continuation(let digest): ("continuation_digest", digest.blob.databaseValue)
+        case .id(let id): ("id", .text(id))
+        case .reference(let reference): ("reference", .text(reference))
+        case .continuation(let digest): ("continuation_digest", .bytes(digest))
         }
     }
 }
@@ -86,7 +84,7 @@ extension CeremonyRecord {
         """
 
     /// Reads a ceremony. Opens `detail`, unless the caller has it.
-    init(_ row: StoredRow, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
+    init(_ row: SQLRow, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
         let id = try row.text(CeremonyColumn.id)
         let (kind, phase) = try Self.state(
             storedKind: row.integer(CeremonyColumn.kind), phase: row.integer(CeremonyColumn.phase))
@@ -125,7 +123,7 @@ extension CeremonyRecord {
     /// only for its own column.
     func value(
         of column: CeremonyColumn, detail: [UInt8] = [], progress: @autoclosure () throws -> [UInt8]?
-    ) rethrows -> (any DatabaseValueConvertible)? {
+    ) rethrows -> (any SQLBindable)? {
         switch column {
         case .id: self.id
         case .kind: self.kind.rawValue
@@ -133,26 +131,26 @@ extension CeremonyRecord {
         case .outcome: self.outcome?.rawValue
         case .clientID: self.clientID
         case .reference: self.reference
-        case .browserDigest: self.browserDigest?.blob
+        case .browserDigest: self.browserDigest
         case .accountID: self.accountID
         case .channel: self.channel?.rawValue
         case .createdAt: self.createdAt.milliseconds
         case .expiresAt: self.expiresAt.milliseconds
         case .changedAt: self.changedAt.milliseconds
-        case .continuationDigest: self.continuationDigest?.blob
-        case .confirmationCode: self.confirmationCode?.blob
+        case .continuationDigest: self.continuationDigest
+        case .confirmationCode: self.confirmationCode
         case .deviceID: self.deviceID
         case .uafStatus: self.uafStatusCode
         case .clientError: self.clientErrorCode
         case .asmStatus: self.asmStatusCode
         case .authenticators: self.authenticators.joined(separator: " ")
-        case .contentHash: self.contentHash?.blob
+        case .contentHash: self.contentHash
         case .isConsumed: self.isConsumed
         case .isOpenedElsewhere: self.isOpenedElsewhere
-        case .detail: detail.blob
+        case .detail: detail
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance
-        case .progress: try progress()?.blob
+        case .progress: try progress()
         }
     }
 

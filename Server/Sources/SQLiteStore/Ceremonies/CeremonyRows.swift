@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Records
 import Sealing
@@ -70,11 +69,11 @@ extension Migration {
     }
 }
 
-extension Database {
+extension SQLConnection {
     func insert(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws {
         let detail = try sealing.seal(ceremony.detail.stored, purpose: .ceremonyDetail, row: ceremony.id)
         let progress = try ceremony.sealedProgress(sealing)
-        let values: [(any DatabaseValueConvertible)?] = CeremonyColumn.allCases.map {
+        let values: SQLValues = CeremonyColumn.allCases.map {
             ceremony.value(of: $0, detail: detail, progress: progress)
         }
         try self.run(CeremonyColumn.insertion, values)
@@ -90,28 +89,30 @@ extension Database {
         }
         values.append(ceremony.id)
         let assignments = changed.map(\.assignment).joined(separator: ", ")
-        try self.run("UPDATE ceremony SET \(assignments) WHERE id = ?", values)
+        try self.run(.composed("UPDATE ceremony SET \(assignments) WHERE id = ?"), values)
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {
         let (column, value) = key.place
-        return try self.row("SELECT \(CeremonyColumn.selection) FROM ceremony WHERE \(column) = ?", [value]).map {
-            try CeremonyRecord($0, sealing)
-        }
+        return try self.row(.composed("SELECT \(CeremonyColumn.selection) FROM ceremony WHERE \(column) = ?"), [value])
+            .map {
+                try CeremonyRecord($0, sealing)
+            }
     }
+
+    private static let tokenQuery = SQLText.once(
+        """
+        SELECT \(CeremonyColumn.selection), dispatch_token.channel AS token_channel,
+            dispatch_token.expires_at AS token_expires_at
+        FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
+        """)
 
     /// Returns a token and its ceremony, whether or not their time is over; `nil` if the token does not exist. `detail`
     /// is the ceremony's detail, if it was opened before.
     func ceremony(ofToken digest: [UInt8], _ sealing: Sealing, detail: CeremonyDetail? = nil) throws -> (
         CeremonyRecord, DispatchTokenRecord
     )? {
-        try self.row(
-            """
-            SELECT \(CeremonyColumn.selection), dispatch_token.channel AS token_channel,
-                dispatch_token.expires_at AS token_expires_at
-            FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
-            """, [digest.blob]
-        ).map { row in
+        try self.row(Self.tokenQuery, [digest]).map { row in
             let channel = try CeremonyRecord.Channel(storedForToken: row.integer("token_channel"))
             return (
                 try CeremonyRecord(row, sealing, detail: detail),
@@ -125,14 +126,14 @@ extension Database {
         for token in tokens {
             try self.run(
                 "INSERT INTO dispatch_token (digest, ceremony_id, channel, expires_at) VALUES (?, ?, ?, ?)",
-                [token.digest.blob, ceremonyID, token.channel.rawValue, token.expiresAt.milliseconds])
+                [token.digest, ceremonyID, token.channel.rawValue, token.expiresAt.milliseconds])
         }
     }
 
     /// Deletes tokens of the ceremony that expired before a moment.
     func deleteTokens(ceremonyID: String, expiredBefore moment: Timestamp) throws {
-        try self.cachedStatement(sql: "DELETE FROM dispatch_token WHERE ceremony_id = ? AND expires_at < ?")
-            .execute(arguments: [ceremonyID, moment.milliseconds])
+        try self.run(
+            "DELETE FROM dispatch_token WHERE ceremony_id = ? AND expires_at < ?", [ceremonyID, moment.milliseconds])
     }
 
     /// Lets every unexpired token of the ceremony expire.

@@ -1,11 +1,10 @@
-import GRDB
 import Records
 
 extension SQLiteDatabase {
     /// Does a step, and appends its event if the step has changed anything, which `change` returns. Returns `true` if
     /// the step has changed anything.
     func step(
-        noting audit: AuditEvent, _ change: @escaping @Sendable (Database) throws -> Bool
+        noting audit: AuditEvent, _ change: @escaping @Sendable (SQLConnection) throws -> Bool
     ) async throws -> Bool {
         try await self.step { [sealing] db in try db.appendAudit(audit, if: try change(db), sealing) }
     }
@@ -14,7 +13,7 @@ extension SQLiteDatabase {
     /// identifier: nothing is changed then.
     func step(
         noting audit: AuditEvent, on table: String, id: String,
-        _ change: @escaping @Sendable (Database) throws -> Void
+        _ change: @escaping @Sendable (SQLConnection) throws -> Void
     ) async throws -> Bool {
         try await self.step(on: { db in try db.identifier(id, in: table) }) { db, _ in
             try change(db)
@@ -25,8 +24,8 @@ extension SQLiteDatabase {
     /// Does a step on what `find` finds, and appends the event that `change` returns. Returns `false` if `find` finds
     /// nothing: nothing is changed then.
     func step<Found>(
-        on find: @escaping @Sendable (Database) throws -> Found?,
-        _ change: @escaping @Sendable (Database, Found) throws -> AuditEvent
+        on find: @escaping @Sendable (SQLConnection) throws -> Found?,
+        _ change: @escaping @Sendable (SQLConnection, Found) throws -> AuditEvent
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             try find(db).map { try db.appendAudit(try change(db, $0), sealing) } != nil
@@ -34,30 +33,30 @@ extension SQLiteDatabase {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the identifier if a table has a row of that identifier; `nil` otherwise.
     fileprivate func identifier(_ id: String, in table: String) throws -> String? {
-        try self.row("SELECT id FROM \(table) WHERE id = ?", [id]).map { try $0.text("id") }
+        try self.row(.composed("SELECT id FROM \(table) WHERE id = ?"), [id]).map { try $0.text("id") }
     }
 
     /// Returns `true` if a table has a row of that identifier.
     func exists(_ table: String, id: String) throws -> Bool { try self.identifier(id, in: table) != nil }
 
     /// Runs a statement, and returns `true` if the statement has changed a row.
-    func changes(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Bool {
-        try self.run(sql, values)
+    func changes(_ text: SQLText, _ values: SQLValues) throws -> Bool {
+        try self.run(text, values)
         return self.hasChangedRows
     }
 
     /// Throws `notFound` with `reason` if an identifier is given, and a table has no row of that identifier.
     func require(_ table: String, id: String?, _ reason: String) throws {
         try self.require(
-            "SELECT ?1 IS NULL OR EXISTS (SELECT 1 FROM \(table) WHERE id = ?1)", [id],
+            .composed("SELECT ?1 IS NULL OR EXISTS (SELECT 1 FROM \(table) WHERE id = ?1)"), [id],
             orThrow: StoreError(.notFound, reason))
     }
 
     /// Throws `conflict` with `reason` if a query returns a row.
-    func refuse(_ sql: String, _ values: StatementArguments, _ reason: String) throws {
-        try self.require("SELECT NOT EXISTS (\(sql))", values, orThrow: StoreError(.conflict, reason))
+    func refuse(_ text: SQLText, _ values: SQLValues, _ reason: String) throws {
+        try self.requireNoRow(text, values, orThrow: StoreError(.conflict, reason))
     }
 }

@@ -70,7 +70,7 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN email_code BLOB;
                 CREATE INDEX account_email_code ON account (email_code) WHERE email_code IS NOT NULL;
                 """)
-        let addresses = try db.rows("SELECT id, email FROM account WHERE email IS NOT NULL") { row in
+        let addresses = try SQLConnection(db).rows("SELECT id, email FROM account WHERE email IS NOT NULL") { row in
             let (id, sealed) = (try row.text("id"), try row.bytes("email"))
             // A damaged address must not keep the server from starting.
             return (try? sealing.openText(sealed, purpose: .email, row: id)).map { (id: id, address: $0) }

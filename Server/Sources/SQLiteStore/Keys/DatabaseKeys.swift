@@ -31,7 +31,8 @@ public struct DatabaseKeys: Sendable {
             configuration.busyMode = .timeout(Double(self.busyTimeout.milliseconds) / 1000)
             let queue = try DatabaseQueue(path: self.path, configuration: configuration)
             defer { try? queue.close() }
-            let needed = try queue.read { db in
+            let needed = try queue.read { library in
+                let db = try SQLConnection(library)
                 let sealing = try StoreKeys(keys: keys).sealing(of: db)
                 let needed = try db.sealingKeys()
                 return needed.isEmpty ? [sealing.keys.newest.identifier] : needed

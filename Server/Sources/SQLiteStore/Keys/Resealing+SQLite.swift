@@ -1,4 +1,3 @@
-import GRDB
 import Records
 import Sealing
 import Settings
@@ -8,7 +7,7 @@ extension SQLiteDatabase {
     /// Forgets all key-encryption keys beside the newest.
     func forgetKeys(beside newest: String, audit: @escaping @Sendable () -> AuditEvent) async throws {
         try await self.step { [sealing] db in
-            try db.execute(sql: "DELETE FROM sealing_key WHERE id <> ?", arguments: [newest])
+            try db.run("DELETE FROM sealing_key WHERE id <> ?", [newest])
             try db.appendAudit(audit(), sealing)
         }
     }
@@ -16,8 +15,8 @@ extension SQLiteDatabase {
     /// Reads the next rows of a table, and reseals the values that lie under a key other than the newest. Returns the
     /// key of the last row; `nil` if no rows are left.
     func resealPage(
-        of column: SealedColumn, after place: DatabaseValue?
-    ) async throws -> (resealed: Resealed, last: DatabaseValue?) {
+        of column: SealedColumn, after place: SQLValue?
+    ) async throws -> (resealed: Resealed, last: SQLValue?) {
         let sealing = self.sealing
         return try await self.step(
             screenedBy: { db in
@@ -30,19 +29,20 @@ extension SQLiteDatabase {
                 // The row may be gone by now. It may also have been rewritten: resealing a rewritten value once more
                 // does no harm.
                 let values = try db.rows(
-                    """
-                    SELECT \(column.selection) FROM \(column.table)
-                    WHERE \(column.key) = ? AND \(column.name) IS NOT NULL
-                    """, [place]
+                    .composed(
+                        """
+                        SELECT \(column.selection) FROM \(column.table)
+                        WHERE \(column.key) = ? AND \(column.name) IS NOT NULL
+                        """), [place]
                 ) { try column.sealedAnew($0, sealing) }
                 for sealed in values {
                     guard let sealed else {
                         resealed.add(Resealed(unreadable: 1, unreadableColumns: ["\(column.table).\(column.name)"]))
                         continue
                     }
-                    try db.cachedStatement(
-                        sql: "UPDATE \(column.table) SET \(column.name) = ? WHERE \(column.key) = ?"
-                    ).execute(arguments: [sealed.blob, place])
+                    try db.run(
+                        .composed("UPDATE \(column.table) SET \(column.name) = ? WHERE \(column.key) = ?"),
+                        [sealed, place])
                     resealed.resealed += 1
                 }
             }
@@ -54,15 +54,16 @@ extension SQLiteDatabase {
 extension SealedColumn {
     /// Returns the next rows of the table, for a reader.
     fileprivate func page(
-        _ db: Database, after place: DatabaseValue?, header: [UInt8]
-    ) throws -> ResealingPage<DatabaseValue> {
+        _ db: SQLConnection, after place: SQLValue?, header: [UInt8]
+    ) throws -> ResealingPage<SQLValue> {
         let size = Limits.Fixed.resealedRows
         let rows = try db.rows(
-            """
-            SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
-            FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
-            ORDER BY \(self.key) LIMIT \(size)
-            """, [header.blob.databaseValue] + [place].compactMap(\.self)
+            .composed(
+                """
+                SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
+                FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
+                ORDER BY \(self.key) LIMIT \(size)
+                """), [header] + (place.map { [$0] } ?? [])
         ) { (place: try $0.value("place"), isFormer: try $0.flag("is_former")) }
         return ResealingPage(rows, size: size)
     }

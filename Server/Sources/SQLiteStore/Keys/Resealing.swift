@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 
@@ -14,7 +13,7 @@ extension SQLiteDatabase: SealingKeyStore {
         let needed = try await self.sealingKeys()
         guard Resealed.isNeeded(keys: needed) else { return resealed }
         for column in SealedColumn.all {
-            var place: DatabaseValue?
+            var place: SQLValue?
             repeat {
                 try Task.checkCancellation()
                 let page = try await self.resealPage(of: column, after: place)

@@ -1,4 +1,3 @@
-import GRDB
 import Sealing
 import _Primitives
 
@@ -14,7 +13,7 @@ struct SealedColumn: Sendable {
         /// The columns that a name is made of, beside the table's key.
         var columns: [String] = []
         /// Returns the name of a row, from the row and the table's key.
-        let name: @Sendable (_ row: StoredRow, _ key: String) throws -> String
+        let name: @Sendable (_ row: SQLRow, _ key: String) throws -> String
 
         static let text = Self { row, key in try row.text(key) }
         static let number = Self { row, key in "\(try row.integer(key, as: Int64.self))" }
@@ -122,7 +121,7 @@ struct SealedColumn: Sendable {
 
     /// Returns the value of a row with the columns of ``selection``, opened and sealed under the newest key; `nil` if
     /// the value does not open.
-    func sealedAnew(_ row: StoredRow, _ sealing: Sealing) throws -> [UInt8]? {
+    func sealedAnew(_ row: SQLRow, _ sealing: Sealing) throws -> [UInt8]? {
         let rowName = try self.rowName(of: row)
         guard let bytes = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName) else {
             return nil
@@ -131,5 +130,5 @@ struct SealedColumn: Sendable {
     }
 
     /// Returns the row name that the row's value is bound to.
-    func rowName(of row: StoredRow) throws -> String { try self.rowName.name(row, self.key) }
+    func rowName(of row: SQLRow) throws -> String { try self.rowName.name(row, self.key) }
 }

@@ -80,12 +80,11 @@ extension SQLiteDatabase: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
         let codes = self.sealing.usernameCodes(username)
         return try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO reset_ask (exact_code, username_code, asked_at, due_at)
-                    SELECT ?1, ?2, ?3, ?3 WHERE (SELECT count(*) FROM reset_ask) < ?4
-                    """
-            ).execute(arguments: [codes[0].blob, codes[1].blob, moment.milliseconds, most])
+            try db.run(
+                """
+                INSERT INTO reset_ask (exact_code, username_code, asked_at, due_at)
+                SELECT ?1, ?2, ?3, ?3 WHERE (SELECT count(*) FROM reset_ask) < ?4
+                """, [codes[0], codes[1], moment.milliseconds, most])
             let isKept = db.hasChangedOneRow
             try db.countDropped(.passwordReset, unless: isKept)
             return isKept
@@ -112,36 +111,35 @@ extension SQLiteDatabase: MailStore {
 
     /// Takes the rows of a table that are due. Nearly always no row is due, and a reader answers without the writer.
     private func step<Taken: Sendable>(
-        whereDueIn table: String, at moment: Timestamp, _ take: @escaping @Sendable (Database) throws -> [Taken]
+        whereDueIn table: String, at moment: Timestamp, _ take: @escaping @Sendable (SQLConnection) throws -> [Taken]
     ) async throws -> [Taken] {
         try await self.step(screenedBy: { db -> Screening<Void, [Taken]> in
-            let isDue = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"),
-                arguments: [moment.milliseconds])
-            return .step(if: isDue == true, otherwise: [])
+            let isDue = try db.isTrue(
+                .composed("SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"), [moment.milliseconds])
+            return .step(if: isDue, otherwise: [])
         }) { db, _ in try take(db) }
     }
 
     public func removeAsk(_ ask: ResetAsk) async throws {
         try await self.step { db in
             // SQLite gives a number again after the newest row was deleted.
-            try db.cachedStatement(sql: "DELETE FROM reset_ask WHERE number = ? AND asked_at = ?").execute(
-                arguments: [ask.number, ask.askedAt.milliseconds])
+            try db.run(
+                "DELETE FROM reset_ask WHERE number = ? AND asked_at = ?", [ask.number, ask.askedAt.milliseconds])
         }
     }
 
     public func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE mailed_link SET expires_at = ? WHERE digest = (
-                        SELECT link FROM mail
-                        WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?)
-                    """
-            ).execute(arguments: [
-                moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
-                delivery.expiresAt.milliseconds, delivery.attempt,
-            ])
+            try db.run(
+                """
+                UPDATE mailed_link SET expires_at = ? WHERE digest = (
+                    SELECT link FROM mail
+                    WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?)
+                """,
+                [
+                    moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
+                    delivery.expiresAt.milliseconds, delivery.attempt,
+                ])
             return db.changesCount > 0
         }
     }
@@ -167,9 +165,8 @@ extension SQLiteDatabase: MailStore {
     public func takeDroppedMails() async throws -> [MailRecord.Subject: Int] {
         // Nearly always no letter was dropped, and a reader answers without the writer.
         try await self.step(screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in
-            let isAny = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM dropped_mail)"))
-            return .step(if: isAny == true, otherwise: [:])
+            let isAny = try db.isTrue("SELECT EXISTS (SELECT 1 FROM dropped_mail)")
+            return .step(if: isAny, otherwise: [:])
         }) { db, _ in
             let dropped = try db.rows("DELETE FROM dropped_mail RETURNING subject, count", []) { row in
                 (
@@ -185,30 +182,31 @@ extension SQLiteDatabase: MailStore {
         try await self.step { [sealing] db in
             // SQLite gives a number again after the newest mail was deleted.
             let isLetter = "number = ?1 AND account_id = ?2 AND link_name IS ?3 AND expires_at = ?4"
-            let letter: [(any DatabaseValueConvertible)?] = [
+            let letter: SQLValues = [
                 delivery.number, delivery.accountID, delivery.linkName, delivery.expiresAt.milliseconds,
             ]
             try db.run(
-                """
-                UPDATE pending_activation SET letter = NULL WHERE id = ?5 AND account_id = ?2
-                AND EXISTS (SELECT 1 FROM mail WHERE \(isLetter))
-                """, letter + [delivery.about])
-            try db.run("DELETE FROM mail WHERE \(isLetter)", letter)
+                .composed(
+                    """
+                    UPDATE pending_activation SET letter = NULL WHERE id = ?5 AND account_id = ?2
+                    AND EXISTS (SELECT 1 FROM mail WHERE \(isLetter))
+                    """), letter + [delivery.about])
+            try db.run(.composed("DELETE FROM mail WHERE \(isLetter)"), letter)
             try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
 
     public func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE mail SET due_at = ?
-                    WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?
-                    """
-            ).execute(arguments: [
-                moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
-                delivery.expiresAt.milliseconds, delivery.attempt,
-            ])
+            try db.run(
+                """
+                UPDATE mail SET due_at = ?
+                WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?
+                """,
+                [
+                    moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
+                    delivery.expiresAt.milliseconds, delivery.attempt,
+                ])
         }
     }
 
@@ -234,21 +232,20 @@ extension SQLiteDatabase: MailStore {
 
     public func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM mailed_link WHERE digest IN (
-                        SELECT digest FROM mailed_link
-                        WHERE expires_at <= ?1 AND NOT EXISTS (
-                            SELECT 1 FROM mail WHERE mail.link = mailed_link.digest AND mail.expires_at > ?1)
-                        LIMIT ?2)
-                    """
-            ).execute(arguments: [moment.milliseconds, limit])
+            try db.run(
+                """
+                DELETE FROM mailed_link WHERE digest IN (
+                    SELECT digest FROM mailed_link
+                    WHERE expires_at <= ?1 AND NOT EXISTS (
+                        SELECT 1 FROM mail WHERE mail.link = mailed_link.digest AND mail.expires_at > ?1)
+                    LIMIT ?2)
+                """, [moment.milliseconds, limit])
             return db.changesCount
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Takes at most `limit` letters of some turns that are due, in their turns. A taken letter is due again at `lease`.
     fileprivate func takeMails(_ turns: ClosedRange<Int>, at moment: Timestamp, lease: Timestamp, limit: Int) throws
         -> [MailDelivery]
@@ -289,22 +286,20 @@ extension Database {
     /// Deletes the links that confirm an address of an account: the first address, or a further address by its
     /// identifier. The links of a further address that is gone stay.
     private func spendConfirmations(of address: String?, accountID: String) throws {
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM mailed_link WHERE account_id = ?1 AND purpose = ?2 AND about IS ?3
-                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM account_email WHERE id = ?3 AND account_id = ?1))
-                """
-        ).execute(arguments: [accountID, MailedLinkRecord.Purpose.addressConfirmation.rawValue, address])
+        try self.run(
+            """
+            DELETE FROM mailed_link WHERE account_id = ?1 AND purpose = ?2 AND about IS ?3
+            AND (?3 IS NULL OR EXISTS (SELECT 1 FROM account_email WHERE id = ?3 AND account_id = ?1))
+            """, [accountID, MailedLinkRecord.Purpose.addressConfirmation.rawValue, address])
     }
 
     /// Counts a letter that is dropped because too many letters wait, unless the letter is kept.
     fileprivate func countDropped(_ subject: MailRecord.Subject, unless isKept: Bool) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO dropped_mail (subject, count) SELECT ?, 1 WHERE NOT ?
-                ON CONFLICT (subject) DO UPDATE SET count = count + 1
-                """
-        ).execute(arguments: [subject.rawValue, isKept])
+        try self.run(
+            """
+            INSERT INTO dropped_mail (subject, count) SELECT ?, 1 WHERE NOT ?
+            ON CONFLICT (subject) DO UPDATE SET count = count + 1
+            """, [subject.rawValue, isKept])
     }
 
     /// Returns a link that is still valid at `moment`, and was made for `purpose`; `nil` for any other link.
@@ -315,7 +310,7 @@ extension Database {
             """
             SELECT account_id, about, expires_at FROM mailed_link
             WHERE digest = ? AND purpose = ? AND expires_at > ?
-            """, [digest.blob, purpose.rawValue, moment.milliseconds]
+            """, [digest, purpose.rawValue, moment.milliseconds]
         ).map { row in
             MailedLinkRecord(
                 digest: digest, accountID: try row.text("account_id"), purpose: purpose,
@@ -326,24 +321,24 @@ extension Database {
     /// Puts mail into the outbox, with its link.
     func leaveMail(_ mail: MailRecord) throws {
         if let link = mail.link?.record {
-            try self.cachedStatement(
-                sql: """
-                    INSERT INTO mailed_link (digest, account_id, purpose, expires_at, about) VALUES (?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                link.digest.blob, link.accountID, link.purpose.rawValue, link.expiresAt.milliseconds, link.about,
-            ])
-        }
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO mail (
-                    account_id, subject, turn, link, link_name, about, created_at, expires_at, due_at, attempts)
-                VALUES (?1, ?2, ?8, ?3, ?4, ?7, ?5, ?6, ?5, 0)
+            try self.run(
                 """
-        ).execute(arguments: [
-            mail.accountID, mail.subject.rawValue, mail.link?.record.digest.blob, mail.link?.name,
-            mail.createdAt.milliseconds, mail.expiresAt.milliseconds, mail.about, mail.turn.rawValue,
-        ])
+                INSERT INTO mailed_link (digest, account_id, purpose, expires_at, about) VALUES (?, ?, ?, ?, ?)
+                """,
+                [
+                    link.digest, link.accountID, link.purpose.rawValue, link.expiresAt.milliseconds, link.about,
+                ])
+        }
+        try self.run(
+            """
+            INSERT INTO mail (
+                account_id, subject, turn, link, link_name, about, created_at, expires_at, due_at, attempts)
+            VALUES (?1, ?2, ?8, ?3, ?4, ?7, ?5, ?6, ?5, 0)
+            """,
+            [
+                mail.accountID, mail.subject.rawValue, mail.link?.record.digest, mail.link?.name,
+                mail.createdAt.milliseconds, mail.expiresAt.milliseconds, mail.about, mail.turn.rawValue,
+            ])
     }
 
     /// Puts mail into the outbox if fewer than `most` mails wait; otherwise counts the mail as dropped. Returns `true`
@@ -360,18 +355,18 @@ extension Database {
     /// mail for the others.
     private func waitingMails(as turn: MailRecord.Turn) throws -> Int {
         // Either count has its own query: the count of a whole table reads no row.
-        try Int.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT CASE WHEN ?2 THEN (SELECT count(*) FROM mail)
-                    ELSE (SELECT count(*) FROM mail WHERE turn = ?1) END
-                    """), arguments: [turn.rawValue, turn.rivals == .allMail]) ?? 0
+        try self.number(
+            """
+            SELECT CASE WHEN ?2 THEN (SELECT count(*) FROM mail)
+            ELSE (SELECT count(*) FROM mail WHERE turn = ?1) END
+            """, [turn.rawValue, turn.rivals == .allMail]) ?? 0
     }
 
     /// Deletes the links that were sent to an account's mailbox, and the mails with these links. The questions about
     /// changes stay.
     func deleteMailedLinks(ofAccount id: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ? AND purpose <> ?")
-            .execute(arguments: [id, MailedLinkRecord.Purpose.changeQuestion.rawValue])
+        try self.run(
+            "DELETE FROM mailed_link WHERE account_id = ? AND purpose <> ?",
+            [id, MailedLinkRecord.Purpose.changeQuestion.rawValue])
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Records
 import Sealing
@@ -41,7 +40,7 @@ extension Migration {
                     FROM oauth_session;
                 INSERT INTO oauth_session_authentication (session, authentication) SELECT id, id FROM oauth_session;
                 """)
-        try db.movePlaces(sealing)
+        try SQLConnection(db).movePlaces(sealing)
         try db.execute(
             sql: """
                 DROP INDEX oauth_session_device;
@@ -118,15 +117,15 @@ private enum AuthenticationColumn: Int, TableColumn {
     case id, account, method, at, acr, amr, browser, address, device, expiresAt, service, role
 }
 
-extension Database {
+extension SQLConnection {
     /// Keeps an authentication until `end`, within the present step.
     func insert(_ authentication: AuthenticationRecord, until end: Timestamp, _ sealing: Sealing) throws {
         let id = authentication.id
         let browser = try authentication.browser.map {
-            try sealing.seal($0, purpose: .authenticationBrowser, row: id).blob
+            try sealing.seal($0, purpose: .authenticationBrowser, row: id)
         }
         let address = try authentication.address.map {
-            try sealing.seal($0, purpose: .authenticationAddress, row: id).blob
+            try sealing.seal($0, purpose: .authenticationAddress, row: id)
         }
         try self.insert(
             [
@@ -140,34 +139,36 @@ extension Database {
 
     /// Keeps an authentication until `end` at least, because one of its grants continues until then.
     func keepAuthentication(_ id: String, until end: Timestamp) throws {
-        try self.cachedStatement(
-            sql: "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2"
-        )
-        .execute(arguments: [id, end.milliseconds])
+        try self.run(
+            "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2", [id, end.milliseconds])
     }
+
+    private static let authenticationQuery = SQLText.once(
+        """
+        SELECT \(AuthenticationColumn.selection), coalesce((
+            SELECT is_locked FROM account WHERE account.id = oauth_authentication.account
+        ), 1) AS account_is_locked FROM oauth_authentication WHERE id = ?
+        """)
 
     /// Returns the authentication of that identifier, and `true` if its account is locked.
     func standingAuthentication(_ id: String, _ sealing: Sealing) throws
         -> (authentication: AuthenticationRecord, isAccountLocked: Bool)?
     {
-        try self.row(
-            """
-            SELECT \(AuthenticationColumn.selection), coalesce((
-                SELECT is_locked FROM account WHERE account.id = oauth_authentication.account
-            ), 1) AS account_is_locked FROM oauth_authentication WHERE id = ?
-            """, [id]
-        ).map { (try AuthenticationRecord($0, sealing), try $0.flag("account_is_locked")) }
+        try self.row(Self.authenticationQuery, [id]).map {
+            (try AuthenticationRecord($0, sealing), try $0.flag("account_is_locked"))
+        }
     }
+
+    private static let heldAuthenticationsQuery = SQLText.once(
+        """
+        SELECT \(AuthenticationColumn.selection) FROM oauth_authentication
+        JOIN oauth_session_authentication ON authentication = oauth_authentication.id
+        WHERE session = ? ORDER BY at DESC, oauth_authentication.id
+        """)
 
     /// Returns the authentications of a session, the last first.
     func authentications(ofSession session: String, _ sealing: Sealing) throws -> [AuthenticationRecord] {
-        try self.rows(
-            """
-            SELECT \(AuthenticationColumn.selection) FROM oauth_authentication
-            JOIN oauth_session_authentication ON authentication = oauth_authentication.id
-            WHERE session = ? ORDER BY at DESC, oauth_authentication.id
-            """, [session]
-        ) { try AuthenticationRecord($0, sealing) }
+        try self.rows(Self.heldAuthenticationsQuery, [session]) { try AuthenticationRecord($0, sealing) }
     }
 
     /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. For a
@@ -177,8 +178,8 @@ extension Database {
         case .account(let id):
             try self.deleteAuthentications(where: "oauth_authentication.account = ?", [id], at: moment)
             // These rows are about to become authentications.
-            try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [id])
-            try self.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE account_id = ?").execute(arguments: [id])
+            try self.run("DELETE FROM password_sign_in WHERE account_id = ?", [id])
+            try self.run("DELETE FROM upstream_arrival WHERE account_id = ?", [id])
             try self.deleteMailedLinks(ofAccount: id)
             try self.forgetKnown(ofAccount: id)
         case .device(let id):
@@ -204,21 +205,20 @@ extension Database {
                 id IN (
                     SELECT session FROM oauth_session_authentication
                     JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(condition))
-                """, StatementArguments(values), at: moment)
+                """, values, at: moment)
         _ = try self.endGrants(
             where: "authentication IN (SELECT oauth_authentication.id FROM oauth_authentication WHERE \(condition))",
             values)
-        try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(condition)")
-            .execute(arguments: StatementArguments(values))
+        try self.run(.composed("DELETE FROM oauth_authentication WHERE \(condition)"), values)
     }
 
     /// Copies browsers and addresses from the sessions to their authentications, which have the sessions' identifiers.
     fileprivate func movePlaces(_ sealing: Sealing) throws {
         // Values that cannot be opened are left out: a description for people, needed for some hours, must not stop a
         // start.
-        func moved(_ sealed: [UInt8]?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> Data? {
+        func moved(_ sealed: [UInt8]?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> [UInt8]? {
             let text = sealed.flatMap { try? sealing.openText($0, purpose: old, row: id) }
-            return try text.map { try sealing.seal($0, purpose: new, row: id).blob }
+            return try text.map { try sealing.seal($0, purpose: new, row: id) }
         }
         let sessions = try self.rows("SELECT id, browser, address FROM oauth_session") { row in
             let id = try row.text("id")
@@ -229,9 +229,8 @@ extension Database {
             )
         }
         for (id, browser, address) in sessions {
-            try self.execute(
-                sql: "UPDATE oauth_authentication SET browser = ?, address = ? WHERE id = ?",
-                arguments: [browser, address, id])
+            try self.run(
+                "UPDATE oauth_authentication SET browser = ?, address = ? WHERE id = ?", [browser, address, id])
         }
     }
 }
@@ -250,7 +249,7 @@ enum AuthenticationHolder {
 
 extension RoleAtService {
     /// Returns the role of a row of the table's columns; `nil` if the row has no service and no role.
-    fileprivate static func ofAuthentication(_ row: StoredRow) throws -> RoleAtService? {
+    fileprivate static func ofAuthentication(_ row: SQLRow) throws -> RoleAtService? {
         try row.optionalText(AuthenticationColumn.service).flatMap { service in
             try row.optionalText(AuthenticationColumn.role).map { RoleAtService(service: service, role: $0) }
         }
@@ -259,7 +258,7 @@ extension RoleAtService {
 
 extension AuthenticationRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let id = try row.text(AuthenticationColumn.id)
         self.init(
             id: id, account: try row.text(AuthenticationColumn.account),

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -26,9 +25,12 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { [sealing] db in try db.insert(request, sealing) }
     }
 
+    private static let requestQuery = SQLText.once(
+        "SELECT \(RequestColumn.selection) FROM oauth_request WHERE id = ?")
+
     public func request(_ id: String) async throws -> AuthorizationRequestRecord? {
         try await self.read { [sealing] db in
-            try db.row("SELECT \(RequestColumn.selection) FROM oauth_request WHERE id = ?", [id]).map { row in
+            try db.row(Self.requestQuery, [id]).map { row in
                 AuthorizationRequestRecord(
                     id: try row.text(RequestColumn.id), browserDigest: try row.bytes(RequestColumn.browserDigest),
                     client: try row.text(RequestColumn.client), redirectURI: try row.text(RequestColumn.redirectURI),
@@ -51,9 +53,9 @@ extension SQLiteDatabase: AuthorizationStore {
 
     public func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: "UPDATE oauth_request SET browser_digest = ?3 WHERE id = ?1 AND browser_digest = ?2"
-            ).execute(arguments: [id, digest.blob, next.blob])
+            try db.run(
+                "UPDATE oauth_request SET browser_digest = ?3 WHERE id = ?1 AND browser_digest = ?2",
+                [id, digest, next])
             return db.changesCount == 1
         }
     }
@@ -66,7 +68,7 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: session, language: completed.language)
-            try db.replace("cookie_digest = ?", cookieDigest?.blob, by: session)
+            try db.replace("cookie_digest = ?", cookieDigest, by: session)
             try db.begin(session, until: grant.expiresAt, sealing)
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
@@ -122,20 +124,17 @@ extension SQLiteDatabase: AuthorizationStore {
 
     public func account(subject: String, client: String) async throws -> String? {
         try await self.read { db in
-            try String.fetchOne(
-                db.cachedStatement(sql: "SELECT account FROM oauth_subject WHERE client = ? AND subject = ?"),
-                arguments: [client, subject])
+            try db.text("SELECT account FROM oauth_subject WHERE client = ? AND subject = ?", [client, subject])
         }
     }
 
     public func clients(knowingAccount id: String, after client: String?, limit: Int) async throws -> [String] {
         try await self.read { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT DISTINCT client FROM oauth_subject WHERE account = ?1 AND (?2 IS NULL OR client > ?2)
-                        ORDER BY client LIMIT ?3
-                        """), arguments: [id, client, limit])
+            try db.texts(
+                """
+                SELECT DISTINCT client FROM oauth_subject WHERE account = ?1 AND (?2 IS NULL OR client > ?2)
+                ORDER BY client LIMIT ?3
+                """, [id, client, limit])
         }
     }
 
@@ -143,8 +142,7 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { db in
             func sweep(_ table: String, by name: String) throws -> Int {
                 let key = "\(name) IN (SELECT \(name) FROM \(table) WHERE expires_at <= ? LIMIT ?)"
-                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(key)")
-                    .execute(arguments: [moment.milliseconds, limit])
+                try db.run(.composed("DELETE FROM \(table) WHERE \(key)"), [moment.milliseconds, limit])
                 return db.changesCount
             }
             var count = try sweep("oauth_pushed_request", by: "digest") + sweep("oauth_device_code", by: "digest")
@@ -159,14 +157,13 @@ extension SQLiteDatabase: AuthorizationStore {
                 count += try sweep(table, by: name)
             }
             let idle = "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)"
-            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(idle)")
-                .execute(arguments: [idleSince.milliseconds, limit])
+            try db.run(.composed("DELETE FROM oauth_session WHERE \(idle)"), [idleSince.milliseconds, limit])
             return count + db.changesCount
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Removes a request within the present step. Returns `true` if the request existed.
     func removeRequest(_ id: String) throws -> Bool { try self.deleteRequests(where: "id = ?", [id]) > 0 }
 
@@ -175,8 +172,8 @@ extension Database {
     ///
     /// Every end of a request goes through this function, except for ends that delete the devices' codes too:
     /// a restore, and the end of a client.
-    func deleteRequests(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
-        let ended = try self.rows("DELETE FROM oauth_request WHERE \(condition) RETURNING id", values) {
+    func deleteRequests(where condition: String, _ values: SQLValues) throws -> Int {
+        let ended = try self.rows(.composed("DELETE FROM oauth_request WHERE \(condition) RETURNING id"), values) {
             try $0.text("id")
         }
         for id in ended {
@@ -209,26 +206,24 @@ extension Database {
     /// Checks the sign-in by password of a request. Throws ``StoreError/Code/notFound`` if the sign-in does not exist
     /// any more: another password, a second factor or a lock has ended the sign-in since it was read.
     private func checkPasswordStands(of session: SessionRecord, request: String) throws {
-        let stands = try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM password_sign_in
-                        WHERE request = ? AND account_id = ? AND finished_at IS NOT NULL)
-                    """), arguments: [request, session.account])
+        let stands = try self.isTrue(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM password_sign_in
+                WHERE request = ? AND account_id = ? AND finished_at IS NOT NULL)
+            """, [request, session.account])
         try AuthorizationRequirement.passwordSignIn.check(stands)
     }
 
     /// Checks the session of a request. Throws ``StoreError/Code/notFound`` if the session has ended: the person's acts
     /// for an ended session begin no other session.
     func checkSessionStands(ofRequest id: String) throws {
-        let stands = try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT NOT EXISTS (
-                        SELECT 1 FROM oauth_request WHERE id = ? AND session IS NOT NULL
-                        AND session NOT IN (SELECT oauth_session.id FROM oauth_session))
-                    """), arguments: [id])
+        let stands = try self.isTrue(
+            """
+            SELECT NOT EXISTS (
+                SELECT 1 FROM oauth_request WHERE id = ? AND session IS NOT NULL
+                AND session NOT IN (SELECT oauth_session.id FROM oauth_session))
+            """, [id])
         try AuthorizationRequirement.sessionOfRequest.check(stands)
     }
 
@@ -254,10 +249,10 @@ extension Database {
     /// Ends the session chosen by a condition on `oauth_session`, because a browser's new session replaces the old
     /// session. The session of another person ends, and clients are told. The same person's session goes on under
     /// another name, and no client is told. A condition on `nil` chooses no session, as NULL equals nothing.
-    func replace(_ condition: String, _ value: (any DatabaseValueConvertible)?, by session: SessionRecord) throws {
+    func replace(_ condition: String, _ value: (any SQLBindable)?, by session: SessionRecord) throws {
         _ = try self.endSessions(
             where: "\(condition) AND account <> ?", [value, session.account], at: session.usedAt)
-        try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(condition)").execute(arguments: [value])
+        try self.run(.composed("DELETE FROM oauth_session WHERE \(condition)"), [value])
     }
 
     /// Keeps a new session with its authentications, which stay until `end` at least.
@@ -270,12 +265,12 @@ extension Database {
 
     /// Keeps a request within the present step.
     func insert(_ request: AuthorizationRequestRecord, _ sealing: Sealing) throws {
-        let wishes = try request.wishes.map { try sealing.seal($0, purpose: .requestWishes, row: request.id).blob }
+        let wishes = try request.wishes.map { try sealing.seal($0, purpose: .requestWishes, row: request.id) }
         try self.insert(
             [
-                RequestColumn.id: request.id, .browserDigest: request.browserDigest.blob, .client: request.client,
+                RequestColumn.id: request.id, .browserDigest: request.browserDigest, .client: request.client,
                 .redirectURI: request.redirectURI, .scope: request.scope, .state: request.state,
-                .nonce: request.nonce, .codeChallenge: (request.codeChallenge ?? []).blob,
+                .nonce: request.nonce, .codeChallenge: (request.codeChallenge ?? []),
                 .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
                 .keyThumbprint: request.keyThumbprint, .wishes: wishes, .session: request.session,
                 .resources: request.resources.joined(separator: " "),

@@ -40,15 +40,15 @@ extension SealingPurpose {
 extension SQLiteDatabase: BackchannelStore {
     public func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws {
         let details = try request.details.map {
-            try self.sealing.seal($0, purpose: .backchannelDetails, row: request.id).blob
+            try self.sealing.seal($0, purpose: .backchannelDetails, row: request.id)
         }
         let notification = try request.notification.map {
-            try self.sealing.seal($0.keptText, purpose: .backchannelNotification, row: request.id).blob
+            try self.sealing.seal($0.keptText, purpose: .backchannelNotification, row: request.id)
         }
         try await self.step { db in
             try db.insert(
                 [
-                    BackchannelColumn.id: request.id, .digest: request.digest.blob, .client: request.client,
+                    BackchannelColumn.id: request.id, .digest: request.digest, .client: request.client,
                     .scope: request.scope, .pause: request.interval.milliseconds,
                     .endsAt: request.expiresAt.milliseconds, .expiresAt: end.milliseconds, .details: details,
                     .notification: notification,
@@ -59,7 +59,7 @@ extension SQLiteDatabase: BackchannelStore {
     public func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest? {
         try await self.read { [sealing] db in
             try db.row(
-                "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?", [id]
+                .composed("SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?"), [id]
             ).flatMap { row in
                 let grant = try row.optionalText(BackchannelColumn.grantID)
                 let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
@@ -85,18 +85,17 @@ extension SQLiteDatabase: BackchannelStore {
 
     public func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let isOpen = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (
-                            SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
-                        """), arguments: [given.request, moment.milliseconds])
+            let isOpen = try db.isTrue(
+                """
+                SELECT EXISTS (
+                    SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
+                """, [given.request, moment.milliseconds])
             try AuthorizationRequirement.openBackchannelRequest.check(isOpen)
             try db.admit(given.session)
             try db.begin(given.session, until: given.grant.expiresAt, sealing)
             try db.insert(given.grant, redirectURI: given.redirectURI, sealing)
-            try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?")
-                .execute(arguments: [given.grant.id, given.request])
+            try db.run(
+                "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?", [given.grant.id, given.request])
             try db.appendAudit(audit, sealing)
         }
     }
@@ -104,7 +103,7 @@ extension SQLiteDatabase: BackchannelStore {
 
 extension BackchannelRequestRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let id = try row.text(BackchannelColumn.id)
         self.init(
             id: id, digest: try row.bytes(BackchannelColumn.digest), client: try row.text(BackchannelColumn.client),

@@ -72,22 +72,23 @@ extension SQLiteDatabase: ClientOutbox {
     public func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws {
         try await self.step { [sealing] db in
             // SQLite gives a number again after the newest delivery was deleted.
-            try db.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?")
-                .execute(arguments: [delivery.number, delivery.client, delivery.content.matter])
+            try db.run(
+                "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?",
+                [delivery.number, delivery.client, delivery.content.matter])
             try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
 
     public func postponeDelivery(_ delivery: ClientDelivery, until moment: Timestamp) async throws {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE oauth_delivery SET due_at = ?
-                    WHERE number = ? AND client = ? AND matter = ? AND attempts = ?
-                    """
-            ).execute(arguments: [
-                moment.milliseconds, delivery.number, delivery.client, delivery.content.matter, delivery.attempt,
-            ])
+            try db.run(
+                """
+                UPDATE oauth_delivery SET due_at = ?
+                WHERE number = ? AND client = ? AND matter = ? AND attempts = ?
+                """,
+                [
+                    moment.milliseconds, delivery.number, delivery.client, delivery.content.matter, delivery.attempt,
+                ])
         }
     }
 
@@ -100,42 +101,39 @@ extension SQLiteDatabase: ClientOutbox {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Ends the sessions chosen by a condition on `oauth_session`. Leaves a message for each client of these sessions
     /// that wants to be notified. Returns the number of sessions.
     ///
     /// Every end of a session goes through this function, except for two ends that nobody causes: the session has run
     /// out, or its own person has signed in anew in its browser.
-    func endSessions(where condition: String, _ arguments: StatementArguments, at moment: Timestamp) throws -> Int {
-        let ended = try String.fetchAll(
-            self.cachedStatement(sql: "SELECT oauth_session.id FROM oauth_session WHERE \(condition)"),
-            arguments: arguments)
+    func endSessions(where condition: String, _ arguments: SQLValues, at moment: Timestamp) throws -> Int {
+        let ended = try self.texts(
+            .composed("SELECT oauth_session.id FROM oauth_session WHERE \(condition)"), arguments)
         for id in ended {
-            try self.cachedStatement(
-                sql: """
-                    INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
-                    SELECT service.client, ?3, oauth_session.id, oauth_subject.subject, ?2, ?2, 0
-                    FROM oauth_session_service AS service
-                    JOIN oauth_session ON oauth_session.id = service.session
-                    JOIN oauth_client ON oauth_client.id = service.client AND backchannel_logout_uri IS NOT NULL
-                    JOIN oauth_subject ON oauth_subject.account = oauth_session.account
-                        AND oauth_subject.client = service.client
-                    WHERE service.session = ?1
-                    """
-            ).execute(arguments: [id, moment.milliseconds, ClientDelivery.Kind.logout.rawValue])
-            try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ?").execute(arguments: [id])
+            try self.run(
+                """
+                INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
+                SELECT service.client, ?3, oauth_session.id, oauth_subject.subject, ?2, ?2, 0
+                FROM oauth_session_service AS service
+                JOIN oauth_session ON oauth_session.id = service.session
+                JOIN oauth_client ON oauth_client.id = service.client AND backchannel_logout_uri IS NOT NULL
+                JOIN oauth_subject ON oauth_subject.account = oauth_session.account
+                    AND oauth_subject.client = service.client
+                WHERE service.session = ?1
+                """, [id, moment.milliseconds, ClientDelivery.Kind.logout.rawValue])
+            try self.run("DELETE FROM oauth_session WHERE id = ?", [id])
         }
         return ended.count
     }
 
     /// Returns the clients with due deliveries, the client with the longest wait first.
     fileprivate func clientsToBeTold(at moment: Timestamp) throws -> [String] {
-        try String.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT client FROM oauth_delivery WHERE due_at <= ? GROUP BY client
-                    ORDER BY min(due_at), client
-                    """), arguments: [moment.milliseconds])
+        try self.texts(
+            """
+            SELECT client FROM oauth_delivery WHERE due_at <= ? GROUP BY client
+            ORDER BY min(due_at), client
+            """, [moment.milliseconds])
     }
 
     /// Returns the addresses that a client has for deliveries.
@@ -158,8 +156,7 @@ extension Database {
     {
         let addresses = try self.deliveryAddresses(ofClient: client)
         for kind in ClientDelivery.unwanted(among: addresses) {
-            try self.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE client = ? AND kind = ?")
-                .execute(arguments: [client, kind.rawValue])
+            try self.run("DELETE FROM oauth_delivery WHERE client = ? AND kind = ?", [client, kind.rawValue])
         }
         return try self.rows(
             """

@@ -53,32 +53,31 @@ extension Migration {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Keeps the profile of an existing client.
     func setProfile(_ profile: ClientProfile, ofClient id: String) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ?,
-                    detail_types = ?, signs_in_directly = ?, requires_pushed_requests = ?, default_max_age = ?
-                    WHERE id = ?
-                """
-        ).execute(arguments: [
-            profile.security.rawValue, profile.requiresSignedRequests,
-            ClientRecord.keptText(of: profile.origins),
-            ClientRecord.keptText(of: profile.detailTypes), profile.signsInDirectly,
-            profile.requiresPushedRequests, profile.defaultMaximumAge?.components.seconds, id,
-        ])
+        try self.runObserved(
+            """
+            UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ?,
+                detail_types = ?, signs_in_directly = ?, requires_pushed_requests = ?, default_max_age = ?
+                WHERE id = ?
+            """,
+            [
+                profile.security.rawValue, profile.requiresSignedRequests,
+                ClientRecord.keptText(of: profile.origins),
+                ClientRecord.keptText(of: profile.detailTypes), profile.signsInDirectly,
+                profile.requiresPushedRequests, profile.defaultMaximumAge?.components.seconds, id,
+            ])
     }
 
     /// Returns `true` if the client, or any client for `nil`, has this origin. At most a thousand clients exist, and
     /// few have origins.
     func isOrigin(_ origin: String, ofClient id: String?) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM oauth_client, json_each(oauth_client.origins) AS origin
-                        WHERE oauth_client.origins <> '[]' AND origin.value = ?1 AND (?2 IS NULL OR oauth_client.id = ?2))
-                    """), arguments: [origin, id]) ?? false
+        try self.isTrue(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM oauth_client, json_each(oauth_client.origins) AS origin
+                WHERE oauth_client.origins <> '[]' AND origin.value = ?1 AND (?2 IS NULL OR oauth_client.id = ?2))
+            """, [origin, id])
     }
 }

@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import JOSE
 public import Records
 import Sealing
@@ -27,7 +25,7 @@ extension SQLiteDatabase: ClientStore {
 
     public func clients() async throws -> [ClientRecord] {
         try await self.read { db in
-            try db.rows("SELECT \(ClientColumn.selection) FROM oauth_client ORDER BY created_at, id") {
+            try db.rows(.composed("SELECT \(ClientColumn.selection) FROM oauth_client ORDER BY created_at, id")) {
                 try Self.client($0)
             }
         }
@@ -48,11 +46,13 @@ extension SQLiteDatabase: ClientStore {
         }
     }
 
-    private static func client(_ id: String, _ db: Database) throws -> ClientRecord? {
-        try db.row("SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?", [id]).map { try Self.client($0) }
+    private static func client(_ id: String, _ db: SQLConnection) throws -> ClientRecord? {
+        try db.row(.composed("SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?"), [id]).map {
+            try Self.client($0)
+        }
     }
 
-    private static func client(_ row: StoredRow) throws -> ClientRecord {
+    private static func client(_ row: SQLRow) throws -> ClientRecord {
         let binding = try ClientSettings.CodeBinding(kept: row.text(ClientColumn.codeBinding))
         let security = try ClientProfile.Security(kept: row.text(ClientColumn.securityProfile))
         let party = try ClientSettings.Party(kept: row.text(ClientColumn.party))
@@ -123,7 +123,7 @@ private enum ClientColumn: Int, TableColumn {
         party
 }
 
-extension Database {
+extension SQLConnection {
     /// Changes a client within the present step, ends everything that the change takes away, and keeps the events of the
     /// change. Returns the changed client.
     fileprivate func change(
@@ -132,39 +132,37 @@ extension Database {
         var client = former
         let events = try change(&client)
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
-        try self.cachedStatement(
-            sql: """
-                UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
-                    secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
-                    former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                    authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
-                    backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
-                    backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
-                    sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
-                WHERE id = ?
-                """
-        ).execute(arguments: [
-            client.name, ClientRecord.keptText(of: client.redirectURIs),
-            ClientRecord.keptText(of: client.postLogoutRedirectURIs),
-            (client.secretDigest ?? []).blob, client.settings.mayDeregister,
-            client.settings.idTokenAlgorithm.rawValue,
-            client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
-            client.formerSecret?.endsAt.milliseconds, client.clientURI,
-            ClientRecord.keptText(of: client.settings.grantTypes),
-            client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
-            ClientRecord.keptText(of: client.settings.signInMethods), client.settings.party.rawValue,
-            client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
-            client.settings.keySetAddress, client.settings.answers.mode.rawValue,
-            client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
-            client.settings.signInService.map { JSON.object($0.json).text },
-            client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, client.id,
-        ])
+        try self.runObserved(
+            """
+            UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
+                secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
+                former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
+                authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
+                backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
+                backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
+                sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
+            WHERE id = ?
+            """,
+            [
+                client.name, ClientRecord.keptText(of: client.redirectURIs),
+                ClientRecord.keptText(of: client.postLogoutRedirectURIs),
+                (client.secretDigest ?? []), client.settings.mayDeregister,
+                client.settings.idTokenAlgorithm.rawValue,
+                client.settings.codeBinding.rawValue, client.formerSecret?.digest,
+                client.formerSecret?.endsAt.milliseconds, client.clientURI,
+                ClientRecord.keptText(of: client.settings.grantTypes),
+                client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
+                ClientRecord.keptText(of: client.settings.signInMethods), client.settings.party.rawValue,
+                client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
+                client.settings.keySetAddress, client.settings.answers.mode.rawValue,
+                client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
+                client.settings.signInService.map { JSON.object($0.json).text },
+                client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, client.id,
+            ])
         try self.setProfile(client.settings.profile, ofClient: client.id)
         // A request without an address leads nowhere.
-        let addresses = try String.fetchAll(
-            self.cachedStatement(
-                sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''"),
-            arguments: [client.id])
+        let addresses = try self.texts(
+            "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''", [client.id])
         let effect = ClientChangeEffect(of: client, from: former.settings)
         for address in effect.addressesWithoutAnswer(among: addresses) {
             _ = try self.deleteRequests(where: "client = ? AND redirect_uri = ?", [client.id, address])
@@ -186,7 +184,7 @@ extension Database {
     /// Deletes a client's rows of these tables.
     fileprivate func deleteRows(of tables: [String], ofClient id: String) throws {
         for table in tables {
-            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
+            try self.run(.composed("DELETE FROM \(table) WHERE client = ?"), [id])
         }
     }
 
@@ -204,16 +202,15 @@ extension Database {
                 "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
                 "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery",
             ], ofClient: id)
-        try self.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
+        try self.runObserved("DELETE FROM oauth_client WHERE id = ?", [id])
         return self.changesCount > 0
     }
 
     /// Returns the number of strangers' clients, or of the clients that the operator has let in.
     func count(strangers: Bool) throws -> Int {
-        try Int.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT count(*) FROM oauth_client WHERE (\(ClientRegistration.isStranger)) = ?"),
-            arguments: [strangers]) ?? 0
+        try self.number(
+            .composed("SELECT count(*) FROM oauth_client WHERE (\(ClientRegistration.isStranger)) = ?"), [strangers])
+            ?? 0
     }
 
     /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, or if another
@@ -221,18 +218,19 @@ extension Database {
     func add(_ client: ClientRecord, limit: Int) throws {
         try ClientRoom(count: self.count(strangers: client.isStranger), limit: limit).check("clients")
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
-        try self.insert(
-            [
+        try self.runObserved(
+            ClientColumn.insertion,
+            ClientColumn.row([
                 ClientColumn.id: client.id, .name: client.name,
                 .redirectURIs: ClientRecord.keptText(of: client.redirectURIs),
                 .postLogoutRedirectURIs: ClientRecord.keptText(of: client.postLogoutRedirectURIs),
-                .secretDigest: (client.secretDigest ?? []).blob, .createdAt: client.createdAt.milliseconds,
+                .secretDigest: (client.secretDigest ?? []), .createdAt: client.createdAt.milliseconds,
                 .mayDeregister: client.settings.mayDeregister,
                 .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
                 .grantTypes: ClientRecord.keptText(of: client.settings.grantTypes),
                 .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
                 .codeBinding: client.settings.codeBinding.rawValue,
-                .formerSecretDigest: client.formerSecret?.digest.blob,
+                .formerSecretDigest: client.formerSecret?.digest,
                 .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
                 .keySetAddress: client.settings.keySetAddress,
                 .certificateName: client.settings.certificateName?.text, .isDisabled: client.settings.isDisabled,
@@ -241,7 +239,7 @@ extension Database {
                 .sectorIdentifierURI: client.settings.sectorIdentifierURI,
                 .requiresPushedRequests: client.settings.profile.requiresPushedRequests,
                 .defaultMaxAge: client.settings.profile.defaultMaximumAge?.components.seconds,
-                .registrationDigest: client.registration?.tokenDigest?.blob,
+                .registrationDigest: client.registration?.tokenDigest,
                 .registeredBy: client.registration?.registeredBy,
                 .backchannelMode: client.settings.answers.mode.rawValue,
                 .backchannelAddress: client.settings.answers.address,
@@ -255,6 +253,6 @@ extension Database {
                 .detailTypes: ClientRecord.keptText(of: client.settings.profile.detailTypes),
                 .signsInDirectly: client.settings.profile.signsInDirectly,
                 .party: client.settings.party.rawValue,
-            ], by: ClientColumn.insertion)
+            ]))
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -48,10 +47,11 @@ private enum ConsentColumn: Int, TableColumn {
     static let table = "oauth_consent"
     static let selection = Self.selected()
     /// Adds a consent, or renews the consent that has the row already: only the time and the place are written.
-    static let insertionOrRenewal = """
-        \(Self.inserted()) ON CONFLICT (id) DO UPDATE SET granted_at = excluded.granted_at,
-            session = excluded.session, browser = excluded.browser, address = excluded.address
+    static let insertionOrRenewal = Self.inserted(
         """
+        ON CONFLICT (id) DO UPDATE SET granted_at = excluded.granted_at,
+            session = excluded.session, browser = excluded.browser, address = excluded.address
+        """)
 
     case id, account, client, content, scope, claims, resources, grantedAt, session, browser, address
 }
@@ -60,10 +60,11 @@ extension SQLiteDatabase: ConsentStore {
     public func consent(account: String, client: String, content: [UInt8]) async throws -> ConsentRecord? {
         try await self.read { [sealing] db in
             try db.row(
-                """
-                SELECT \(ConsentColumn.selection) FROM oauth_consent
-                WHERE account = ? AND client = ? AND content = ?
-                """, [account, client, content.blob]
+                .composed(
+                    """
+                    SELECT \(ConsentColumn.selection) FROM oauth_consent
+                    WHERE account = ? AND client = ? AND content = ?
+                    """), [account, client, content]
             ).map { try ConsentRecord($0, sealing) }
         }
     }
@@ -71,10 +72,11 @@ extension SQLiteDatabase: ConsentStore {
     public func consents(account: String, limit: Int) async throws -> [ConsentRecord] {
         try await self.read { [sealing] db in
             try db.rows(
-                """
-                SELECT \(ConsentColumn.selection) FROM oauth_consent WHERE account = ?
-                ORDER BY granted_at DESC, id LIMIT ?
-                """, [account, limit]
+                .composed(
+                    """
+                    SELECT \(ConsentColumn.selection) FROM oauth_consent WHERE account = ?
+                    ORDER BY granted_at DESC, id LIMIT ?
+                    """), [account, limit]
             ) { try ConsentRecord($0, sealing) }
         }
     }
@@ -100,12 +102,11 @@ extension SQLiteDatabase: ConsentStore {
             switch authenticated.effect(replacing: cookieDigest, waitingIn: former) {
             case .stepUp(from: let cookieDigest): try db.stepUp(session, from: cookieDigest)
             case .begins(replacing: let cookieDigest, waitingIn: let former):
-                try db.replace("cookie_digest = ?", cookieDigest?.blob, by: session)
+                try db.replace("cookie_digest = ?", cookieDigest, by: session)
                 try db.replace("id = ?", former, by: session)
                 try db.insert(session)
             }
-            try db.cachedStatement(sql: "UPDATE oauth_request SET session = ? WHERE id = ?")
-                .execute(arguments: [session.id, authenticated.request])
+            try db.run("UPDATE oauth_request SET session = ? WHERE id = ?", [session.id, authenticated.request])
         }
     }
 
@@ -123,17 +124,16 @@ extension SQLiteDatabase: ConsentStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Ends the consents chosen by a condition on `oauth_consent`, with the grants and device secrets resting on the
     /// consents, and all consequences. Returns the number of consents.
-    func endConsents(where condition: String, _ arguments: StatementArguments) throws -> Int {
-        let ended = try String.fetchAll(
-            self.cachedStatement(sql: "SELECT oauth_consent.id FROM oauth_consent WHERE \(condition)"),
-            arguments: arguments)
+    func endConsents(where condition: String, _ arguments: SQLValues) throws -> Int {
+        let ended = try self.texts(
+            .composed("SELECT oauth_consent.id FROM oauth_consent WHERE \(condition)"), arguments)
         for id in ended {
             _ = try self.endGrants(where: "consent = ?", [id])
             _ = try self.endDeviceSecrets(where: "consent = ?", [id])
-            try self.cachedStatement(sql: "DELETE FROM oauth_consent WHERE id = ?").execute(arguments: [id])
+            try self.run("DELETE FROM oauth_consent WHERE id = ?", [id])
         }
         return ended.count
     }
@@ -143,21 +143,20 @@ extension Database {
     /// ``Limits/Fixed/consentsPerClient``.
     fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
         let row =
-            try String.fetchOne(
-                self.cachedStatement(
-                    sql: "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?"),
-                arguments: [consent.account, consent.client, consent.content.blob]) ?? consent.id
+            try self.text(
+                "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?",
+                [consent.account, consent.client, consent.content]) ?? consent.id
         let browser = try consent.session?.browser.map {
-            try sealing.seal($0, purpose: .consentBrowser, row: row).blob
+            try sealing.seal($0, purpose: .consentBrowser, row: row)
         }
         let address = try consent.session?.address.map {
-            try sealing.seal($0, purpose: .consentAddress, row: row).blob
+            try sealing.seal($0, purpose: .consentAddress, row: row)
         }
-        let claims = try consent.claims.map { try sealing.seal($0, purpose: .consentClaims, row: row).blob }
+        let claims = try consent.claims.map { try sealing.seal($0, purpose: .consentClaims, row: row) }
         try self.insert(
             [
                 ConsentColumn.id: row, .account: consent.account, .client: consent.client,
-                .content: consent.content.blob, .scope: consent.scope, .claims: claims,
+                .content: consent.content, .scope: consent.scope, .claims: claims,
                 .resources: consent.resources.joined(separator: " "),
                 .grantedAt: consent.grantedAt.milliseconds, .session: consent.session?.id, .browser: browser,
                 .address: address,
@@ -173,21 +172,18 @@ extension Database {
 
     /// Notes that a session was used. Throws ``StoreError/Code/notFound`` if the session has ended.
     func useSession(_ id: String?, at moment: Timestamp) throws {
-        try self.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
-            .execute(arguments: [moment.milliseconds, id])
+        try self.run("UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?", [moment.milliseconds, id])
         try AuthorizationRequirement.session.check(self.changesCount > 0)
     }
 
     /// Returns `true` if the consent exists.
     func hasConsent(_ id: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_consent WHERE id = ?)"), arguments: [id])
-            ?? false
+        try self.isTrue("SELECT EXISTS (SELECT 1 FROM oauth_consent WHERE id = ?)", [id])
     }
 }
 
 extension ConsentRecord {
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let id = try row.text(ConsentColumn.id)
         self.init(
             id: id, account: try row.text(ConsentColumn.account), client: try row.text(ConsentColumn.client),

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -58,13 +57,12 @@ extension SQLiteDatabase: DeviceCodeStore {
         let shown = try self.sealing.seal(
             code.userCode.letters, purpose: .shownDeviceUserCode, row: Base64URL.encode(code.digest))
         try await self.step { db in
-            let isUnused = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM oauth_device_code WHERE user_code = ?)"),
-                arguments: [found.blob])
+            let isUnused = try db.isTrue(
+                "SELECT NOT EXISTS (SELECT 1 FROM oauth_device_code WHERE user_code = ?)", [found])
             try AuthorizationRequirement.unusedUserCode.check(isUnused)
             try db.insert(
                 [
-                    DeviceCodeColumn.digest: code.digest.blob, .userCode: found.blob, .shownCode: shown.blob,
+                    DeviceCodeColumn.digest: code.digest, .userCode: found, .shownCode: shown,
                     .client: code.client, .scope: code.scope, .pause: code.interval.milliseconds,
                     .endsAt: code.expiresAt.milliseconds, .expiresAt: end.milliseconds, .isDenied: false,
                 ], by: DeviceCodeColumn.insertion)
@@ -74,14 +72,18 @@ extension SQLiteDatabase: DeviceCodeStore {
     public func deviceCode(userCode: TypedCode) async throws -> DeviceCodeRecord? {
         let found = self.sealing.code(userCode.letters, purpose: .deviceUserCode)
         return try await self.read { [sealing] db in
-            try db.row("SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE user_code = ?", [found.blob])
-                .map { try DeviceCodeRecord($0, sealing) }
+            try db.row(
+                .composed("SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE user_code = ?"), [found]
+            )
+            .map { try DeviceCodeRecord($0, sealing) }
         }
     }
 
     public func deviceCode(request: String) async throws -> DeviceCodeRecord? {
         try await self.read { [sealing] db in
-            try db.row("SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE request = ?", [request]).map {
+            try db.row(
+                .composed("SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE request = ?"), [request]
+            ).map {
                 try DeviceCodeRecord($0, sealing)
             }
         }
@@ -95,10 +97,9 @@ extension SQLiteDatabase: DeviceCodeStore {
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_device_code
                 LEFT JOIN oauth_request ON oauth_request.id = request
                 WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
-                """, [found.blob])
+                """, [found])
             return try db.begin(request, because: row, sealing) {
-                try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = ? WHERE user_code = ?")
-                    .execute(arguments: [request.id, found.blob])
+                try db.run("UPDATE oauth_device_code SET request = ? WHERE user_code = ?", [request.id, found])
             }
         }
     }
@@ -106,17 +107,13 @@ extension SQLiteDatabase: DeviceCodeStore {
     public func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let digest = try AuthorizationRequirement.waitingDevice.found(
-                Data.fetchOne(
-                    db.cachedStatement(sql: "SELECT digest FROM oauth_device_code WHERE request = ?"),
-                    arguments: [confirmed.request]))
+                db.bytes("SELECT digest FROM oauth_device_code WHERE request = ?", [confirmed.request]))
             // This comes first, so that the end of the request is no denial.
-            try db.cachedStatement(sql: "UPDATE oauth_device_code SET request = NULL WHERE digest = ?")
-                .execute(arguments: [digest])
+            try db.run("UPDATE oauth_device_code SET request = NULL WHERE digest = ?", [digest])
             try db.end(request: confirmed.request, by: confirmed.session, language: confirmed.language)
             try db.begin(confirmed.session, until: confirmed.grant.expiresAt, sealing)
             try db.insert(confirmed.grant, redirectURI: confirmed.redirectURI, sealing)
-            try db.cachedStatement(sql: "UPDATE oauth_device_code SET grant_id = ? WHERE digest = ?")
-                .execute(arguments: [confirmed.grant.id, digest])
+            try db.run("UPDATE oauth_device_code SET grant_id = ? WHERE digest = ?", [confirmed.grant.id, digest])
             try db.appendAudit(audit, sealing)
         }
     }
@@ -138,8 +135,9 @@ extension SQLiteDatabase: DeviceCodeStore {
             let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
             let answer = DeviceAnswer(grant: grant, standing: standing)
             // An answer without a grant finds no row, as NULL equals nothing.
-            try db.cachedStatement(sql: "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ? AND grant_id = ?")
-                .execute(arguments: [moment.milliseconds, question.digest.blob, answer.takenGrant])
+            try db.run(
+                "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ? AND grant_id = ?",
+                [moment.milliseconds, question.digest, answer.takenGrant])
             return answer
         }
     }
@@ -147,7 +145,7 @@ extension SQLiteDatabase: DeviceCodeStore {
 
 extension DeviceCodeRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let digest = try row.bytes(DeviceCodeColumn.digest)
         let letters = try sealing.openText(
             row.bytes(DeviceCodeColumn.shownCode), purpose: .shownDeviceUserCode, row: Base64URL.encode(digest))

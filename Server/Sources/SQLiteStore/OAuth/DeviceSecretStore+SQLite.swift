@@ -36,19 +36,18 @@ extension SQLiteDatabase: DeviceSecretStore {
 
     public func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool {
         try await self.step { db in
-            let isThere = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (
-                            SELECT 1 FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
-                            WHERE oauth_grant.id = ? AND session = ?)
-                        """), arguments: [grant, secret.session])
-            guard isThere == true, try db.setDeviceSecret(secret.digest, ofGrant: grant) else { return false }
-            try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?")
-                .execute(arguments: [secret.session, secret.client])
+            let isThere = try db.isTrue(
+                """
+                SELECT EXISTS (
+                    SELECT 1 FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
+                    WHERE oauth_grant.id = ? AND session = ?)
+                """, [grant, secret.session])
+            guard isThere, try db.setDeviceSecret(secret.digest, ofGrant: grant) else { return false }
+            try db.run(
+                "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?", [secret.session, secret.client])
             try db.insert(
                 [
-                    DeviceSecretColumn.digest: secret.digest.blob, .id: secret.id, .session: secret.session,
+                    DeviceSecretColumn.digest: secret.digest, .id: secret.id, .session: secret.session,
                     .client: secret.client, .sharingGroup: secret.group, .scope: secret.scope,
                     .isBound: secret.isBound, .consent: secret.consent, .givenAt: secret.givenAt.milliseconds,
                 ], by: DeviceSecretColumn.insertion)
@@ -59,7 +58,7 @@ extension SQLiteDatabase: DeviceSecretStore {
     public func deviceSecret(digest: [UInt8]) async throws -> HeldDeviceSecret? {
         try await self.read { [sealing] db in
             let secret = try db.row(
-                "SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?", [digest.blob]
+                .composed("SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?"), [digest]
             ).map { try DeviceSecretRecord($0) }
             return try secret.flatMap { secret in
                 try db.session(id: secret.session, sealing).map { HeldDeviceSecret(secret: secret, session: $0) }
@@ -72,8 +71,9 @@ extension SQLiteDatabase: DeviceSecretStore {
         audit: AuditEvent
     ) async throws {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?")
-                .execute(arguments: [moment.milliseconds, digest.blob, grant.session])
+            try db.run(
+                "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?",
+                [moment.milliseconds, digest, grant.session])
             try GrantRequirement.deviceSecret.check(changedRows: db.changesCount)
             try GrantRequirement.sharingGroup.check(db.isOfGroup(ofDeviceSecret: digest, client: grant.client))
             try db.useSession(grant.session, at: moment)
@@ -85,14 +85,12 @@ extension SQLiteDatabase: DeviceSecretStore {
 
     public func deleteDeviceSecret(digest: [UInt8], group: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            let isThere = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)"),
-                arguments: [digest.blob, group])
-            return Screening.step(if: isThere == true, otherwise: false)
+            let isThere = try db.isTrue(
+                "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)",
+                [digest, group])
+            return Screening.step(if: isThere, otherwise: false)
         }) { [sealing] db, _ in
-            try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?")
-                .execute(arguments: [digest.blob, group])
+            try db.run("DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?", [digest, group])
             let ended = EndedRows(db.changesCount, event: audit)
             try db.record(ended.event, sealing)
             return ended.isAny
@@ -102,7 +100,7 @@ extension SQLiteDatabase: DeviceSecretStore {
 
 extension DeviceSecretRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: SQLRow) throws {
         self.init(
             digest: try row.bytes(DeviceSecretColumn.digest), id: try row.text(DeviceSecretColumn.id),
             session: try row.text(DeviceSecretColumn.session), client: try row.text(DeviceSecretColumn.client),
@@ -113,25 +111,24 @@ extension DeviceSecretRecord {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns `true` if a client exists and belongs to the group that may use a secret.
     fileprivate func isOfGroup(ofDeviceSecret digest: [UInt8], client: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM oauth_client, oauth_device_secret
-                        WHERE oauth_client.id = ? AND digest = ?
-                            AND json_extract(token_settings, '$.group') = sharing_group)
-                    """), arguments: [client, digest.blob]) ?? false
+        try self.isTrue(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM oauth_client, oauth_device_secret
+                WHERE oauth_client.id = ? AND digest = ?
+                    AND json_extract(token_settings, '$.group') = sharing_group)
+            """, [client, digest])
     }
 
     /// Notes within the present step that a device secret was given with a grant. Returns `false` if the grant is gone,
     /// has a secret already, or was itself got by a device secret.
     func setDeviceSecret(_ digest: [UInt8], ofGrant id: String) throws -> Bool {
-        try self.cachedStatement(
-            sql: "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL"
-        ).execute(arguments: [digest.blob, id])
+        try self.run(
+            "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL",
+            [digest, id])
         return self.changesCount > 0
     }
 }

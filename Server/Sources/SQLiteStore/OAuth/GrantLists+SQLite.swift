@@ -73,7 +73,7 @@ extension SQLiteDatabase: GrantListStore {
 
 extension GivingSession {
     /// Returns the session of a list's row; `nil` for a row without a session.
-    fileprivate static func ofList(_ row: StoredRow, _ sealing: Sealing) throws -> GivingSession? {
+    fileprivate static func ofList(_ row: SQLRow, _ sealing: Sealing) throws -> GivingSession? {
         try row.optionalText("session").map { id in
             let authentication = try row.text("authentication")
             return GivingSession(
@@ -88,16 +88,15 @@ extension GivingSession {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Ends the selected grants and device secrets of an account. Returns the number of ended grants and secrets.
     fileprivate func end(_ selection: GrantSelection, ofAccount account: String) throws -> Int {
         switch selection {
         case .grant(let id):
             let grants = try self.endGrants(where: "\(Self.isGrantOfAccount) AND id = ?2", [account, id])
             // Ending a device secret alone does not end the grants that apps have got by the secret.
-            try self.cachedStatement(
-                sql: "DELETE FROM oauth_device_secret WHERE \(Self.isSecretOfAccount) AND id = ?2"
-            ).execute(arguments: [account, id])
+            try self.run(
+                .composed("DELETE FROM oauth_device_secret WHERE \(Self.isSecretOfAccount) AND id = ?2"), [account, id])
             return grants + self.changesCount
         case .client(let client):
             return try self.endGrants(where: "\(Self.isGrantOfAccount) AND client = ?2", [account, client])

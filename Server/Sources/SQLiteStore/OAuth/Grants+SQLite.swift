@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Records
 import Sealing
@@ -53,7 +52,7 @@ struct GrantBeginning {
     let number: Int64
 }
 
-extension Database {
+extension SQLConnection {
     /// A condition on `oauth_grant`: the grant has no session to end with, or its session still exists at the moment
     /// `?2`.
     static let isHeldBySession = """
@@ -85,8 +84,8 @@ extension Database {
         try GrantRequirement.service.check(self.takes(grant))
         let (end, key) =
             lasting.map { ($0.family.end, $0.family.keyThumbprint) } ?? (grant.expiresAt, grant.keyThumbprint)
-        let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id).blob }
-        let details = try grant.details.map { try sealing.seal($0, purpose: .authorizationDetails, row: grant.id).blob }
+        let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id) }
+        let details = try grant.details.map { try sealing.seal($0, purpose: .authorizationDetails, row: grant.id) }
         try self.insert(
             [
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
@@ -94,35 +93,33 @@ extension Database {
                 .expiresAt: end.milliseconds, .isLasting: grant.isLasting, .keyThumbprint: key,
                 .resources: grant.resources.joined(separator: " "),
                 .claims: claims, .consent: consent,
-                .details: details, .deviceSecret: grant.deviceSecret?.blob, .origin: grant.origin,
+                .details: details, .deviceSecret: grant.deviceSecret, .origin: grant.origin,
                 .lastingSince: lasting?.at.milliseconds, .lastingNumber: lasting?.number,
             ], by: GrantColumn.insertion)
-        try self.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO oauth_subject (client, subject, account)
-                SELECT ?, ?, account FROM oauth_authentication WHERE id = ?
-                """
-        ).execute(arguments: [grant.client, grant.subject, grant.authentication])
+        try self.run(
+            """
+            INSERT OR IGNORE INTO oauth_subject (client, subject, account)
+            SELECT ?, ?, account FROM oauth_authentication WHERE id = ?
+            """, [grant.client, grant.subject, grant.authentication])
         try self.noteService(grant.client, redirectURI: redirectURI, session: grant.session)
     }
 
     /// Returns `true` if a grant's client is no service of personalised identities, or if the authentication was for
     /// this service.
     private func takes(_ grant: GrantRecord) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT NOT EXISTS (SELECT 1 FROM service WHERE id = ?1)
-                        OR EXISTS (SELECT 1 FROM oauth_authentication WHERE id = ?2 AND service = ?1)
-                    """), arguments: [grant.client, grant.authentication]) ?? false
+        try self.isTrue(
+            """
+            SELECT NOT EXISTS (SELECT 1 FROM service WHERE id = ?1)
+                OR EXISTS (SELECT 1 FROM oauth_authentication WHERE id = ?2 AND service = ?1)
+            """, [grant.client, grant.authentication])
     }
 
     /// Keeps a code of a grant within the present step.
     func insert(_ code: CodeRecord, grant: String) throws {
         try self.insert(
             [
-                CodeColumn.digest: code.digest.blob, .grantID: grant, .redirectURI: code.redirectURI,
-                .nonce: code.nonce, .challenge: code.challenge?.blob, .expiresAt: code.expiresAt.milliseconds,
+                CodeColumn.digest: code.digest, .grantID: grant, .redirectURI: code.redirectURI,
+                .nonce: code.nonce, .challenge: code.challenge, .expiresAt: code.expiresAt.milliseconds,
                 .keyThumbprint: code.keyThumbprint, .acr: code.acr,
             ], by: CodeColumn.insertion)
     }
@@ -135,24 +132,29 @@ extension Database {
         }
     }
 
+    private static let heldGrantQuery = SQLText.once(
+        """
+        SELECT \(GrantColumn.selection) FROM oauth_grant
+        WHERE id = ?1 AND \(SQLConnection.isHeldBySession) AND \(SQLConnection.isOfServedClient)
+        """)
+
     /// Returns a grant; `nil` if the session that holds the grant is over at `moment`, or the grant's client is
     /// switched off. The function does not look at the grant's own end. Without `sealing` the named claims and the
     /// agreed details stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
-        try self.row(
-            """
-            SELECT \(GrantColumn.selection) FROM oauth_grant
-            WHERE id = ?1 AND \(Self.isHeldBySession) AND \(Self.isOfServedClient)
-            """, [id, moment.milliseconds]
-        ).map { try GrantRecord($0, id: id, sealing) }
+        try self.row(Self.heldGrantQuery, [id, moment.milliseconds]).map { try GrantRecord($0, id: id, sealing) }
     }
+
+    private static let codeQuery = SQLText.once(
+        "SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?")
 
     /// Returns a code, whether expired or not, with its grant, and `true` if the code has been taken; `nil` if the
     /// grant is not valid at `moment` (``heldGrant(_:at:_:)``).
     func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
         -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
     {
-        try self.row("SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?", [digest.blob]).flatMap { row in
+        try self.row(Self.codeQuery, [digest]).flatMap {
+            row in
             try self.standingGrant(row.text(CodeColumn.grantID), at: moment, sealing).map { standing in
                 (try CodeRecord(row), standing, try row.optionalMoment(CodeColumn.takenAt) != nil)
             }
@@ -161,8 +163,7 @@ extension Database {
 
     /// Notes that a code has been taken.
     func noteTaken(codeDigest digest: [UInt8], at moment: Timestamp) throws {
-        try self.cachedStatement(sql: "UPDATE oauth_code SET taken_at = ? WHERE digest = ?")
-            .execute(arguments: [moment.milliseconds, digest.blob])
+        try self.run("UPDATE oauth_code SET taken_at = ? WHERE digest = ?", [moment.milliseconds, digest])
     }
 
     // MARK: Ending
@@ -175,16 +176,15 @@ extension Database {
     /// ends with the session in which it was given.
     ///
     /// Cost: for each grant two look-ups, and three more if a device secret was given with the grant.
-    func endGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
+    func endGrants(where condition: String, _ values: SQLValues) throws -> Int {
         var ended = EndedGrants(try self.deleteGrants(where: condition, values))
         while let grant = ended.next() {
             // The grants of a passed-on session have the authentication of the first grant, and are found by it.
             ended.add(
                 try self.deleteGrants(where: "authentication = ? AND origin = ?", [grant.authentication, grant.id]))
             guard let secret = grant.givenSecret else { continue }
-            let digest = secret.digest.blob
-            try self.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ?")
-                .execute(arguments: [digest])
+            let digest = secret.digest
+            try self.run("DELETE FROM oauth_device_secret WHERE digest = ?", [digest])
             ended.add(secrets: self.changesCount)
             ended.add(try self.deleteGrants(gotBy: digest, inSession: secret.session))
         }
@@ -193,24 +193,25 @@ extension Database {
 
     /// Ends the device secrets chosen by a condition on `oauth_device_secret`, with the grants made by them. Returns
     /// the number of secrets and grants.
-    func endDeviceSecrets(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws -> Int {
+    func endDeviceSecrets(where condition: String, _ values: SQLValues) throws -> Int {
         let ended = try self.rows(
-            "DELETE FROM oauth_device_secret WHERE \(condition) RETURNING digest, session", values
-        ) { (digest: try $0.bytes("digest").blob, session: try $0.text("session")) }
+            .composed("DELETE FROM oauth_device_secret WHERE \(condition) RETURNING digest, session"), values
+        ) { (digest: try $0.bytes("digest"), session: try $0.text("session")) }
         return try ended.reduce(ended.count) { count, secret in
             try count + self.deleteGrants(gotBy: secret.digest, inSession: secret.session).count
         }
     }
 
     /// Deletes the grants chosen by a condition on `oauth_grant`, and returns the data from which other grants came.
-    private func deleteGrants(where condition: String, _ values: [(any DatabaseValueConvertible)?]) throws
+    private func deleteGrants(where condition: String, _ values: SQLValues) throws
         -> [EndedGrant]
     {
         try self.rows(
-            """
-            DELETE FROM oauth_grant WHERE \(condition)
-            RETURNING id, authentication, session, device_secret, origin
-            """, values
+            .composed(
+                """
+                DELETE FROM oauth_grant WHERE \(condition)
+                RETURNING id, authentication, session, device_secret, origin
+                """), values
         ) { row in
             EndedGrant(
                 id: try row.text("id"), authentication: try row.text("authentication"),
@@ -222,7 +223,7 @@ extension Database {
     /// Deletes the grants that apps have got by a device secret, also by a secret that has ended with its session.
     /// These grants belong to the secret's session. Grants that end with the session rest on an authentication of the
     /// session.
-    private func deleteGrants(gotBy digest: Data, inSession session: String) throws -> [EndedGrant] {
+    private func deleteGrants(gotBy digest: [UInt8], inSession session: String) throws -> [EndedGrant] {
         try self.deleteGrants(
             where: """
                 id IN (
@@ -238,7 +239,7 @@ extension Database {
 
 extension GrantRecord {
     /// Reads a row of the table's columns. Without `sealing` the named claims and the agreed details stay closed.
-    fileprivate init(_ row: StoredRow, id: String, _ sealing: Sealing?) throws {
+    fileprivate init(_ row: SQLRow, id: String, _ sealing: Sealing?) throws {
         self.init(
             id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
@@ -260,7 +261,7 @@ extension GrantRecord {
 
 extension CodeRecord {
     /// Reads a row of the table's columns.
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: SQLRow) throws {
         self.init(
             digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
             nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
@@ -269,7 +270,7 @@ extension CodeRecord {
     }
 }
 
-extension StoredRow {
+extension SQLRow {
     /// Returns identifiers of resources, which contain no space.
     func resources(_ column: some TableColumn) throws -> [String] {
         try self.text(column).splitBytes(at: " ").filter { !$0.isEmpty }.map(String.init)

@@ -1,4 +1,3 @@
-import GRDB
 import Records
 import Sealing
 import _Primitives
@@ -21,8 +20,8 @@ extension SQLiteDatabase {
     ///   - answer: Returns the answer to a judged question.
     func poll<Answer: PollingAnswer>(
         _ question: PollingQuestion, in table: PolledTable, at moment: Timestamp,
-        read: @escaping @Sendable (StoredRow) throws -> PolledRow<Answer>,
-        answer: @escaping @Sendable (StoredRow, Database) throws -> Answer
+        read: @escaping @Sendable (SQLRow) throws -> PolledRow<Answer>,
+        answer: @escaping @Sendable (SQLRow, SQLConnection) throws -> Answer
     ) async throws -> Answer {
         // A client can send invented digests. A reader looks the digest up, and answers if nothing has to be written.
         try await self.step(screenedBy: { db -> Screening<Void, Answer> in
@@ -36,7 +35,7 @@ extension SQLiteDatabase {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Writes the effect of a question about a row of that table, and returns the answer.
     ///
     /// - Parameter answer: Returns the answer to a judged question.
@@ -53,20 +52,22 @@ extension Database {
             return .replayed
         case .answered(let answer): return answer
         case .tooSoon(let pause):
-            try self.cachedStatement(sql: "UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?")
-                .execute(arguments: [pause.milliseconds, question.digest.blob, question.client])
+            try self.run(
+                .composed("UPDATE \(table.name) SET pause = ? WHERE digest = ? AND client = ?"),
+                [pause.milliseconds, question.digest, question.client])
             return .tooSoon
         case .judged:
-            try self.cachedStatement(sql: "UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?")
-                .execute(arguments: [moment.milliseconds, question.digest.blob, question.client])
+            try self.run(
+                .composed("UPDATE \(table.name) SET asked_at = ? WHERE digest = ? AND client = ?"),
+                [moment.milliseconds, question.digest, question.client])
             return try answer()
         }
     }
 
     /// Returns the row of the question, if the row belongs to the asking client.
-    fileprivate func polledRow(_ question: PollingQuestion, in table: PolledTable) throws -> StoredRow? {
+    fileprivate func polledRow(_ question: PollingQuestion, in table: PolledTable) throws -> SQLRow? {
         try self.row(
-            "SELECT \(table.selection) FROM \(table.name) WHERE digest = ? AND client = ?",
-            [question.digest.blob, question.client])
+            .composed("SELECT \(table.selection) FROM \(table.name) WHERE digest = ? AND client = ?"),
+            [question.digest, question.client])
     }
 }

@@ -40,7 +40,7 @@ extension SQLiteDatabase: PushedRequestStore {
         try await self.step { db in
             try db.insert(
                 [
-                    PushedRequestColumn.digest: request.digest.blob, .client: request.client, .parameters: sealed.blob,
+                    PushedRequestColumn.digest: request.digest, .client: request.client, .parameters: sealed,
                     .expiresAt: request.expiresAt.milliseconds,
                 ], by: PushedRequestColumn.insertion)
         }
@@ -49,10 +49,11 @@ extension SQLiteDatabase: PushedRequestStore {
     public func pushedRequest(digest: [UInt8]) async throws -> PushedRequestRecord? {
         try await self.read { [sealing] db in
             try db.row(
-                """
-                SELECT \(PushedRequestColumn.selection), oauth_request.browser_digest FROM oauth_pushed_request
-                LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
-                """, [digest.blob]
+                .composed(
+                    """
+                    SELECT \(PushedRequestColumn.selection), oauth_request.browser_digest FROM oauth_pushed_request
+                    LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
+                    """), [digest]
             ).map { row in
                 let parameters = try sealing.openText(
                     row.bytes(PushedRequestColumn.parameters), purpose: .pushedRequest, row: Base64URL.encode(digest))
@@ -71,11 +72,11 @@ extension SQLiteDatabase: PushedRequestStore {
                 """
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
                 LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
-                """, [digest.blob])
+                """, [digest])
             return try db.begin(request, because: row, sealing) {
-                try db.cachedStatement(
-                    sql: "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?"
-                ).execute(arguments: [request.id, request.expiresAt.milliseconds, digest.blob])
+                try db.run(
+                    "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?",
+                    [request.id, request.expiresAt.milliseconds, digest])
             }
         }
     }
@@ -85,15 +86,14 @@ extension SQLiteDatabase: PushedRequestStore {
             // The waiting request deletes the pushed request with itself.
             let waiting = try db.deleteRequests(
                 where: "browser_digest = ? AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)",
-                [browserDigest.blob, digest.blob])
-            try db.cachedStatement(sql: "DELETE FROM oauth_pushed_request WHERE digest = ? AND request IS NULL")
-                .execute(arguments: [digest.blob])
+                [browserDigest, digest])
+            try db.run("DELETE FROM oauth_pushed_request WHERE digest = ? AND request IS NULL", [digest])
             return waiting + db.changesCount > 0
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Begins the request of a browser that comes with a row of another table, unless another request waits because of
     /// the row. `note` writes the new request into the row. Returns the identifier of the request that waits in the
     /// browser; `nil` if none does.
@@ -101,7 +101,7 @@ extension Database {
     /// - Parameter row: The request that waits because of the row already: its identifier as `id`, and the digest of
     ///   its browser as `browser_digest`.
     func begin(
-        _ request: AuthorizationRequestRecord, because row: StoredRow?, _ sealing: Sealing, note: () throws -> Void
+        _ request: AuthorizationRequestRecord, because row: SQLRow?, _ sealing: Sealing, note: () throws -> Void
     ) throws -> String? {
         switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
         case .answered(let id): return id
@@ -114,7 +114,7 @@ extension Database {
 }
 
 extension WaitingRequest {
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: SQLRow) throws {
         self.init(id: try row.optionalText("id"), browserDigest: try row.optionalBytes("browser_digest"))
     }
 }

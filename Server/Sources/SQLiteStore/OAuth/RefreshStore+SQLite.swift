@@ -93,10 +93,9 @@ extension SQLiteDatabase: RefreshStore {
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
             Screening.step(if: try db.isGrant(id, ofClient: client), otherwise: false)
         }) { [sealing] db, _ in
-            let session = try String.fetchOne(
-                db.cachedStatement(sql: "SELECT session FROM oauth_grant WHERE \(Database.isGrantOfClient)"),
-                arguments: [id, client])
-            let ended = EndedRows(try db.endGrants(where: Database.isGrantOfClient, [id, client]), event: audit)
+            let session = try db.text(
+                .composed("SELECT session FROM oauth_grant WHERE \(SQLConnection.isGrantOfClient)"), [id, client])
+            let ended = EndedRows(try db.endGrants(where: SQLConnection.isGrantOfClient, [id, client]), event: audit)
             // The grants of a session rest on an authentication of the session.
             _ = try db.endSessions(
                 where: """
@@ -112,7 +111,7 @@ extension SQLiteDatabase: RefreshStore {
 }
 
 extension RefreshFamily {
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: SQLRow) throws {
         self.init(
             head: try row.bytes(RefreshColumn.head), headEndsAt: try row.moment(RefreshColumn.expiresAt),
             parent: try row.optionalBytes(RefreshColumn.parent).flatMap { digest in
@@ -123,19 +122,19 @@ extension RefreshFamily {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// A condition on `oauth_grant`: the grant `?1` belongs to the client `?2`.
     fileprivate static let isGrantOfClient = "id = ?1 AND client = ?2"
+
+    private static let familyQuery = SQLText.once(
+        "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2")
 
     /// Returns the family of a grant, with the grant; `nil` if the head of the family has ended at `moment`, or if the
     /// grant is not valid then (``standingGrant(_:at:_:)``). The function does not look at the grant's own end.
     fileprivate func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
         -> (family: RefreshFamily, standing: StandingGrant)?
     {
-        try self.row(
-            "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2",
-            [id, moment.milliseconds]
-        ).flatMap { row in
+        try self.row(Self.familyQuery, [id, moment.milliseconds]).flatMap { row in
             try self.standingGrant(id, at: moment, sealing).map { (try RefreshFamily(row), $0) }
         }
     }
@@ -179,7 +178,7 @@ extension Database {
     func insertFamily(_ start: RefreshFamilyStart) throws {
         try self.insert(
             [
-                RefreshColumn.grantID: start.grant, .head: start.head.blob,
+                RefreshColumn.grantID: start.grant, .head: start.head,
                 .expiresAt: start.headEndsAt.milliseconds,
             ],
             by: RefreshColumn.insertion)
@@ -192,21 +191,22 @@ extension Database {
         switch try RefreshStep(exchange, of: held, at: moment, judge: judge) {
         case .answered(let outcome): return outcome
         case .rotated(let family, let outcome):
-            try self.cachedStatement(
-                sql: """
-                    UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ?, used_at = ?, step = ?,
-                        grandparent = ?
-                    WHERE grant_id = ?
-                    """
-            ).execute(arguments: [
-                family.head.blob, family.parent?.digest.blob, family.parent?.firstUsedAt.milliseconds,
-                family.headEndsAt.milliseconds, moment.milliseconds, family.step?.blob, family.grandparent?.blob,
-                exchange.grant,
-            ])
+            try self.run(
+                """
+                UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ?, used_at = ?, step = ?,
+                    grandparent = ?
+                WHERE grant_id = ?
+                """,
+                [
+                    family.head, family.parent?.digest, family.parent?.firstUsedAt.milliseconds,
+                    family.headEndsAt.milliseconds, moment.milliseconds, family.step, family.grandparent,
+                    exchange.grant,
+                ])
             return outcome
         case .prolonged(let family, let outcome):
-            try self.cachedStatement(sql: "UPDATE oauth_refresh SET expires_at = ?, used_at = ? WHERE grant_id = ?")
-                .execute(arguments: [family.headEndsAt.milliseconds, moment.milliseconds, exchange.grant])
+            try self.run(
+                "UPDATE oauth_refresh SET expires_at = ?, used_at = ? WHERE grant_id = ?",
+                [family.headEndsAt.milliseconds, moment.milliseconds, exchange.grant])
             return outcome
         case .reused(let event):
             _ = try self.endGrants(where: "id = ?", [exchange.grant])
@@ -216,8 +216,7 @@ extension Database {
     }
 
     fileprivate func isGrant(_ id: String, ofClient client: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE \(Self.isGrantOfClient))"),
-            arguments: [id, client]) ?? false
+        try self.isTrue(
+            .composed("SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE \(Self.isGrantOfClient))"), [id, client])
     }
 }

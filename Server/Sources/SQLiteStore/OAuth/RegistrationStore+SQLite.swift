@@ -30,13 +30,12 @@ extension SQLiteDatabase: RegistrationStore {
         _ token: InitialTokenRecord, limit: Int, at moment: Timestamp, audit: AuditEvent
     ) async throws {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0")
-                .execute(arguments: [moment.milliseconds])
-            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_initial_token")) ?? 0
+            try db.run("DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0", [moment.milliseconds])
+            let count = try db.number("SELECT count(*) FROM oauth_initial_token") ?? 0
             try ClientRoom(count: count, limit: limit).check("tokens")
             try db.insert(
                 [
-                    InitialTokenColumn.id: token.id, .digest: token.digest.blob,
+                    InitialTokenColumn.id: token.id, .digest: token.digest,
                     .createdAt: token.createdAt.milliseconds, .expiresAt: token.expiresAt.milliseconds,
                     .usesLeft: token.left,
                 ], by: InitialTokenColumn.insertion)
@@ -47,10 +46,11 @@ extension SQLiteDatabase: RegistrationStore {
     public func initialToken(digest: [UInt8], at moment: Timestamp) async throws -> InitialTokenRecord? {
         try await self.read { db in
             try db.row(
-                """
-                SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
-                WHERE digest = ? AND expires_at > ? AND uses_left > 0
-                """, [digest.blob, moment.milliseconds]
+                .composed(
+                    """
+                    SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
+                    WHERE digest = ? AND expires_at > ? AND uses_left > 0
+                    """), [digest, moment.milliseconds]
             ).map(InitialTokenRecord.init)
         }
     }
@@ -58,16 +58,17 @@ extension SQLiteDatabase: RegistrationStore {
     public func initialTokens(at moment: Timestamp) async throws -> [InitialTokenRecord] {
         try await self.read { db in
             try db.rows(
-                """
-                SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
-                WHERE expires_at > ? AND uses_left > 0 ORDER BY created_at, id
-                """, [moment.milliseconds], InitialTokenRecord.init)
+                .composed(
+                    """
+                    SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
+                    WHERE expires_at > ? AND uses_left > 0 ORDER BY created_at, id
+                    """), [moment.milliseconds], InitialTokenRecord.init)
         }
     }
 
     public func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE id = ?").execute(arguments: [id])
+            try db.run("DELETE FROM oauth_initial_token WHERE id = ?", [id])
             return try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
@@ -76,12 +77,11 @@ extension SQLiteDatabase: RegistrationStore {
         _ client: ClientRecord, by digest: [UInt8], at moment: Timestamp, limit: Int, audit: AuditEvent
     ) async throws {
         try await self.step { [sealing] db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE oauth_initial_token SET uses_left = uses_left - 1
-                    WHERE digest = ? AND expires_at > ? AND uses_left > 0
-                    """
-            ).execute(arguments: [digest.blob, moment.milliseconds])
+            try db.run(
+                """
+                UPDATE oauth_initial_token SET uses_left = uses_left - 1
+                WHERE digest = ? AND expires_at > ? AND uses_left > 0
+                """, [digest, moment.milliseconds])
             try InitialTokenRecord.check(isCounted: db.changesCount > 0)
             try db.add(client, limit: limit)
             try db.appendAudit(audit, sealing)
@@ -103,7 +103,7 @@ extension SQLiteDatabase: RegistrationStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the oldest strangers' clients from before that moment that have no consent of any person, are not
     /// switched off, and are no services of personalised identities. A grant of a stranger's client rests on a consent,
     /// so the consents show this.
@@ -112,15 +112,15 @@ extension Database {
     fileprivate func oldestUnusedStrangers(since moment: Timestamp, limit: Int) throws -> [String] {
         // A client that an operator has switched off stays switched off. A service of personalised identities belongs
         // to the operator.
-        try String.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT id FROM oauth_client
-                    WHERE \(ClientRegistration.isStranger) AND created_at <= ? AND is_disabled = 0
-                        AND NOT EXISTS (SELECT 1 FROM service WHERE service.id = oauth_client.id)
-                        AND NOT EXISTS (SELECT 1 FROM oauth_consent WHERE oauth_consent.client = oauth_client.id)
-                    ORDER BY created_at, id LIMIT ?
-                    """), arguments: [moment.milliseconds, limit])
+        try self.texts(
+            .composed(
+                """
+                SELECT id FROM oauth_client
+                WHERE \(ClientRegistration.isStranger) AND created_at <= ? AND is_disabled = 0
+                    AND NOT EXISTS (SELECT 1 FROM service WHERE service.id = oauth_client.id)
+                    AND NOT EXISTS (SELECT 1 FROM oauth_consent WHERE oauth_consent.client = oauth_client.id)
+                ORDER BY created_at, id LIMIT ?
+                """), [moment.milliseconds, limit])
     }
 }
 
@@ -136,7 +136,7 @@ extension AuditEvent.Kind {
 }
 
 extension InitialTokenRecord {
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: SQLRow) throws {
         self.init(
             id: try row.text(InitialTokenColumn.id), digest: try row.bytes(InitialTokenColumn.digest),
             createdAt: try row.moment(InitialTokenColumn.createdAt),

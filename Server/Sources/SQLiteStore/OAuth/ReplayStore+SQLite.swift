@@ -18,13 +18,11 @@ extension SQLiteDatabase: ReplayStore {
         // A party that has seen a statement can send the statement again without end. A reader answers without the
         // writer.
         try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            let isNew = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM oauth_shown WHERE digest = ?)"),
-                arguments: [digest.blob])
-            return .step(if: isNew == true, otherwise: false)
+            let isNew = try db.isTrue("SELECT NOT EXISTS (SELECT 1 FROM oauth_shown WHERE digest = ?)", [digest])
+            return .step(if: isNew, otherwise: false)
         }) { db, _ in
-            try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_shown (digest, expires_at) VALUES (?, ?)")
-                .execute(arguments: [digest.blob, end.milliseconds])
+            try db.run(
+                "INSERT OR IGNORE INTO oauth_shown (digest, expires_at) VALUES (?, ?)", [digest, end.milliseconds])
             return db.changesCount > 0
         }
     }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 public import _Primitives
@@ -25,10 +24,11 @@ extension SQLiteDatabase {
     ) async throws -> [SessionListing] {
         try await self.read { [sealing] db in
             let sessions = try db.rows(
-                """
-                SELECT \(SessionColumn.selection) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
-                ORDER BY used_at DESC, id LIMIT ?
-                """, [account, moment.milliseconds, idleSince.milliseconds, limit]
+                .composed(
+                    """
+                    SELECT \(SessionColumn.selection) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
+                    ORDER BY used_at DESC, id LIMIT ?
+                    """), [account, moment.milliseconds, idleSince.milliseconds, limit]
             ) { try db.session($0, sealing) }
             return try sessions.compactMap(\.self).map { session in
                 SessionListing(session: session, services: try db.services(session: session.id, limit: services))
@@ -60,7 +60,7 @@ extension SQLiteDatabase {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Ends everything of an account that outlasts a session: lasting grants, device secrets, and consents with the
     /// grants resting on them. Returns the number of ended items.
     func endLasting(account: String) throws -> Int {
@@ -77,16 +77,15 @@ extension Database {
     /// Remembers, for as long as the session lasts, the service that the session signed its person in to. An app
     /// without a return address in the request is known by its first address. Without a session nothing is remembered.
     func noteService(_ client: String, redirectURI: String, session: String?) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO oauth_session_service (session, client, redirect_uri, used_at)
-                SELECT id, ?2, coalesce(nullif(?3, ''), (
-                    SELECT json_extract(redirect_uris, '$[0]') FROM oauth_client WHERE oauth_client.id = ?2
-                ), ''), used_at FROM oauth_session WHERE id = ?1
-                ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
-                used_at = excluded.used_at WHERE redirect_uri <> excluded.redirect_uri OR used_at <> excluded.used_at
-                """
-        ).execute(arguments: [session, client, redirectURI])
+        try self.run(
+            """
+            INSERT INTO oauth_session_service (session, client, redirect_uri, used_at)
+            SELECT id, ?2, coalesce(nullif(?3, ''), (
+                SELECT json_extract(redirect_uris, '$[0]') FROM oauth_client WHERE oauth_client.id = ?2
+            ), ''), used_at FROM oauth_session WHERE id = ?1
+            ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
+            used_at = excluded.used_at WHERE redirect_uri <> excluded.redirect_uri OR used_at <> excluded.used_at
+            """, [session, client, redirectURI])
     }
 
     fileprivate func services(session: String, limit: Int) throws -> [SessionListing.Service] {

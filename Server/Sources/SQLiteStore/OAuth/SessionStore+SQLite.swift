@@ -15,16 +15,18 @@ extension Migration {
 extension SQLiteDatabase: SessionStore {
     public func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int {
         try await self.read { db in
-            try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT count(*) FROM oauth_session WHERE expires_at > ? AND used_at > ?"),
-                arguments: [moment.milliseconds, idleSince.milliseconds]) ?? 0
+            try db.number(
+                "SELECT count(*) FROM oauth_session WHERE expires_at > ? AND used_at > ?",
+                [moment.milliseconds, idleSince.milliseconds]) ?? 0
         }
     }
 
+    private static let cookieQuery = SQLText.once(
+        "SELECT \(SessionColumn.selection) FROM oauth_session WHERE cookie_digest = ?")
+
     public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
         try await self.read { [sealing] db in
-            let row = try db.row(
-                "SELECT \(SessionColumn.selection) FROM oauth_session WHERE cookie_digest = ?", [cookieDigest.blob])
+            let row = try db.row(Self.cookieQuery, [cookieDigest])
             return try row.flatMap { try db.session($0, sealing) }
         }
     }
@@ -46,9 +48,9 @@ enum SessionColumn: Int, TableColumn {
     case id, cookieDigest, account, usedAt, expiresAt, hasBrowser
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the session of a row, with its authentications; `nil` if no authentication is left.
-    func session(_ row: StoredRow, _ sealing: Sealing) throws -> SessionRecord? {
+    func session(_ row: SQLRow, _ sealing: Sealing) throws -> SessionRecord? {
         let id = try row.text(SessionColumn.id)
         return SessionRecord(
             id: id, cookieDigest: try row.bytes(SessionColumn.cookieDigest),
@@ -57,25 +59,26 @@ extension Database {
             hasBrowser: try row.flag(SessionColumn.hasBrowser))
     }
 
+    private static let sessionQuery = SQLText.once(
+        "SELECT \(SessionColumn.selection) FROM oauth_session WHERE id = ?")
+
     /// Returns the session of that identifier, expired or not; `nil` if no authentication of the session is left.
     func session(id: String, _ sealing: Sealing) throws -> SessionRecord? {
-        try self.row("SELECT \(SessionColumn.selection) FROM oauth_session WHERE id = ?", [id]).flatMap {
-            try self.session($0, sealing)
-        }
+        try self.row(Self.sessionQuery, [id]).flatMap { try self.session($0, sealing) }
     }
 
     /// Adds a session within the present step. Its authentications exist already.
     func insert(_ session: SessionRecord) throws {
         try self.insert(
             [
-                SessionColumn.id: session.id, .cookieDigest: session.cookieDigest.blob, .account: session.account,
+                SessionColumn.id: session.id, .cookieDigest: session.cookieDigest, .account: session.account,
                 .usedAt: session.usedAt.milliseconds, .expiresAt: session.expiresAt.milliseconds,
                 .hasBrowser: session.hasBrowser,
             ], by: SessionColumn.insertion)
-        let statement = try self.cachedStatement(
-            sql: "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)")
         for authentication in session.authentications {
-            try statement.execute(arguments: [session.id, authentication.id])
+            try self.run(
+                "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)",
+                [session.id, authentication.id])
         }
     }
 
@@ -84,24 +87,21 @@ extension Database {
     /// ``StoreError/Code/notFound`` if the session has ended, or has a cookie other than the cookie of the digest. No
     /// session has the cookie `nil`.
     func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]?) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE oauth_session SET cookie_digest = ?, used_at = max(used_at, ?)
-                WHERE id = ? AND cookie_digest = ?
-                """
-        ).execute(
-            arguments: [session.cookieDigest.blob, session.usedAt.milliseconds, session.id, cookieDigest?.blob])
+        try self.run(
+            """
+            UPDATE oauth_session SET cookie_digest = ?, used_at = max(used_at, ?)
+            WHERE id = ? AND cookie_digest = ?
+            """, [session.cookieDigest, session.usedAt.milliseconds, session.id, cookieDigest])
         try AuthorizationRequirement.session.check(self.changesCount > 0)
-        try self.cachedStatement(
-            sql: "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)"
-        ).execute(arguments: [session.id, session.authentication.id])
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM oauth_session_authentication WHERE session = ?1 AND authentication NOT IN (
-                    SELECT authentication FROM oauth_session_authentication
-                    JOIN oauth_authentication ON oauth_authentication.id = authentication
-                    WHERE session = ?1 ORDER BY at DESC, oauth_authentication.id LIMIT ?2)
-                """
-        ).execute(arguments: [session.id, Limits.Fixed.authenticationsPerSession])
+        try self.run(
+            "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)",
+            [session.id, session.authentication.id])
+        try self.run(
+            """
+            DELETE FROM oauth_session_authentication WHERE session = ?1 AND authentication NOT IN (
+                SELECT authentication FROM oauth_session_authentication
+                JOIN oauth_authentication ON oauth_authentication.id = authentication
+                WHERE session = ?1 ORDER BY at DESC, oauth_authentication.id LIMIT ?2)
+            """, [session.id, Limits.Fixed.authenticationsPerSession])
     }
 }

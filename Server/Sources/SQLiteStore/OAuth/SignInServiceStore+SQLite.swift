@@ -30,9 +30,7 @@ extension SQLiteDatabase: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {
         try await self.knownClients.fact(\.hasSignInServiceClient) {
             try await self.read { db in
-                try Bool.fetchOne(
-                    db.cachedStatement(
-                        sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")) ?? false
+                try db.isTrue("SELECT EXISTS (SELECT 1 FROM oauth_client WHERE sign_in_service IS NOT NULL)")
             }
         }
     }
@@ -40,15 +38,14 @@ extension SQLiteDatabase: SignInServiceStore {
     public func sharedAudiences() async throws -> [String] {
         try await self.knownClients.fact(\.sharedAudiences) {
             try await self.read { db in
-                try String.fetchAll(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
-                            FROM oauth_client
-                            WHERE sign_in_service IS NOT NULL AND is_disabled = 0
-                                AND json_extract(sign_in_service, '$.sharedSessions')
-                            ORDER BY audience
-                            """))
+                try db.texts(
+                    """
+                    SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
+                    FROM oauth_client
+                    WHERE sign_in_service IS NOT NULL AND is_disabled = 0
+                        AND json_extract(sign_in_service, '$.sharedSessions')
+                    ORDER BY audience
+                    """)
             }
         }
     }
@@ -59,11 +56,9 @@ extension SQLiteDatabase: SignInServiceStore {
         try await self.step { [sealing] db in
             let grant = passed.grant
             try passed.check(origin: db.heldGrant(passed.origin, at: audit.at), at: audit.at)
-            let isServed = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)"),
-                arguments: [grant.client])
-            try GrantRequirement.servedClient.check(isServed == true)
+            let isServed = try db.isTrue(
+                "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)", [grant.client])
+            try GrantRequirement.servedClient.check(isServed)
             if let family {
                 try db.insert(grant, redirectURI: passed.redirectURI, beginning: family, at: audit.at, sealing)
             } else {

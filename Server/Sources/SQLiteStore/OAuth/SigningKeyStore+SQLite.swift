@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import JOSE
 public import Records
 import Sealing
@@ -12,9 +10,11 @@ extension SQLiteDatabase: SigningKeyStore {
                 let sealed = try offered.subjectSecret.withBytes {
                     try sealing.seal(Array($0), purpose: .subjectSecret, row: "1")
                 }
-                try db.cachedStatement(sql: "INSERT INTO oauth_secret (id, sealed) VALUES (1, ?)").execute(arguments: [
-                    sealed.blob
-                ])
+                try db.run(
+                    "INSERT INTO oauth_secret (id, sealed) VALUES (1, ?)",
+                    [
+                        sealed
+                    ])
                 try Self.add(offered.signingKeys, db, sealing)
             }
             return try Self.providerKeys(db, sealing)
@@ -41,54 +41,51 @@ extension SQLiteDatabase: SigningKeyStore {
     ) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
             for name in present ?? [] {
-                let isNewest = try Bool.fetchOne(
-                    db.cachedStatement(
-                        sql: "SELECT EXISTS (SELECT 1 FROM oauth_key WHERE id = ? AND retired_at IS NULL)"),
-                    arguments: [name])
-                guard isNewest == true else { return try Self.providerKeys(db, sealing) }
+                let isNewest = try db.isTrue(
+                    "SELECT EXISTS (SELECT 1 FROM oauth_key WHERE id = ? AND retired_at IS NULL)", [name])
+                guard isNewest else { return try Self.providerKeys(db, sealing) }
             }
             for key in keys {
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE oauth_key SET retired_at = ?1
-                        WHERE algorithm = ?2 AND face = ?3 AND (retired_at IS NULL OR retired_at > ?1)
-                        """
-                ).execute(arguments: [takeover.milliseconds, key.algorithm.rawValue, key.face.rawValue])
+                try db.run(
+                    """
+                    UPDATE oauth_key SET retired_at = ?1
+                    WHERE algorithm = ?2 AND face = ?3 AND (retired_at IS NULL OR retired_at > ?1)
+                    """, [takeover.milliseconds, key.algorithm.rawValue, key.face.rawValue])
             }
-            try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
-                .execute(arguments: [moment.milliseconds])
+            try db.run("DELETE FROM oauth_key WHERE retired_at < ?", [moment.milliseconds])
             try Self.add(keys, db, sealing)
             try db.appendAudit(audit, sealing)
             return try Self.providerKeys(db, sealing)
         }
     }
 
-    private static func sealedSubjectSecret(_ db: Database) throws -> Data? {
-        try Data.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM oauth_secret WHERE id = 1"))
+    private static func sealedSubjectSecret(_ db: SQLConnection) throws -> [UInt8]? {
+        try db.bytes("SELECT sealed FROM oauth_secret WHERE id = 1")
     }
 
-    private static func add(_ keys: [SigningKeyRecord], _ db: Database, _ sealing: Sealing) throws {
+    private static func add(_ keys: [SigningKeyRecord], _ db: SQLConnection, _ sealing: Sealing) throws {
         for key in keys {
             let sealed = try key.privateKey.withBytes {
                 try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
             }
             try db.insert(
                 [
-                    KeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                    KeyColumn.id: key.id, .sealed: sealed, .createdAt: key.createdAt.milliseconds,
                     .retiredAt: key.retiredAt?.milliseconds, .algorithm: key.algorithm.rawValue,
                     .face: key.face.rawValue,
                 ], by: KeyColumn.insertion)
         }
     }
 
-    private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
+    private static func providerKeys(_ db: SQLConnection, _ sealing: Sealing) throws -> ProviderKeys {
         let sealed = try ProviderKeys.sealedSecret(found: Self.sealedSubjectSecret(db))
         let secret = try sealing.open(sealed, purpose: .subjectSecret, row: "1")
         let keys = try db.rows(
-            """
-            SELECT \(KeyColumn.selection) FROM oauth_key
-            ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm, face
-            """
+            .composed(
+                """
+                SELECT \(KeyColumn.selection) FROM oauth_key
+                ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm, face
+                """)
         ) { row in
             let id = try row.text(KeyColumn.id)
             let face = try SigningKeyRecord.Face(kept: row.text(KeyColumn.face))

@@ -15,15 +15,14 @@ extension Migration {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the identifier of the client that owns a resource.
     func owner(ofResource resource: String) throws -> String? {
-        try String.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT oauth_client.id FROM oauth_client, json_each(token_settings, '$.resources') AS owned
-                    WHERE token_settings <> '{}' AND owned.value = ?
-                    """), arguments: [resource])
+        try self.text(
+            """
+            SELECT oauth_client.id FROM oauth_client, json_each(token_settings, '$.resources') AS owned
+            WHERE token_settings <> '{}' AND owned.value = ?
+            """, [resource])
     }
 
     /// Throws ``StoreError/Code/conflict`` if another client owns one of the resources.

@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 public import _Primitives
 
@@ -19,23 +18,21 @@ extension SQLiteDatabase: TokenStore {
             let isOfGrant = try grant.map { try db.isGrant($0) } ?? true
             return .step(if: try isOfGrant && !db.isRevoked(anyOf: [id]), otherwise: ())
         }) { db, _ in
-            try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)")
-                .execute(arguments: [id, end.milliseconds])
+            try db.run(
+                "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)", [id, end.milliseconds])
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns `true` if one of these access tokens was revoked.
     func isRevoked(anyOf tokens: [String]) throws -> Bool {
-        let statement = try self.cachedStatement(
-            sql: "SELECT EXISTS (SELECT 1 FROM oauth_revoked_token WHERE id = ?)")
-        return try tokens.contains { try Bool.fetchOne(statement, arguments: [$0]) ?? false }
+        try tokens.contains {
+            try self.isTrue("SELECT EXISTS (SELECT 1 FROM oauth_revoked_token WHERE id = ?)", [$0])
+        }
     }
 
     fileprivate func isGrant(_ id: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE id = ?)"), arguments: [id])
-            ?? false
+        try self.isTrue("SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE id = ?)", [id])
     }
 }

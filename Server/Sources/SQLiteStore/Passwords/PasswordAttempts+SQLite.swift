@@ -61,9 +61,9 @@ extension SQLiteDatabase {
         try await self.step { db in
             switch attempt.leave {
             case .account:
-                try db.cachedStatement(
-                    sql: "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ? AND count <> ?"
-                ).execute(arguments: [attempt.holder.key, kept])
+                try db.run(
+                    "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ? AND count <> ?",
+                    [attempt.holder.key, kept])
             case .browser(let digest): try db.countWrong(-1, ofBrowser: digest)
             }
             try db.giveBackDay(of: attempt)
@@ -76,7 +76,7 @@ extension SQLiteDatabase {
         try await self.read { [sealing] db in
             let code = sealing.networkCode(network, accountID: accountID)
             let network = try db.row(
-                "SELECT used_at FROM known_network WHERE account_id = ? AND network = ?", [accountID, code.blob]
+                "SELECT used_at FROM known_network WHERE account_id = ? AND network = ?", [accountID, code]
             ).map { try $0.moment("used_at") }
             return (network, try db.knownBrowser(browser, accountID: accountID))
         }
@@ -92,32 +92,28 @@ extension SQLiteDatabase {
 
     public func deleteAttempts(before moment: Timestamp, day: Int64, limit: Int) async throws -> Int {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM password_attempt WHERE holder IN
-                        (SELECT holder FROM password_attempt WHERE at < ? LIMIT ?)
-                    """
-            ).execute(arguments: [moment.milliseconds, limit])
+            try db.run(
+                """
+                DELETE FROM password_attempt WHERE holder IN
+                    (SELECT holder FROM password_attempt WHERE at < ? LIMIT ?)
+                """, [moment.milliseconds, limit])
             let inARow = db.changesCount
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM password_attempt_day WHERE (holder, day) IN
-                        (SELECT holder, day FROM password_attempt_day WHERE day < ? LIMIT ?)
-                    """
-            ).execute(arguments: [day, limit])
+            try db.run(
+                """
+                DELETE FROM password_attempt_day WHERE (holder, day) IN
+                    (SELECT holder, day FROM password_attempt_day WHERE day < ? LIMIT ?)
+                """, [day, limit])
             return inARow + db.changesCount
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns a holder's attempts in a row, the number of all attempts since `day`, and the browser's record if the
     /// account knows the browser.
     fileprivate func history(of holder: AttemptHolder, browser: [UInt8]?, since day: Int64) throws -> AttemptHistory {
-        let inAll = try Int.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT coalesce(sum(count), 0) FROM password_attempt_day WHERE holder = ? AND day >= ?"),
-            arguments: [holder.key, day])
+        let inAll = try self.number(
+            "SELECT coalesce(sum(count), 0) FROM password_attempt_day WHERE holder = ? AND day >= ?", [holder.key, day])
         return AttemptHistory(
             inARow: try self.attempts(of: holder), inAll: inAll ?? 0,
             browser: try self.knownBrowser(browser, accountID: holder.account ?? ""))
@@ -132,12 +128,11 @@ extension Database {
 
     /// Keeps the number of a holder's attempts in a row.
     func keep(_ count: AttemptCount, of holder: AttemptHolder) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO password_attempt (holder, account_id, count, at) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT (holder) DO UPDATE SET count = ?3, at = ?4
-                """
-        ).execute(arguments: [holder.key, holder.account, count.count, count.at.milliseconds])
+        try self.run(
+            """
+            INSERT INTO password_attempt (holder, account_id, count, at) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (holder) DO UPDATE SET count = ?3, at = ?4
+            """, [holder.key, holder.account, count.count, count.at.milliseconds])
     }
 
     /// Returns the stored record of a browser, if this account knows the browser. The same statement runs for unknown
@@ -145,73 +140,69 @@ extension Database {
     fileprivate func knownBrowser(_ digest: [UInt8]?, accountID: String) throws -> KnownBrowserRecord? {
         try self.row(
             "SELECT wrong, used_at FROM known_browser WHERE digest = ? AND account_id = ?",
-            [(digest ?? []).blob, accountID]
+            [(digest ?? []), accountID]
         ).map { KnownBrowserRecord(wrong: try $0.integer("wrong"), usedAt: try $0.moment("used_at")) }
     }
 
     fileprivate func countWrong(_ number: Int, ofBrowser digest: [UInt8]) throws {
-        try self.cachedStatement(sql: "UPDATE known_browser SET wrong = max(0, wrong + ?) WHERE digest = ?")
-            .execute(arguments: [number, digest.blob])
+        try self.run("UPDATE known_browser SET wrong = max(0, wrong + ?) WHERE digest = ?", [number, digest])
     }
 
     /// Counts an attempt among all attempts of a day.
     fileprivate func countDay(_ day: Int64, of holder: AttemptHolder) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO password_attempt_day (holder, day, account_id, count) VALUES (?, ?, ?, 1)
-                ON CONFLICT (holder, day) DO UPDATE SET count = count + 1
-                """
-        ).execute(arguments: [holder.key, day, holder.account])
+        try self.run(
+            """
+            INSERT INTO password_attempt_day (holder, day, account_id, count) VALUES (?, ?, ?, 1)
+            ON CONFLICT (holder, day) DO UPDATE SET count = count + 1
+            """, [holder.key, day, holder.account])
     }
 
     /// Takes an attempt out of the count of its day.
     func giveBackDay(of attempt: ReservedAttempt) throws {
-        try self.cachedStatement(
-            sql: "UPDATE password_attempt_day SET count = max(0, count - 1) WHERE holder = ? AND day = ?"
-        ).execute(arguments: [attempt.holder.key, attempt.day])
+        try self.run(
+            "UPDATE password_attempt_day SET count = max(0, count - 1) WHERE holder = ? AND day = ?",
+            [attempt.holder.key, attempt.day])
     }
 
     /// Forgets the wrong passwords that a known browser has sent.
     func forgetWrong(ofBrowser digest: [UInt8]) throws {
-        try self.cachedStatement(sql: "UPDATE known_browser SET wrong = 0 WHERE digest = ?")
-            .execute(arguments: [digest.blob])
+        try self.run("UPDATE known_browser SET wrong = 0 WHERE digest = ?", [digest])
     }
 
     /// Deletes the daily counts of all attempts at the password of an account. The attempts in a row stay.
     func forgetAllAttempts(atPasswordOf accountID: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM password_attempt_day WHERE holder = ?")
-            .execute(arguments: [AttemptHolder.password(account: accountID).key])
+        try self.run(
+            "DELETE FROM password_attempt_day WHERE holder = ?", [AttemptHolder.password(account: accountID).key])
     }
 
     /// Deletes the browsers and networks that an account knows.
     func forgetKnown(ofAccount accountID: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM known_browser WHERE account_id = ?").execute(arguments: [accountID])
-        try self.cachedStatement(sql: "DELETE FROM known_network WHERE account_id = ?").execute(arguments: [accountID])
+        try self.run("DELETE FROM known_browser WHERE account_id = ?", [accountID])
+        try self.run("DELETE FROM known_network WHERE account_id = ?", [accountID])
     }
 
     /// Deletes a browser that an account knows.
     func forgetBrowser(_ digest: [UInt8], ofAccount accountID: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM known_browser WHERE digest = ? AND account_id = ?")
-            .execute(arguments: [digest.blob, accountID])
+        try self.run("DELETE FROM known_browser WHERE digest = ? AND account_id = ?", [digest, accountID])
     }
 
     /// Makes an account know a browser.
     func knowBrowser(_ digest: [UInt8], at moment: Timestamp, accountID: String) throws {
-        try self.cachedStatement(
-            sql: "INSERT INTO known_browser (digest, account_id, wrong, used_at) VALUES (?, ?, 0, ?)"
-        ).execute(arguments: [digest.blob, accountID, moment.milliseconds])
+        try self.run(
+            "INSERT INTO known_browser (digest, account_id, wrong, used_at) VALUES (?, ?, 0, ?)",
+            [digest, accountID, moment.milliseconds])
     }
 
     /// Makes an account know a network.
     func knowNetwork(_ network: String, at moment: Timestamp, accountID: String, _ sealing: Sealing) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO known_network (account_id, network, used_at) VALUES (?1, ?2, ?3)
-                ON CONFLICT (account_id, network) DO UPDATE SET used_at = ?3
-                """
-        ).execute(arguments: [
-            accountID, sealing.networkCode(network, accountID: accountID).blob, moment.milliseconds,
-        ])
+        try self.run(
+            """
+            INSERT INTO known_network (account_id, network, used_at) VALUES (?1, ?2, ?3)
+            ON CONFLICT (account_id, network) DO UPDATE SET used_at = ?3
+            """,
+            [
+                accountID, sealing.networkCode(network, accountID: accountID), moment.milliseconds,
+            ])
     }
 
     /// Deletes the browsers and networks of an account except the most recently used, at most `most` of each.
@@ -221,12 +212,12 @@ extension Database {
     }
 
     private func keepRecent(_ most: Int, ofAccount accountID: String, in table: String, by key: String) throws {
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 DELETE FROM \(table) WHERE account_id = ?1 AND \(key) NOT IN (
                     SELECT \(key) FROM \(table) WHERE account_id = ?1 ORDER BY used_at DESC, \(key) LIMIT ?2)
-                """
-        ).execute(arguments: [accountID, most])
+                """), [accountID, most])
     }
 }
 

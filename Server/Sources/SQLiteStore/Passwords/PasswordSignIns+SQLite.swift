@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 public import Records
 import Sealing
 import _Primitives
@@ -54,20 +52,18 @@ extension SQLiteDatabase: PasswordStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Spends a code, if a step shows a code. Returns `false` if the code is spent already or does not exist.
     func spend(_ spent: PasswordSignInStep.Spent?, accountID: String) throws -> Bool {
         switch spent {
         case nil: return true
         case .totp(let number)?:
-            try self.cachedStatement(
-                sql: """
-                    UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
-                    """
-            ).execute(arguments: [accountID, number])
+            try self.run(
+                """
+                UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
+                """, [accountID, number])
         case .recoveryCode(let code)?:
-            try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ? AND code = ?")
-                .execute(arguments: [accountID, code.blob])
+            try self.run("DELETE FROM recovery_code WHERE account_id = ? AND code = ?", [accountID, code])
         }
         return self.changesCount == 1
     }
@@ -76,18 +72,17 @@ extension Database {
     /// neither.
     fileprivate func scene(of step: PasswordSignInStep, _ sealing: Sealing) throws -> PasswordSignInScene {
         let record = step.record
-        let hasRequest = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)"),
-            arguments: [record.request])
+        let hasRequest = try self.isTrue("SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)", [record.request])
         return PasswordSignInScene(
-            hasRequest: hasRequest == true,
+            hasRequest: hasRequest,
             account: try self.passwordStanding(of: record.accountID, opensHash: step.verifiedHash != nil, sealing),
             stored: try step.previous.flatMap { _ in try self.passwordSignIn(record.request, sealing) })
     }
 
     fileprivate func passwordSignIn(_ request: String, _ sealing: Sealing) throws -> PasswordSignInRecord? {
-        try self.row("SELECT \(PasswordSignInColumn.selection) FROM password_sign_in WHERE request = ?", [request]).map
-        { row in
+        try self.row(
+            .composed("SELECT \(PasswordSignInColumn.selection) FROM password_sign_in WHERE request = ?"), [request]
+        ).map { row in
             let factor = try row.optionalText(PasswordSignInColumn.secondFactor).map {
                 try PasswordSignInRecord.SecondFactor(stored: $0)
             }
@@ -108,17 +103,17 @@ extension Database {
     /// Replaces the progress of a request's sign-in by password.
     func replace(_ record: PasswordSignInRecord, _ sealing: Sealing) throws {
         let request = record.request
-        try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE request = ?").execute(arguments: [request])
+        try self.run("DELETE FROM password_sign_in WHERE request = ?", [request])
         try self.insert(
             [
                 PasswordSignInColumn.request: request, .accountID: record.accountID,
                 .secondFactor: record.secondFactor?.rawValue, .needsSecondFactor: record.needsSecondFactor,
                 .needsNewPassword: record.needsNewPassword, .finishedAt: record.finishedAt?.milliseconds,
                 .browser: try record.browser.map {
-                    try sealing.seal($0, purpose: .passwordSignInBrowser, row: request).blob
+                    try sealing.seal($0, purpose: .passwordSignInBrowser, row: request)
                 },
                 .address: try record.address.map {
-                    try sealing.seal($0, purpose: .passwordSignInAddress, row: request).blob
+                    try sealing.seal($0, purpose: .passwordSignInAddress, row: request)
                 },
             ], by: PasswordSignInColumn.insertion)
     }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -117,18 +116,21 @@ extension SQLiteDatabase {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the data of an account for its password.
     fileprivate func passwordAccount(_ account: AccountRecord, _ sealing: Sealing) throws -> PasswordAccount {
         let id = account.id
-        let password = try self.row("SELECT \(PasswordColumn.selection) FROM password WHERE account_id = ?", [id]).map {
+        let password = try self.row(
+            .composed("SELECT \(PasswordColumn.selection) FROM password WHERE account_id = ?"), [id]
+        ).map {
             row in
             PasswordRecord(
                 accountID: id,
                 hash: try sealing.openText(row.bytes(PasswordColumn.hash), purpose: .passwordHash, row: id),
                 setAt: try row.moment(PasswordColumn.setAt), isOneTime: try row.flag(PasswordColumn.isOneTime))
         }
-        let totp = try self.row("SELECT \(TOTPColumn.selection) FROM totp WHERE account_id = ?", [id]).map { row in
+        let totp = try self.row(.composed("SELECT \(TOTPColumn.selection) FROM totp WHERE account_id = ?"), [id]).map {
+            row in
             TOTPRecord(
                 accountID: id,
                 secret: SecretBytes(try sealing.open(row.bytes(TOTPColumn.secret), purpose: .totpSecret, row: id)),
@@ -136,17 +138,16 @@ extension Database {
                 periodSeconds: try row.integer(TOTPColumn.periodSeconds), setAt: try row.moment(TOTPColumn.setAt),
                 lastStep: try row.optionalInteger(TOTPColumn.lastStep))
         }
-        let codes = try Int.fetchOne(
-            self.cachedStatement(sql: "SELECT count(*) FROM recovery_code WHERE account_id = ?"), arguments: [id])
+        let codes = try self.number("SELECT count(*) FROM recovery_code WHERE account_id = ?", [id])
         return PasswordAccount(account: account, password: password, totp: totp, recoveryCodes: codes ?? 0)
     }
 
     /// Replaces the account's secret for time-based codes. The recovery codes are deleted with the former secret, and
     /// so are unfinished sign-ins by password and wrong attempts at the second factor.
     fileprivate func replace(_ totp: TOTPRecord, _ sealing: Sealing) throws {
-        try self.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [totp.accountID])
+        try self.run("DELETE FROM totp WHERE account_id = ?", [totp.accountID])
         let secret = try totp.secret.withBytes {
-            try sealing.seal($0, purpose: .totpSecret, row: totp.accountID).blob
+            try sealing.seal($0, purpose: .totpSecret, row: totp.accountID)
         }
         try self.insert(
             [
@@ -155,8 +156,7 @@ extension Database {
                 .lastStep: totp.lastStep,
             ], by: TOTPColumn.insertion)
         // A password that was shown alone before is not enough any more.
-        try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?")
-            .execute(arguments: [totp.accountID])
+        try self.run("DELETE FROM password_sign_in WHERE account_id = ?", [totp.accountID])
         try self.forgetAttempts(.secondFactor(account: totp.accountID))
     }
 
@@ -196,23 +196,21 @@ extension Database {
         case .replacePassword(let password): try self.replacePassword(password, sealing)
         case .replaceHash(let hash):
             let sealed = try sealing.seal(hash, purpose: .passwordHash, row: accountID)
-            try self.cachedStatement(sql: "UPDATE password SET hash = ? WHERE account_id = ?")
-                .execute(arguments: [sealed.blob, accountID])
+            try self.run("UPDATE password SET hash = ? WHERE account_id = ?", [sealed, accountID])
         case .removePassword:
-            try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [accountID])
+            try self.run("DELETE FROM password WHERE account_id = ?", [accountID])
         case .replaceSecret(let totp): try self.replace(totp, sealing)
         case .removeSecret:
-            try self.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [accountID])
+            try self.run("DELETE FROM totp WHERE account_id = ?", [accountID])
         case .endRecoveryCodes:
-            try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")
-                .execute(arguments: [accountID])
+            try self.run("DELETE FROM recovery_code WHERE account_id = ?", [accountID])
         case .addRecoveryCodes(let codes): try self.insert(recoveryCodes: codes, accountID: accountID)
         case .forgetAttempts(let holder): try self.forgetAttempts(holder)
         case .forgetAllAttempts: try self.forgetAllAttempts(atPasswordOf: accountID)
         case .forgetWrong(let digest): try self.forgetWrong(ofBrowser: digest)
         case .giveBackDay(let attempt): try self.giveBackDay(of: attempt)
         case .spendLink(let digest):
-            try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE digest = ?").execute(arguments: [digest.blob])
+            try self.run("DELETE FROM mailed_link WHERE digest = ?", [digest])
         case .forgetKnown: try self.forgetKnown(ofAccount: accountID)
         case .forgetBrowser(let digest): try self.forgetBrowser(digest, ofAccount: accountID)
         case .knowBrowser(let digest, let moment):
@@ -235,27 +233,28 @@ extension Database {
     /// Replaces the account's password. All links that were mailed to the account become invalid, except for questions
     /// about changes.
     func replacePassword(_ password: PasswordRecord, _ sealing: Sealing) throws {
-        try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [
-            password.accountID
-        ])
+        try self.run(
+            "DELETE FROM password WHERE account_id = ?",
+            [
+                password.accountID
+            ])
         try self.deleteMailedLinks(ofAccount: password.accountID)
         let hash = try sealing.seal(password.hash, purpose: .passwordHash, row: password.accountID)
         try self.insert(
             [
-                PasswordColumn.accountID: password.accountID, .hash: hash.blob, .setAt: password.setAt.milliseconds,
+                PasswordColumn.accountID: password.accountID, .hash: hash, .setAt: password.setAt.milliseconds,
                 .isOneTime: password.isOneTime,
             ], by: PasswordColumn.insertion)
     }
 
     fileprivate func insert(recoveryCodes codes: [[UInt8]], accountID: String) throws {
         for code in codes {
-            try self.cachedStatement(sql: "INSERT INTO recovery_code (account_id, code) VALUES (?, ?)")
-                .execute(arguments: [accountID, code.blob])
+            try self.run("INSERT INTO recovery_code (account_id, code) VALUES (?, ?)", [accountID, code])
         }
     }
 
     /// Deletes a holder's attempts in a row. The daily counts stay.
     func forgetAttempts(_ holder: AttemptHolder) throws {
-        try self.cachedStatement(sql: "DELETE FROM password_attempt WHERE holder = ?").execute(arguments: [holder.key])
+        try self.run("DELETE FROM password_attempt WHERE holder = ?", [holder.key])
     }
 }

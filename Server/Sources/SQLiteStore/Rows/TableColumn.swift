@@ -1,4 +1,3 @@
-import GRDB
 import JOSE
 import Records
 import _Primitives
@@ -27,31 +26,29 @@ extension TableColumn {
     /// Returns the column list between SELECT and FROM.
     static func selected() -> String { Self.allCases.map { "\(Self.table).\($0.name)" }.joined(separator: ", ") }
 
-    /// Returns a statement that adds a row of all columns.
-    static func inserted() -> String {
-        """
-        INSERT INTO \(Self.table) (\(Self.allCases.map(\.name).joined(separator: ", ")))
-        VALUES (\(Self.allCases.map { _ in "?" }.joined(separator: ", ")))
-        """
+    /// Returns a statement that adds a row of all columns, and does as `conflict` says if the row exists. The statement
+    /// is kept in a static constant.
+    static func inserted(_ conflict: String = "") -> SQLText {
+        .once(
+            """
+            INSERT INTO \(Self.table) (\(Self.allCases.map(\.name).joined(separator: ", ")))
+            VALUES (\(Self.allCases.map { _ in "?" }.joined(separator: ", "))) \(conflict)
+            """)
     }
+
+    /// Returns the values of a row in the order of the columns. A column without a value is NULL.
+    static func row(_ values: [Self: (any SQLBindable)?]) -> SQLValues { Self.allCases.map { values[$0] ?? nil } }
 }
 
-extension Database {
+extension SQLConnection {
     /// Adds a row by `statement`, which is ``TableColumn/inserted()``. A column without a value is NULL.
-    func insert<Column: TableColumn>(
-        _ values: [Column: (any DatabaseValueConvertible)?], by statement: String
-    ) throws {
-        let row: [(any DatabaseValueConvertible)?] = Column.allCases.map { values[$0] ?? nil }
-        // The cache of this table has to be informed of a new row.
-        guard Column.table != ObservedTable.name else {
-            return try self.cachedStatement(sql: statement).execute(arguments: StatementArguments(row))
-        }
-        try self.run(statement, row)
+    func insert<Column: TableColumn>(_ values: [Column: (any SQLBindable)?], by statement: SQLText) throws {
+        try self.run(statement, Column.row(values))
     }
 }
 
 /// Reading by column, for a row whose statement begins with ``TableColumn/selected()``.
-extension StoredRow {
+extension SQLRow {
     func bytes(_ column: some TableColumn) throws -> [UInt8] { try self.bytes(column.rawValue) }
 
     func optionalBytes(_ column: some TableColumn) throws -> [UInt8]? { try self.optionalBytes(column.rawValue) }
@@ -82,7 +79,7 @@ extension StoredRow {
 
 /// Reading by column, for a row in which another table's columns come before this table's columns.
 struct RowPart<Column: TableColumn> {
-    let row: StoredRow
+    let row: SQLRow
     /// The position of the first column of ``TableColumn/selected()``.
     let start: Int
 

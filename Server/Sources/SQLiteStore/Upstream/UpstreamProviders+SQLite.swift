@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 public import Records
 import Sealing
@@ -83,7 +82,7 @@ private enum ProviderColumn: Int, TableColumn {
 extension SQLiteDatabase {
     public func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM upstream_provider")) ?? 0
+            let count = try db.number("SELECT count(*) FROM upstream_provider") ?? 0
             try UpstreamProvider.checkRoom(beside: count, limit: limit)
             // A second provider of the same name is a conflict.
             try db.insert(provider.columns(sealing), by: ProviderColumn.insertion)
@@ -97,7 +96,8 @@ extension SQLiteDatabase {
 
     public func upstreamProviders() async throws -> [UpstreamProvider] {
         try await self.read { [sealing] db in
-            try db.rows("SELECT \(ProviderColumn.selection) FROM upstream_provider ORDER BY created_at, id") {
+            try db.rows(.composed("SELECT \(ProviderColumn.selection) FROM upstream_provider ORDER BY created_at, id"))
+            {
                 try UpstreamProvider($0, sealing)
             }
         }
@@ -113,15 +113,15 @@ extension SQLiteDatabase {
 
     public func removeProvider(_ name: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(noting: audit, on: ProviderColumn.table, id: name) { db in
-            try db.cachedStatement(sql: "DELETE FROM upstream_provider WHERE id = ?").execute(arguments: [name])
+            try db.run("DELETE FROM upstream_provider WHERE id = ?", [name])
             try db.deleteAuthentications(of: .method(UpstreamProvider.method(of: name)), at: audit.at)
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     fileprivate func upstreamProvider(_ name: String, _ sealing: Sealing) throws -> UpstreamProvider? {
-        try self.row("SELECT \(ProviderColumn.selection) FROM upstream_provider WHERE id = ?", [name]).map {
+        try self.row(.composed("SELECT \(ProviderColumn.selection) FROM upstream_provider WHERE id = ?"), [name]).map {
             try UpstreamProvider($0, sealing)
         }
     }
@@ -139,18 +139,17 @@ extension Database {
                 && (column != .secret || !provider.hasSameSecret(as: former))
         }.sorted { $0.key.rawValue < $1.key.rawValue }
         let assignments = columns.map { "\($0.key.name) = ?" }.joined(separator: ", ")
-        try self.execute(
-            sql: "UPDATE upstream_provider SET \(assignments) WHERE id = ?",
-            arguments: StatementArguments(columns.map(\.value) + [former.name]))
+        try self.run(
+            .composed("UPDATE upstream_provider SET \(assignments) WHERE id = ?"), columns.map(\.value) + [former.name])
         try self.record(events, sealing)
         return provider
     }
 }
 
 extension UpstreamProvider {
-    fileprivate func columns(_ sealing: Sealing) throws -> [ProviderColumn: (any DatabaseValueConvertible)?] {
+    fileprivate func columns(_ sealing: Sealing) throws -> [ProviderColumn: (any SQLBindable)?] {
         let secret = try self.secret.map { secret in
-            try secret.withBytes { try sealing.seal($0, purpose: .providerSecret, row: self.name).blob }
+            try secret.withBytes { try sealing.seal($0, purpose: .providerSecret, row: self.name) }
         }
         return [
             .id: self.name, .title: self.title, .kind: self.kind.rawValue, .issuer: self.issuer,
@@ -165,7 +164,7 @@ extension UpstreamProvider {
         ]
     }
 
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let name = try row.text(ProviderColumn.id)
         let kind: Kind = try Self.word(stored: row.text(ProviderColumn.kind))
         let newcomers: Newcomers = try Self.word(stored: row.text(ProviderColumn.newcomers))

@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
@@ -56,11 +54,11 @@ extension SQLiteDatabase: UpstreamStore {
             try db.insert(
                 [
                     TripColumn.place: place, .request: trip.request, .provider: trip.provider,
-                    .stateDigest: trip.stateDigest.blob,
+                    .stateDigest: trip.stateDigest,
                     .verifier: try trip.verifier.withBytes {
-                        try sealing.seal($0, purpose: .tripVerifier, row: place).blob
+                        try sealing.seal($0, purpose: .tripVerifier, row: place)
                     },
-                    .nonce: try trip.nonce.withBytes { try sealing.seal($0, purpose: .tripNonce, row: place).blob },
+                    .nonce: try trip.nonce.withBytes { try sealing.seal($0, purpose: .tripNonce, row: place) },
                     .isSecond: trip.isSecond, .begunAt: trip.begunAt.milliseconds,
                     .expiresAt: trip.expiresAt.milliseconds,
                 ], by: TripColumn.insertion)
@@ -85,9 +83,9 @@ extension SQLiteDatabase: UpstreamStore {
         }) { [sealing] db, _ in
             // Without a trip the statement finds no row, as NULL equals nothing.
             let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
-            try db.cachedStatement(
-                sql: "UPDATE upstream_trip SET state_digest = NULL WHERE state_digest = ? AND request = ?"
-            ).execute(arguments: [stateDigest.blob, trip?.request])
+            try db.run(
+                "UPDATE upstream_trip SET state_digest = NULL WHERE state_digest = ? AND request = ?",
+                [stateDigest, trip?.request])
             return trip
         }
     }
@@ -119,10 +117,11 @@ extension SQLiteDatabase: UpstreamStore {
     public func upstreamSignIn(request: String) async throws -> UpstreamSignIn? {
         try await self.read { [sealing] db in
             try db.row(
-                """
-                SELECT \(ArrivalColumn.selection) FROM upstream_arrival
-                WHERE request = ? AND account_id IS NOT NULL ORDER BY finished_at DESC, provider LIMIT 1
-                """, [request]
+                .composed(
+                    """
+                    SELECT \(ArrivalColumn.selection) FROM upstream_arrival
+                    WHERE request = ? AND account_id IS NOT NULL ORDER BY finished_at DESC, provider LIMIT 1
+                    """), [request]
             ).map { row in
                 UpstreamSignIn(
                     arrival: try UpstreamArrival(row, sealing), accountID: try row.text(ArrivalColumn.accountID),
@@ -133,12 +132,11 @@ extension SQLiteDatabase: UpstreamStore {
 
     public func wantLink(request: String, provider: String) async throws -> Bool {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE upstream_arrival SET is_wanted = 1
-                    WHERE request = ? AND provider = ? AND account_id IS NULL
-                    """
-            ).execute(arguments: [request, provider])
+            try db.run(
+                """
+                UPDATE upstream_arrival SET is_wanted = 1
+                WHERE request = ? AND provider = ? AND account_id IS NULL
+                """, [request, provider])
             return db.changesCount > 0
         }
     }
@@ -169,15 +167,14 @@ extension SQLiteDatabase: UpstreamStore {
     ) async throws -> LinkRefusal? {
         try await self.step { [sealing] db in
             let row = try db.row(
-                """
-                SELECT \(ArrivalColumn.selection) FROM upstream_arrival
-                WHERE request = ? AND provider = ? AND is_wanted = 1
-                """, [request, provider])
+                .composed(
+                    """
+                    SELECT \(ArrivalColumn.selection) FROM upstream_arrival
+                    WHERE request = ? AND provider = ? AND is_wanted = 1
+                    """), [request, provider])
             let identity = try row.map { try UpstreamArrival($0, sealing).identity }
             try db.forgetWantedLink(request, provider)
-            let count = try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
-                arguments: [account])
+            let count = try db.number("SELECT count(*) FROM upstream_link WHERE account_id = ?", [account])
             let connection = UpstreamConnection(
                 of: identity, to: account, isLocked: try db.account(id: account, sealing)?.isLocked,
                 holder: try identity.flatMap { try db.account(linkedTo: $0, sealing) }, links: count ?? 0, limit: limit)
@@ -196,7 +193,9 @@ extension SQLiteDatabase: UpstreamStore {
     public func links(ofAccount id: String) async throws -> [UpstreamLink] {
         try await self.read { [sealing] db in
             try db.rows(
-                "SELECT \(LinkColumn.selection) FROM upstream_link WHERE account_id = ? ORDER BY created_at, id", [id]
+                .composed(
+                    "SELECT \(LinkColumn.selection) FROM upstream_link WHERE account_id = ? ORDER BY created_at, id"),
+                [id]
             ) { row in
                 let id = try row.text(LinkColumn.id)
                 return UpstreamLink(
@@ -212,13 +211,10 @@ extension SQLiteDatabase: UpstreamStore {
 
     public func removeLink(_ id: String, ofAccount account: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(on: { db in
-            try String.fetchOne(
-                db.cachedStatement(sql: "SELECT provider FROM upstream_link WHERE id = ? AND account_id = ?"),
-                arguments: [id, account])
+            try db.text("SELECT provider FROM upstream_link WHERE id = ? AND account_id = ?", [id, account])
         }) { db, provider in
-            try db.cachedStatement(sql: "DELETE FROM upstream_link WHERE id = ?").execute(arguments: [id])
-            try db.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?")
-                .execute(arguments: [account, provider])
+            try db.run("DELETE FROM upstream_link WHERE id = ?", [id])
+            try db.run("DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?", [account, provider])
             try db.deleteAuthentications(
                 of: .accountByMethod(account, UpstreamProvider.method(of: provider)), at: audit.at)
             return audit
@@ -226,32 +222,30 @@ extension SQLiteDatabase: UpstreamStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     fileprivate func forgetWantedLink(_ request: String, _ provider: String) throws {
-        try self.cachedStatement(sql: "UPDATE upstream_arrival SET is_wanted = 0 WHERE request = ? AND provider = ?")
-            .execute(arguments: [request, provider])
+        try self.run(
+            "UPDATE upstream_arrival SET is_wanted = 0 WHERE request = ? AND provider = ?", [request, provider])
     }
 
     /// Ends every link of an account, within the present step.
     func removeLinks(ofAccount id: String, at moment: Timestamp, _ sealing: Sealing) throws {
-        let links = try String.fetchAll(
-            self.cachedStatement(sql: "SELECT id FROM upstream_link WHERE account_id = ?"), arguments: [id])
-        try self.cachedStatement(sql: "DELETE FROM upstream_link WHERE account_id = ?").execute(arguments: [id])
+        let links = try self.texts("SELECT id FROM upstream_link WHERE account_id = ?", [id])
+        try self.run("DELETE FROM upstream_link WHERE account_id = ?", [id])
         try self.record(
             links.map { AuditEvent(.identityUnlinked, at: moment, accountID: id, detail: $0) }, sealing)
     }
 
     /// Deletes the trip of a request to a provider: any trip, or only a trip from which the browser has come back.
     fileprivate func forgetTrip(_ request: String, _ provider: String, isTaken: Bool) throws {
-        try self.cachedStatement(
-            sql: "DELETE FROM upstream_trip WHERE request = ? AND provider = ? AND (state_digest IS NULL OR NOT ?)"
-        ).execute(arguments: [request, provider, isTaken])
+        try self.run(
+            "DELETE FROM upstream_trip WHERE request = ? AND provider = ? AND (state_digest IS NULL OR NOT ?)",
+            [request, provider, isTaken])
     }
 
     /// Deletes the arrival that came of a trip.
     fileprivate func forgetArrival(_ request: String, _ provider: String) throws {
-        try self.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE request = ? AND provider = ?")
-            .execute(arguments: [request, provider])
+        try self.run("DELETE FROM upstream_arrival WHERE request = ? AND provider = ?", [request, provider])
     }
 
     /// Checks the link of a sign-in through another provider. Throws ``StoreError/Code/notFound`` if the person is not
@@ -270,11 +264,12 @@ extension Database {
         _ stateDigest: [UInt8], _ provider: String, of browserDigest: [UInt8], at moment: Timestamp, _ sealing: Sealing
     ) throws -> UpstreamTrip? {
         try self.row(
-            """
-            SELECT \(TripColumn.selection) FROM upstream_trip
-            JOIN oauth_request ON oauth_request.id = upstream_trip.request
-            WHERE state_digest = ? AND provider = ? AND browser_digest = ? AND upstream_trip.expires_at > ?
-            """, [stateDigest.blob, provider, browserDigest.blob, moment.milliseconds]
+            .composed(
+                """
+                SELECT \(TripColumn.selection) FROM upstream_trip
+                JOIN oauth_request ON oauth_request.id = upstream_trip.request
+                WHERE state_digest = ? AND provider = ? AND browser_digest = ? AND upstream_trip.expires_at > ?
+                """), [stateDigest, provider, browserDigest, moment.milliseconds]
         ).map { row in
             let request = try row.text(TripColumn.request)
             let place = "\(request) \(provider)"
@@ -289,11 +284,10 @@ extension Database {
     }
 
     fileprivate func account(linkedTo identity: UpstreamIdentity, _ sealing: Sealing) throws -> String? {
-        try String.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT account_id FROM upstream_link WHERE provider = ? AND issuer = ? AND subject_code = ?"),
-            arguments: [
-                identity.provider, identity.issuer, sealing.code(identity.subject, purpose: .subjectCode).blob,
+        try self.text(
+            "SELECT account_id FROM upstream_link WHERE provider = ? AND issuer = ? AND subject_code = ?",
+            [
+                identity.provider, identity.issuer, sealing.code(identity.subject, purpose: .subjectCode),
             ])
     }
 
@@ -302,8 +296,8 @@ extension Database {
         try self.insert(
             [
                 LinkColumn.id: link.id, .provider: identity.provider, .issuer: identity.issuer,
-                .subjectCode: sealing.code(identity.subject, purpose: .subjectCode).blob,
-                .subject: try sealing.seal(identity.subject, purpose: .linkSubject, row: link.id).blob,
+                .subjectCode: sealing.code(identity.subject, purpose: .subjectCode),
+                .subject: try sealing.seal(identity.subject, purpose: .linkSubject, row: link.id),
                 .accountID: link.accountID, .createdAt: link.createdAt.milliseconds,
             ], by: LinkColumn.insertion)
     }
@@ -339,17 +333,17 @@ extension Database {
             [
                 ArrivalColumn.place: place, .request: request, .provider: provider,
                 .issuer: arrival.identity.issuer,
-                .subject: try sealing.seal(arrival.identity.subject, purpose: .arrivalSubject, row: place).blob,
+                .subject: try sealing.seal(arrival.identity.subject, purpose: .arrivalSubject, row: place),
                 .at: arrival.at.milliseconds, .acr: arrival.acr, .amr: arrival.amr.joined(separator: " "),
-                .browser: try arrival.browser.map { try sealing.seal($0, purpose: .arrivalBrowser, row: place).blob },
-                .address: try arrival.address.map { try sealing.seal($0, purpose: .arrivalAddress, row: place).blob },
+                .browser: try arrival.browser.map { try sealing.seal($0, purpose: .arrivalBrowser, row: place) },
+                .address: try arrival.address.map { try sealing.seal($0, purpose: .arrivalAddress, row: place) },
                 .accountID: account, .finishedAt: moment.milliseconds, .isWanted: false,
             ], by: ArrivalColumn.insertion)
     }
 }
 
 extension UpstreamArrival {
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let (request, provider) = (try row.text(ArrivalColumn.request), try row.text(ArrivalColumn.provider))
         let place = "\(request) \(provider)"
         self.init(

@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import Records
 import Sealing
 import _Primitives
@@ -16,11 +14,12 @@ enum ActivationColumn: Int, LockoutColumn {
     case deviceID, signingKey, encryptionKey, pinVersion, failuresInRow, failures, lockedUntil, isPermanent,
         reservedRequest, reservedAt, lastUsedAt
 
-    fileprivate static let change = """
-        UPDATE activation SET \(Self.state.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE device_id = ?
+    fileprivate static let change = SQLText.once(
         """
+        UPDATE activation SET \(Self.state.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE device_id = ?
+        """)
 
-    fileprivate static func stateValues(of activation: ActivationRecord) -> [(any DatabaseValueConvertible)?] {
+    fileprivate static func stateValues(of activation: ActivationRecord) -> SQLValues {
         Self.values(of: activation.lockout) + [activation.pinVersion, activation.lastUsedAt?.milliseconds]
     }
 }
@@ -33,7 +32,7 @@ extension ActivationRecord {
     static let columnCount = ActivationColumn.count + DeviceColumn.allCases.count
 
     /// Reads a row with the columns of ``selection`` from position `start` on.
-    init(_ row: StoredRow, start: Int = 0, _ sealing: Sealing) throws {
+    init(_ row: SQLRow, start: Int = 0, _ sealing: Sealing) throws {
         let part = RowPart<ActivationColumn>(row: row, start: start)
         let id = try part.text(.deviceID)
         self.init(
@@ -45,18 +44,21 @@ extension ActivationRecord {
     }
 }
 
-extension Database {
+extension SQLConnection {
+    private static let activationQuery = SQLText.once(
+        "SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE device_id = ?")
+
     func activation(id: String, _ sealing: Sealing) throws -> ActivationRecord? {
-        try self.row("SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE device_id = ?", [id])
-            .map { try ActivationRecord($0, sealing) }
+        try self.row(Self.activationQuery, [id]).map { try ActivationRecord($0, sealing) }
     }
 
     func activations(accountID: String, _ sealing: Sealing) throws -> [ActivationRecord] {
         try self.rows(
-            """
-            SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE account_id = ?
-            ORDER BY device.number
-            """, [accountID]
+            .composed(
+                """
+                SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables) WHERE account_id = ?
+                ORDER BY device.number
+                """), [accountID]
         ) { try ActivationRecord($0, sealing) }
     }
 
@@ -64,10 +66,11 @@ extension Database {
     /// `limit`.
     func activations(forsakenSince moment: Timestamp, limit: Int, _ sealing: Sealing) throws -> [ActivationRecord] {
         try self.rows(
-            """
-            SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables)
-            WHERE activation.is_permanent = 1 AND activation.reserved_at <= ? ORDER BY activation.reserved_at LIMIT ?
-            """, [moment.milliseconds, limit]
+            .composed(
+                """
+                SELECT \(ActivationRecord.selection) FROM \(ActivationRecord.tables)
+                WHERE activation.is_permanent = 1 AND activation.reserved_at <= ? ORDER BY activation.reserved_at LIMIT ?
+                """), [moment.milliseconds, limit]
         ) { try ActivationRecord($0, sealing) }
     }
 
@@ -77,10 +80,10 @@ extension Database {
         var values = Dictionary(
             uniqueKeysWithValues: zip(ActivationColumn.state, ActivationColumn.stateValues(of: activation)))
         values[.deviceID] = id
-        values[.signingKey] = try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id).blob
+        values[.signingKey] = try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id)
         values[.encryptionKey] = try sealing.seal(
             activation.encryptionKey, purpose: .activationEncryptionKey, row: id
-        ).blob
+        )
         try self.insert(values, by: ActivationColumn.insertion)
     }
 
@@ -101,10 +104,11 @@ extension Database {
 
     private func updateKeys(of activation: ActivationRecord, _ sealing: Sealing) throws {
         let id = activation.device.id
-        try self.cachedStatement(sql: "UPDATE activation SET signing_key = ?, encryption_key = ? WHERE device_id = ?")
-            .execute(arguments: [
-                try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id).blob,
-                try sealing.seal(activation.encryptionKey, purpose: .activationEncryptionKey, row: id).blob, id,
+        try self.run(
+            "UPDATE activation SET signing_key = ?, encryption_key = ? WHERE device_id = ?",
+            [
+                try sealing.seal(activation.signingKey, purpose: .activationSigningKey, row: id),
+                try sealing.seal(activation.encryptionKey, purpose: .activationEncryptionKey, row: id), id,
             ])
     }
 }

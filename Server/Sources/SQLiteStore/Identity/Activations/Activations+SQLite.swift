@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
@@ -81,8 +80,8 @@ extension SQLiteDatabase {
 
     public func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(on: { db in try db.accountOfActivation(id: id) }) { [sealing] db, account in
-            try db.cachedStatement(sql: "UPDATE device SET name = ? WHERE id = ?")
-                .execute(arguments: [try sealing.seal(name, purpose: .deviceName, row: id).blob, id])
+            try db.run(
+                "UPDATE device SET name = ? WHERE id = ?", [try sealing.seal(name, purpose: .deviceName, row: id), id])
             var audit = audit
             audit.accountID = account
             return audit
@@ -112,31 +111,28 @@ extension SQLiteDatabase {
                     + db.deleteStaleHistory(before: historyBefore, limit: limit)
             ) { count, stale in
                 let (table, (key, end)) = stale
-                try db.cachedStatement(
-                    sql: """
+                try db.run(
+                    .composed(
+                        """
                         DELETE FROM \(table) WHERE \(key) IN
                         (SELECT \(key) FROM \(table) WHERE \(end) < ? ORDER BY \(end) LIMIT ?)
-                        """
-                ).execute(arguments: [now.milliseconds, limit])
+                        """), [now.milliseconds, limit])
                 return count + db.changesCount
             }
         }
     }
 }
 
-extension Database {
+extension SQLConnection {
     fileprivate func hasOffer(id: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM pending_activation WHERE id = ?)"), arguments: [id]
-        ) ?? false
+        try self.isTrue("SELECT EXISTS (SELECT 1 FROM pending_activation WHERE id = ?)", [id])
     }
 
     /// Returns the account of an activation; `nil` if the activation does not exist.
     fileprivate func accountOfActivation(id: String) throws -> String? {
-        try String.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT account_id FROM device JOIN activation ON device_id = device.id WHERE device_id = ?
-                    """), arguments: [id])
+        try self.text(
+            """
+            SELECT account_id FROM device JOIN activation ON device_id = device.id WHERE device_id = ?
+            """, [id])
     }
 }

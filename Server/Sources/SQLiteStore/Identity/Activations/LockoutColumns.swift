@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import Records
 import _Primitives
 
@@ -20,10 +18,10 @@ extension LockoutColumn {
     }
 
     /// Returns the stored values of a record, in the order of ``ofLockout``.
-    static func values(of lockout: LockoutRecord) -> [(any DatabaseValueConvertible)?] {
+    static func values(of lockout: LockoutRecord) -> SQLValues {
         [
             lockout.failuresInARow, lockout.keptFailures, lockout.lockedUntil?.milliseconds, lockout.isPermanent,
-            lockout.reservation?.request.blob, lockout.reservation?.at.milliseconds,
+            lockout.reservation?.request, lockout.reservation?.at.milliseconds,
         ]
     }
 }

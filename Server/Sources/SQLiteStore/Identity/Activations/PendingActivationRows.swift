@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import Records
 import Sealing
 import _Primitives
@@ -13,16 +11,17 @@ enum PendingActivationColumn: Int, LockoutColumn {
     case id, accountID, state, claimDigest, pinKey, pinParameters, name, inviteID, challenge, tokenDigest, tokenUntil,
         failuresInRow, failures, lockedUntil, isPermanent, reservedRequest, reservedAt, createdAt, expiresAt, letter
 
-    fileprivate static let change = """
-        UPDATE pending_activation SET \(Self.allCases.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?
+    fileprivate static let change = SQLText.once(
         """
+        UPDATE pending_activation SET \(Self.allCases.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?
+        """)
 }
 
 extension PendingActivationRecord {
     /// The SQL condition for a usable offer of an account. The arguments are the account, a state and a moment.
     fileprivate static let isUsable = "account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ?"
 
-    init(_ row: StoredRow, _ sealing: Sealing) throws {
+    init(_ row: SQLRow, _ sealing: Sealing) throws {
         let part = RowPart<PendingActivationColumn>(row: row, start: 0)
         let id = try part.text(.id)
         let state = try State(stored: try part.integer(.state), "an offer of an unknown state")
@@ -47,25 +46,25 @@ extension PendingActivationRecord {
     /// Returns the stored values.
     fileprivate func values(
         _ sealing: Sealing
-    ) throws -> [PendingActivationColumn: (any DatabaseValueConvertible)?] {
+    ) throws -> [PendingActivationColumn: (any SQLBindable)?] {
         var values = Dictionary(
             uniqueKeysWithValues: zip(
                 PendingActivationColumn.ofLockout, PendingActivationColumn.values(of: self.lockout)))
         values[.id] = self.id
         values[.accountID] = self.accountID
         values[.state] = self.state.rawValue
-        values[.claimDigest] = self.claimDigest.blob
+        values[.claimDigest] = self.claimDigest
         values[.pinKey] = try self.keptPinKey.map {
-            try sealing.seal($0, purpose: .offeredPinKey, row: self.id).blob
+            try sealing.seal($0, purpose: .offeredPinKey, row: self.id)
         }
         values[.pinParameters] = self.pinParameters
-        values[.name] = try self.name.map { try sealing.seal($0, purpose: .offeredName, row: self.id).blob }
+        values[.name] = try self.name.map { try sealing.seal($0, purpose: .offeredName, row: self.id) }
         values[.letter] = try self.keptLetter.map {
-            try sealing.seal($0, purpose: .offeredLetter, row: self.id).blob
+            try sealing.seal($0, purpose: .offeredLetter, row: self.id)
         }
         values[.inviteID] = self.inviteID
         values[.challenge] = self.challenge
-        values[.tokenDigest] = self.tokenDigest?.blob
+        values[.tokenDigest] = self.tokenDigest
         values[.tokenUntil] = self.tokenUntil?.milliseconds
         values[.createdAt] = self.createdAt.milliseconds
         values[.expiresAt] = self.expiresAt.milliseconds
@@ -73,7 +72,7 @@ extension PendingActivationRecord {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Adds an offer. Throws `conflict` if an offer or a device has the same identifier: the offer would become a
     /// device of that identifier. With `replacing`, an offered or revoked offer of the same identifier and account is
     /// replaced.
@@ -81,19 +80,21 @@ extension Database {
         try self.refuse("SELECT 1 FROM device WHERE id = ?", [offer.id], "there is a device of that identifier")
         if replacing {
             // A used offer is not replaced, and remains a conflict.
-            try self.cachedStatement(
-                sql: "DELETE FROM pending_activation WHERE id = ? AND account_id = ? AND state IN (?, ?)"
-            ).execute(arguments: [
-                offer.id, offer.accountID, PendingActivationRecord.State.offered.rawValue,
-                PendingActivationRecord.State.revoked.rawValue,
-            ])
+            try self.run(
+                "DELETE FROM pending_activation WHERE id = ? AND account_id = ? AND state IN (?, ?)",
+                [
+                    offer.id, offer.accountID, PendingActivationRecord.State.offered.rawValue,
+                    PendingActivationRecord.State.revoked.rawValue,
+                ])
             try self.deleteAnswers(of: GivenAnswer.offerPrefix + offer.id)
         }
         try self.insert(try offer.values(sealing), by: PendingActivationColumn.insertion)
     }
 
     func offer(id: String, _ sealing: Sealing) throws -> PendingActivationRecord? {
-        try self.row("SELECT \(PendingActivationColumn.selection) FROM pending_activation WHERE id = ?", [id]).map {
+        try self.row(
+            .composed("SELECT \(PendingActivationColumn.selection) FROM pending_activation WHERE id = ?"), [id]
+        ).map {
             try PendingActivationRecord($0, sealing)
         }
     }
@@ -101,26 +102,25 @@ extension Database {
     /// Returns the usable offers of an account, the oldest first.
     func offers(accountID: String, at now: Timestamp, _ sealing: Sealing) throws -> [PendingActivationRecord] {
         try self.rows(
-            """
-            SELECT \(PendingActivationColumn.selection) FROM pending_activation
-            WHERE \(PendingActivationRecord.isUsable) ORDER BY created_at, id
-            """, [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
+            .composed(
+                """
+                SELECT \(PendingActivationColumn.selection) FROM pending_activation
+                WHERE \(PendingActivationRecord.isUsable) ORDER BY created_at, id
+                """), [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
         ) { try PendingActivationRecord($0, sealing) }
     }
 
     /// Returns the number of usable offers of an account.
     func offerCount(accountID: String, at now: Timestamp) throws -> Int {
-        try Int.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT count(*) FROM pending_activation WHERE \(PendingActivationRecord.isUsable)"),
-            arguments: [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]) ?? 0
+        try self.number(
+            .composed("SELECT count(*) FROM pending_activation WHERE \(PendingActivationRecord.isUsable)"),
+            [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]) ?? 0
     }
 
     /// Writes the changes of a step to an offer.
     func update(_ offer: PendingActivationRecord, from before: PendingActivationRecord, _ sealing: Sealing) throws {
         guard offer != before else { return }
-        let values = try offer.values(sealing)
-        let row: [(any DatabaseValueConvertible)?] = PendingActivationColumn.allCases.map { values[$0] ?? nil }
+        let row = PendingActivationColumn.row(try offer.values(sealing))
         try self.run(PendingActivationColumn.change, row + [before.id])
     }
 }

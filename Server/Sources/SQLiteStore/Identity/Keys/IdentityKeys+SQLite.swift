@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
@@ -19,7 +17,7 @@ extension SQLiteDatabase: IdentityKeyStore {
     {
         try await self.step { [sealing] db in
             try db.eraseSealingKeys(at: audit.at)
-            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM identity_sealing_key")) ?? 0
+            let count = try db.number("SELECT count(*) FROM identity_sealing_key") ?? 0
             try IdentityBound.sealingKeys.requireRoom(count, most: limit)
             try db.insert(key, sealing)
             try db.appendAudit(audit, sealing)
@@ -53,9 +51,9 @@ private enum SealingKeyColumn: Int, TableColumn {
     case id, sealed, createdAt, erasedAt
 }
 
-extension Database {
+extension SQLConnection {
     fileprivate func identityRoot(_ sealing: Sealing) throws -> SecretBytes? {
-        try Data.fetchOne(self.cachedStatement(sql: "SELECT sealed FROM identity_root WHERE id = 1")).map {
+        try self.bytes("SELECT sealed FROM identity_root WHERE id = 1").map {
             SecretBytes(try sealing.open($0, purpose: .identityRoot, row: "1"))
         }
     }
@@ -63,15 +61,13 @@ extension Database {
     /// Keeps the root, and returns the root.
     fileprivate func keep(root: SecretBytes, _ audit: AuditEvent, _ sealing: Sealing) throws -> SecretBytes {
         let sealed = try root.withBytes { try sealing.seal(Array($0), purpose: .identityRoot, row: "1") }
-        try self.cachedStatement(sql: "INSERT INTO identity_root (id, sealed) VALUES (1, ?)")
-            .execute(arguments: [sealed.blob])
+        try self.run("INSERT INTO identity_root (id, sealed) VALUES (1, ?)", [sealed])
         try self.appendAudit(audit, sealing)
         return root
     }
 
     fileprivate func eraseSealingKeys(at now: Timestamp) throws {
-        try self.cachedStatement(sql: "DELETE FROM identity_sealing_key WHERE erased_at <= ?")
-            .execute(arguments: [now.milliseconds])
+        try self.run("DELETE FROM identity_sealing_key WHERE erased_at <= ?", [now.milliseconds])
     }
 
     fileprivate func insert(_ key: SealingKeyRecord, _ sealing: Sealing) throws {
@@ -80,14 +76,16 @@ extension Database {
         }
         try self.insert(
             [
-                SealingKeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                SealingKeyColumn.id: key.id, .sealed: sealed, .createdAt: key.createdAt.milliseconds,
                 .erasedAt: key.erasedAt.milliseconds,
             ], by: SealingKeyColumn.insertion)
     }
 
     /// Returns the sealing keys, the newest first.
     fileprivate func identitySealingKeys(_ sealing: Sealing) throws -> [SealingKeyRecord] {
-        try self.rows("SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id") {
+        try self.rows(
+            .composed("SELECT \(SealingKeyColumn.selection) FROM identity_sealing_key ORDER BY created_at DESC, id")
+        ) {
             row in
             let id = try row.text(SealingKeyColumn.id)
             return SealingKeyRecord(

@@ -1,4 +1,3 @@
-import GRDB
 import PersonalInformation
 public import Records
 import Sealing
@@ -45,21 +44,20 @@ extension SQLiteDatabase: AdditionalEmailStore {
     }
 
     public func accounts(verifiedEmail address: String, limit: Int) async throws -> [String] {
-        let code = self.sealing.emailCode(address).blob
+        let code = self.sealing.emailCode(address)
         return try await self.read { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT id FROM account WHERE email_code = ?1 AND email_verified = 1
-                        UNION SELECT account_id FROM account_email WHERE address_code = ?1 AND is_verified = 1
-                        ORDER BY 1 LIMIT ?2
-                        """), arguments: [code, limit])
+            try db.texts(
+                """
+                SELECT id FROM account WHERE email_code = ?1 AND email_verified = 1
+                UNION SELECT account_id FROM account_email WHERE address_code = ?1 AND is_verified = 1
+                ORDER BY 1 LIMIT ?2
+                """, [code, limit])
         }
     }
 
     private func changeEmail(
-        _ id: String, accountID: String, _ statement: String,
-        _ arguments: [any DatabaseValueConvertible & Sendable], _ audit: AuditEvent
+        _ id: String, accountID: String, _ statement: SQLText,
+        _ arguments: [any SQLBindable & Sendable], _ audit: AuditEvent
     ) async throws -> Bool {
         try await self.step(on: { [sealing] db in try db.additionalEmail(id, accountID: accountID, sealing) }) {
             [sealing] db, address in
@@ -70,7 +68,7 @@ extension SQLiteDatabase: AdditionalEmailStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns a further address of an account, by its identifier.
     fileprivate func additionalEmail(_ id: String, accountID: String, _ sealing: Sealing) throws -> String? {
         try self.row("SELECT address FROM account_email WHERE id = ? AND account_id = ?", [id, accountID]).map {
@@ -85,7 +83,7 @@ extension Database {
         -> AddressConfirmation?
     {
         guard let address = try self.additionalEmail(id, accountID: accountID, sealing) else { return nil }
-        try self.cachedStatement(sql: "UPDATE account_email SET is_verified = 1 WHERE id = ?").execute(arguments: [id])
+        try self.run("UPDATE account_email SET is_verified = 1 WHERE id = ?", [id])
         let held = try self.emailValues(comparedWith: address, accountID: accountID, sealing)
         try self.setVerified(true, ofValues: held.equal)
         switch held.confirmation(most: values) {
@@ -126,38 +124,36 @@ extension Database {
 
     private func setVerified(_ isVerified: Bool, ofValues ids: [String]) throws {
         for id in ids {
-            try self.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
-                .execute(arguments: [isVerified, id])
+            try self.run("UPDATE personal_value SET is_verified = ? WHERE id = ?", [isVerified, id])
         }
     }
 
     /// Adds an address within the present step. Returns `false` if the account has `limit` addresses, or has this
     /// address already.
     func add(_ email: AdditionalEmail, accountID: String, limit: Int, _ sealing: Sealing) throws -> Bool {
-        let code = sealing.emailCode(email.address).blob
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO account_email (id, account_id, address, address_code, is_verified, created_at)
-                SELECT ?1, ?2, ?3, ?4, ?5, ?6
-                WHERE NOT EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?4)
-                AND NOT EXISTS (SELECT 1 FROM account_email WHERE account_id = ?2 AND address_code = ?4)
-                AND (SELECT count(*) FROM account_email WHERE account_id = ?2) < ?7
-                """
-        ).execute(arguments: [
-            email.id, accountID, try sealing.seal(email.address, purpose: .additionalEmail, row: email.id).blob, code,
-            email.isVerified, email.createdAt.milliseconds, limit,
-        ])
+        let code = sealing.emailCode(email.address)
+        try self.run(
+            """
+            INSERT INTO account_email (id, account_id, address, address_code, is_verified, created_at)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6
+            WHERE NOT EXISTS (SELECT 1 FROM account WHERE id = ?2 AND email_code = ?4)
+            AND NOT EXISTS (SELECT 1 FROM account_email WHERE account_id = ?2 AND address_code = ?4)
+            AND (SELECT count(*) FROM account_email WHERE account_id = ?2) < ?7
+            """,
+            [
+                email.id, accountID, try sealing.seal(email.address, purpose: .additionalEmail, row: email.id), code,
+                email.isVerified, email.createdAt.milliseconds, limit,
+            ])
         return self.changesCount == 1
     }
 
     /// Returns `true` if the account has the address in confirmed form.
     func hasVerifiedEmail(_ code: [UInt8], accountID: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND email_code = ?2 AND email_verified = 1)
-                    OR EXISTS (SELECT 1 FROM account_email
-                        WHERE account_id = ?1 AND address_code = ?2 AND is_verified = 1)
-                    """), arguments: [accountID, code.blob]) ?? false
+        try self.isTrue(
+            """
+            SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND email_code = ?2 AND email_verified = 1)
+            OR EXISTS (SELECT 1 FROM account_email
+                WHERE account_id = ?1 AND address_code = ?2 AND is_verified = 1)
+            """, [accountID, code])
     }
 }

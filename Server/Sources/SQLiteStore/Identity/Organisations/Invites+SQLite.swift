@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
@@ -13,14 +12,14 @@ extension SQLiteDatabase: InviteStore {
             try db.require("organisation", id: invite.organisation, "the organisation of an invitation")
             try invite.requireRole(in: try invite.place.flatMap { try db.serviceProfile($0.service) })
             let open =
-                try Int.fetchOne(
-                    db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE state = ? AND expires_at > ?"),
-                    arguments: [InviteRecord.State.open.rawValue, invite.createdAt.milliseconds]) ?? 0
+                try db.number(
+                    "SELECT count(*) FROM invite WHERE state = ? AND expires_at > ?",
+                    [InviteRecord.State.open.rawValue, invite.createdAt.milliseconds]) ?? 0
             try IdentityBound.openInvites.requireRoom(open, most: bounds.open)
             let sent =
-                try Int.fetchOne(
-                    db.cachedStatement(sql: "SELECT count(*) FROM invite WHERE email_code = ? AND created_at > ?"),
-                    arguments: [sealing.emailCode(invite.email).blob, bounds.ofAddress?.since.milliseconds]) ?? 0
+                try db.number(
+                    "SELECT count(*) FROM invite WHERE email_code = ? AND created_at > ?",
+                    [sealing.emailCode(invite.email), bounds.ofAddress?.since.milliseconds]) ?? 0
             try IdentityBound.invitesOfAddress.requireRoom(sent, most: bounds.ofAddress?.most)
             try provisional.map { try db.insert($0, sealing) }
             try db.insert(invite, sealing)
@@ -40,7 +39,7 @@ extension SQLiteDatabase: InviteStore {
     }
 
     public func invites(email: String?, before: String?, limit: Int) async throws -> [InviteRecord] {
-        let code = email.map { self.sealing.emailCode($0).blob }
+        let code = email.map { self.sealing.emailCode($0) }
         return try await self.read { [sealing] db in
             try db.invites(
                 """
@@ -92,13 +91,13 @@ extension SQLiteDatabase: InviteStore {
                     AuditEvent(.inviteExpired, at: now, accountID: invite.provisionalAccountID, detail: invite.id),
                     sealing)
             }
-            try db.cachedStatement(
-                sql: """
+            try db.run(
+                .composed(
+                    """
                     DELETE FROM invite WHERE number IN (SELECT number FROM invite WHERE expires_at < ?1
                         AND (state <> ?2 OR NOT coalesce(\(InviteRecord.hasNobodysAccount), 0))
                         ORDER BY expires_at LIMIT ?3)
-                    """
-            ).execute(arguments: [endedBefore.milliseconds, InviteRecord.State.open.rawValue, limit])
+                    """), [endedBefore.milliseconds, InviteRecord.State.open.rawValue, limit])
             return expired.count + db.changesCount
         }
     }
@@ -116,7 +115,7 @@ extension InviteRecord {
         """
 }
 
-extension Database {
+extension SQLConnection {
     /// Accepts the invitation that an account was made for, within the step that adds the account's first device. Does
     /// nothing if the account has no open invitation.
     func acceptInvite(byFirstDevice device: DeviceRecord, _ sealing: Sealing) throws {
@@ -155,18 +154,17 @@ extension Database {
 
     /// Returns `true` if an account has an address, by the address's code, verified or not.
     private func hasEmail(_ code: [UInt8], accountID: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND email_code = ?2)
-                        OR EXISTS (SELECT 1 FROM account_email WHERE account_id = ?1 AND address_code = ?2)
-                    """), arguments: [accountID, code.blob]) ?? false
+        try self.isTrue(
+            """
+            SELECT EXISTS (SELECT 1 FROM account WHERE id = ?1 AND email_code = ?2)
+                OR EXISTS (SELECT 1 FROM account_email WHERE account_id = ?1 AND address_code = ?2)
+            """, [accountID, code])
     }
 
     /// Revokes the open invitations that match a condition, and deletes their provisional accounts, unless an account
     /// has an active device. Returns `true` if an invitation matches. Appends no event.
     @discardableResult func revokeInvites(
-        _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ audit: AuditEvent, _ sealing: Sealing
+        _ condition: String, _ values: SQLValues, _ audit: AuditEvent, _ sealing: Sealing
     ) throws -> Bool {
         let open = try self.invites(
             "WHERE \(condition) AND state = '\(InviteRecord.State.open.rawValue)'", values, sealing)
@@ -193,53 +191,52 @@ extension Database {
     }
 
     private func setState(_ state: InviteRecord.State, of invite: InviteRecord, acceptedBy account: String?) throws {
-        try self.cachedStatement(sql: "UPDATE invite SET state = ?, accepted_by = ? WHERE id = ?")
-            .execute(arguments: [state.rawValue, account, invite.id])
+        try self.run("UPDATE invite SET state = ?, accepted_by = ? WHERE id = ?", [state.rawValue, account, invite.id])
     }
 
     /// Deletes an open invitation's provisional account, if any, with all data that was made for the account. Does
     /// nothing if the account has an active device.
     fileprivate func deleteProvisionalAccount(_ account: String?, at now: Timestamp) throws {
-        let unused = try String.fetchOne(
-            self.cachedStatement(sql: "SELECT id FROM account WHERE id = ? AND \(InviteRecord.isNobodys)"),
-            arguments: [account])
+        let unused = try self.text(
+            .composed("SELECT id FROM account WHERE id = ? AND \(InviteRecord.isNobodys)"), [account])
         _ = try unused.map { try self.deleteAccount($0, at: now, keepsInvite: true) }
     }
 
     private func isUnlockedWithoutDevice(_ account: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0 AND \(InviteRecord.isNobodys))
-                    """), arguments: [account]) ?? false
+        try self.isTrue(
+            .composed(
+                """
+                SELECT EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0 AND \(InviteRecord.isNobodys))
+                """), [account])
     }
 
     fileprivate func insert(_ invite: InviteRecord, _ sealing: Sealing) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO invite (
-                    id, organisation, service, role, email, email_code, provisional_account_id, state, accepted_by,
-                    created_at, expires_at, is_asked_for
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            invite.id, invite.organisation, invite.place?.service, invite.place?.role,
-            try sealing.seal(invite.email, purpose: .invitedEmail, row: invite.id).blob,
-            sealing.emailCode(invite.email).blob, invite.provisionalAccountID, invite.state.rawValue,
-            invite.acceptedBy, invite.createdAt.milliseconds, invite.expiresAt.milliseconds,
-            invite.isAskedFor,
-        ])
+        try self.run(
+            """
+            INSERT INTO invite (
+                id, organisation, service, role, email, email_code, provisional_account_id, state, accepted_by,
+                created_at, expires_at, is_asked_for
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                invite.id, invite.organisation, invite.place?.service, invite.place?.role,
+                try sealing.seal(invite.email, purpose: .invitedEmail, row: invite.id),
+                sealing.emailCode(invite.email), invite.provisionalAccountID, invite.state.rawValue,
+                invite.acceptedBy, invite.createdAt.milliseconds, invite.expiresAt.milliseconds,
+                invite.isAskedFor,
+            ])
     }
 
     fileprivate func invites(
-        _ condition: String, _ values: [(any DatabaseValueConvertible)?], _ sealing: Sealing
+        _ condition: String, _ values: SQLValues, _ sealing: Sealing
     ) throws -> [InviteRecord] {
         try self.rows(
-            """
-            SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
-                created_at, expires_at, is_asked_for
-            FROM invite \(condition)
-            """, values
+            .composed(
+                """
+                SELECT id, organisation, service, role, email, provisional_account_id, state, accepted_by,
+                    created_at, expires_at, is_asked_for
+                FROM invite \(condition)
+                """), values
         ) { row in
             let id = try row.text("id")
             let state = try InviteRecord.State(stored: try row.text("state"), "what became of an invitation")

@@ -1,15 +1,15 @@
-import GRDB
 public import Records
 import _Primitives
 
 extension SQLiteDatabase: OrganisationStore {
     public func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM organisation")) ?? 0
+            let count = try db.number("SELECT count(*) FROM organisation") ?? 0
             try IdentityBound.organisations.requireRoom(count, most: limit)
             // A second organisation of the same name is a conflict.
-            try db.cachedStatement(sql: "INSERT INTO organisation (id, name, created_at) VALUES (?, ?, ?)")
-                .execute(arguments: [organisation.id, organisation.name, organisation.createdAt.milliseconds])
+            try db.run(
+                "INSERT INTO organisation (id, name, created_at) VALUES (?, ?, ?)",
+                [organisation.id, organisation.name, organisation.createdAt.milliseconds])
             try db.appendAudit(audit, sealing)
         }
     }
@@ -46,7 +46,7 @@ extension SQLiteDatabase: OrganisationStore {
                 "SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ?", [id],
                 "a service keeps itself to the organisation")
             try db.revokeInvites("organisation = ?", [id], audit, sealing)
-            try db.cachedStatement(sql: "DELETE FROM organisation WHERE id = ?").execute(arguments: [id])
+            try db.run("DELETE FROM organisation WHERE id = ?", [id])
         }
     }
 
@@ -67,21 +67,20 @@ extension SQLiteDatabase: OrganisationStore {
 
     public func members(organisation: String, after: String?, limit: Int) async throws -> [String] {
         try await self.read { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT account_id FROM organisation_member
-                        WHERE organisation = ? AND account_id > coalesce(?, '') ORDER BY account_id LIMIT ?
-                        """), arguments: [organisation, after, limit])
+            try db.texts(
+                """
+                SELECT account_id FROM organisation_member
+                WHERE organisation = ? AND account_id > coalesce(?, '') ORDER BY account_id LIMIT ?
+                """, [organisation, after, limit])
         }
     }
 }
 
-extension Database {
-    fileprivate func organisations(_ condition: String, _ values: [(any DatabaseValueConvertible)?]) throws
+extension SQLConnection {
+    fileprivate func organisations(_ condition: String, _ values: SQLValues) throws
         -> [OrganisationRecord]
     {
-        try self.rows("SELECT id, name, created_at FROM organisation \(condition)", values) { row in
+        try self.rows(.composed("SELECT id, name, created_at FROM organisation \(condition)"), values) { row in
             OrganisationRecord(
                 id: try row.text("id"), name: try row.text("name"), createdAt: try row.moment("created_at"))
         }
@@ -89,10 +88,9 @@ extension Database {
 
     /// Returns `true` if an account is a member of the organisation.
     func isMember(_ accountID: String, ofOrganisation organisation: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM organisation_member WHERE organisation = ? AND account_id = ?)"),
-            arguments: [organisation, accountID]) ?? false
+        try self.isTrue(
+            "SELECT EXISTS (SELECT 1 FROM organisation_member WHERE organisation = ? AND account_id = ?)",
+            [organisation, accountID])
     }
 
     /// Makes an account a member within the present step. Returns `true` if the account was no member before.

@@ -55,7 +55,7 @@ extension SQLiteDatabase: IdentityHistoryStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Writes the outcome of an identity session within the present step. Throws `outdated` if an attribute has no room
     /// for a supplied value. If the account does not exist, throws `notFound` for supplied values or a selection, and
     /// otherwise writes nothing.
@@ -114,12 +114,11 @@ extension Database {
     /// deleted entries. Rows are in the order of their time, so no index is needed that every sign-in would have to
     /// write.
     func deleteStaleHistory(before moment: Timestamp, limit: Int) throws -> Int {
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM identity_history
-                WHERE number IN (SELECT number FROM identity_history ORDER BY number LIMIT ?) AND at < ?
-                """
-        ).execute(arguments: [limit, moment.milliseconds])
+        try self.run(
+            """
+            DELETE FROM identity_history
+            WHERE number IN (SELECT number FROM identity_history ORDER BY number LIMIT ?) AND at < ?
+            """, [limit, moment.milliseconds])
         return self.changesCount
     }
 }

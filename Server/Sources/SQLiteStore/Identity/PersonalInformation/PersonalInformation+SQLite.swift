@@ -1,4 +1,3 @@
-import GRDB
 public import PersonalInformation
 public import Records
 import Sealing
@@ -22,17 +21,16 @@ extension SQLiteDatabase: PersonalInformationStore {
                 switch write {
                 case .alias(let alias):
                     let place = Sealing.place(ofValue: id, account: accountID, attribute: attribute)
-                    try db.cachedStatement(sql: "UPDATE personal_value SET alias = ? WHERE id = ?")
-                        .execute(arguments: [try sealing.seal(alias, purpose: .personalAlias, row: place).blob, id])
+                    try db.run(
+                        "UPDATE personal_value SET alias = ? WHERE id = ?",
+                        [try sealing.seal(alias, purpose: .personalAlias, row: place), id])
                 case .primary:
-                    try db.cachedStatement(
-                        sql: "UPDATE personal_value SET is_primary = 0 WHERE account_id = ? AND attribute = ?"
-                    ).execute(arguments: [accountID, attribute])
-                    try db.cachedStatement(sql: "UPDATE personal_value SET is_primary = 1 WHERE id = ?")
-                        .execute(arguments: [id])
+                    try db.run(
+                        "UPDATE personal_value SET is_primary = 0 WHERE account_id = ? AND attribute = ?",
+                        [accountID, attribute])
+                    try db.run("UPDATE personal_value SET is_primary = 1 WHERE id = ?", [id])
                 case .verified(let isVerified):
-                    try db.cachedStatement(sql: "UPDATE personal_value SET is_verified = ? WHERE id = ?")
-                        .execute(arguments: [isVerified, id])
+                    try db.run("UPDATE personal_value SET is_verified = ? WHERE id = ?", [isVerified, id])
                 }
             }
             return audit
@@ -42,7 +40,7 @@ extension SQLiteDatabase: PersonalInformationStore {
     public func removePersonalValue(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(on: { db in try db.attribute(ofValue: id, accountID: accountID) }) {
             db, attribute in
-            try db.cachedStatement(sql: "DELETE FROM personal_value WHERE id = ?").execute(arguments: [id])
+            try db.run("DELETE FROM personal_value WHERE id = ?", [id])
             try db.makeFirstValuePrimary(of: attribute, accountID: accountID)
             return audit
         }
@@ -105,23 +103,22 @@ extension SQLiteDatabase: PersonalInformationStore {
     }
 }
 
-extension StoredRow {
+extension SQLRow {
     fileprivate func attribute() throws -> PersonalAttribute {
         try PersonalAttribute(stored: try self.text("attribute"), "an attribute of a value")
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Makes the first value of an attribute the account's primary one, if no value of the attribute is primary.
     func makeFirstValuePrimary(of attribute: String, accountID: String) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE personal_value SET is_primary = 1
-                WHERE number = (SELECT min(number) FROM personal_value WHERE account_id = ?1 AND attribute = ?2)
-                AND NOT EXISTS (SELECT 1 FROM personal_value AS other
-                    WHERE other.account_id = ?1 AND other.attribute = ?2 AND other.is_primary = 1)
-                """
-        ).execute(arguments: [accountID, attribute])
+        try self.run(
+            """
+            UPDATE personal_value SET is_primary = 1
+            WHERE number = (SELECT min(number) FROM personal_value WHERE account_id = ?1 AND attribute = ?2)
+            AND NOT EXISTS (SELECT 1 FROM personal_value AS other
+                WHERE other.account_id = ?1 AND other.attribute = ?2 AND other.is_primary = 1)
+            """, [accountID, attribute])
     }
 
     /// Adds a value within the present step. Throws as `bound` does if the attribute has `limit` values already. The
@@ -132,24 +129,23 @@ extension Database {
     ) throws {
         let attribute = value.attribute.rawValue
         let count =
-            try Int.fetchOne(
-                self.cachedStatement(
-                    sql: "SELECT count(*) FROM personal_value WHERE account_id = ? AND attribute = ?"),
-                arguments: [accountID, attribute]) ?? 0
+            try self.number(
+                "SELECT count(*) FROM personal_value WHERE account_id = ? AND attribute = ?", [accountID, attribute])
+            ?? 0
         try bound.requireRoom(count, most: limit)
         let place = Sealing.place(ofValue: value.id, account: accountID, attribute: attribute)
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO personal_value (
-                    id, account_id, attribute, alias, value, is_primary, is_verified, source, created_at
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            value.id, accountID, attribute, try sealing.seal(value.alias, purpose: .personalAlias, row: place).blob,
-            try sealing.seal(value.value, purpose: .personalValue, row: place).blob,
-            PersonalValueRecord.isPrimary(afterOthers: count), value.isVerified, value.source.rawValue,
-            value.createdAt.milliseconds,
-        ])
+        try self.run(
+            """
+            INSERT INTO personal_value (
+                id, account_id, attribute, alias, value, is_primary, is_verified, source, created_at
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                value.id, accountID, attribute, try sealing.seal(value.alias, purpose: .personalAlias, row: place),
+                try sealing.seal(value.value, purpose: .personalValue, row: place),
+                PersonalValueRecord.isPrimary(afterOthers: count), value.isVerified, value.source.rawValue,
+                value.createdAt.milliseconds,
+            ])
     }
 
     /// Returns an account's values of some attributes, by their names, in the order of attributes.
@@ -178,18 +174,17 @@ extension Database {
     }
 
     fileprivate func attribute(ofValue id: String, accountID: String) throws -> String? {
-        try String.fetchOne(
-            self.cachedStatement(sql: "SELECT attribute FROM personal_value WHERE id = ? AND account_id = ?"),
-            arguments: [id, accountID])
+        try self.text("SELECT attribute FROM personal_value WHERE id = ? AND account_id = ?", [id, accountID])
     }
 
     /// Returns the results of `make` for an account's values, in the order of attributes, the primary value first, then
     /// the oldest.
     fileprivate func values<Value>(
-        _ columns: String, accountID: String, make: (StoredRow) throws -> (attribute: PersonalAttribute, value: Value)?
+        _ columns: String, accountID: String, make: (SQLRow) throws -> (attribute: PersonalAttribute, value: Value)?
     ) throws -> [Value] {
         let made = try self.rows(
-            "SELECT \(columns) FROM personal_value WHERE account_id = ? ORDER BY is_primary DESC, number", [accountID],
+            .composed("SELECT \(columns) FROM personal_value WHERE account_id = ? ORDER BY is_primary DESC, number"),
+            [accountID],
             make
         ).compactMap(\.self)
         return PersonalAttribute.allCases.flatMap { attribute in

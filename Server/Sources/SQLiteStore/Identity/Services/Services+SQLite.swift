@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 import _Primitives
@@ -20,12 +19,11 @@ extension SQLiteDatabase: ServiceStore {
         try await self.step(noting: audit, on: "oauth_client", id: client) { [sealing] db in
             try db.require("organisation", id: profile.membershipOrganisation, "the organisation of a service")
             let former = try db.serviceProfile(client)
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO service (id, profile) VALUES (?, ?)
-                    ON CONFLICT (id) DO UPDATE SET profile = excluded.profile
-                    """
-            ).execute(arguments: [client, JSON.object(profile.json).text])
+            try db.run(
+                """
+                INSERT INTO service (id, profile) VALUES (?, ?)
+                ON CONFLICT (id) DO UPDATE SET profile = excluded.profile
+                """, [client, JSON.object(profile.json).text])
             try former.map {
                 try db.follow(ServiceProfileChange(from: $0, to: profile), of: client, audit, sealing)
             }
@@ -35,7 +33,7 @@ extension SQLiteDatabase: ServiceStore {
     public func removeServiceProfile(client: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(noting: audit, on: "service", id: client) { [sealing] db in
             try db.revokeInvites("service = ?", [client], audit, sealing)
-            try db.cachedStatement(sql: "DELETE FROM service WHERE id = ?").execute(arguments: [client])
+            try db.run("DELETE FROM service WHERE id = ?", [client])
         }
     }
 
@@ -67,12 +65,11 @@ extension SQLiteDatabase: ServiceStore {
 
     public func services(ofAccount id: String) async throws -> [String] {
         try await self.read { db in
-            try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT service FROM service_roles WHERE account_id = ?1
-                        UNION SELECT service FROM attribute_selection WHERE account_id = ?1 ORDER BY service
-                        """), arguments: [id])
+            try db.texts(
+                """
+                SELECT service FROM service_roles WHERE account_id = ?1
+                UNION SELECT service FROM attribute_selection WHERE account_id = ?1 ORDER BY service
+                """, [id])
         }
     }
 
@@ -90,11 +87,9 @@ extension SQLiteDatabase: ServiceStore {
     }
 }
 
-extension Database {
+extension SQLConnection {
     func serviceProfile(_ client: String) throws -> ServiceProfile? {
-        try String.fetchOne(
-            self.cachedStatement(sql: "SELECT profile FROM service WHERE id = ?"), arguments: [client]
-        ).map { try ServiceProfile(kept: $0) }
+        try self.text("SELECT profile FROM service WHERE id = ?", [client]).map { try ServiceProfile(kept: $0) }
     }
 
     /// Returns an account's standing at a service; `nil` if the account does not exist, or the client is no service.
@@ -134,19 +129,17 @@ extension Database {
     }
 
     fileprivate func roles(ofAccount id: String, service: String) throws -> [String]? {
-        try String.fetchOne(
-            self.cachedStatement(sql: "SELECT roles FROM service_roles WHERE service = ? AND account_id = ?"),
-            arguments: [service, id]
-        ).map { try RoleEntry.roles(kept: $0) }
+        try self.text("SELECT roles FROM service_roles WHERE service = ? AND account_id = ?", [service, id]).map {
+            try RoleEntry.roles(kept: $0)
+        }
     }
 
     fileprivate func setRoles(_ roles: [String], accountID: String, service: String) throws {
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO service_roles (service, account_id, roles) VALUES (?, ?, ?)
-                ON CONFLICT (service, account_id) DO UPDATE SET roles = excluded.roles
-                """
-        ).execute(arguments: [service, accountID, JSON.array(roles.map(JSON.string)).text])
+        try self.run(
+            """
+            INSERT INTO service_roles (service, account_id, roles) VALUES (?, ?, ?)
+            ON CONFLICT (service, account_id) DO UPDATE SET roles = excluded.roles
+            """, [service, accountID, JSON.array(roles.map(JSON.string)).text])
     }
 
     /// Adjusts roles, invitations and selections to a changed profile.
@@ -156,8 +149,7 @@ extension Database {
         for effect in change.effects {
             switch effect {
             case .endedSelections:
-                try self.cachedStatement(sql: "DELETE FROM attribute_selection WHERE service = ?")
-                    .execute(arguments: [client])
+                try self.run("DELETE FROM attribute_selection WHERE service = ?", [client])
             case .removedRoles(let roles):
                 let list = JSON.array(roles.map(JSON.string)).text
                 try self.revokeInvites(
@@ -169,15 +161,14 @@ extension Database {
 
     /// Takes the roles of a JSON array from every account.
     private func takeRoles(listed list: String, of client: String) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE service_roles SET roles = (
-                    SELECT json_group_array(role.value) FROM json_each(service_roles.roles) AS role
-                    WHERE role.value NOT IN (SELECT value FROM json_each(?1)))
-                WHERE service = ?2 AND EXISTS (
-                    SELECT 1 FROM json_each(service_roles.roles) AS role
-                    WHERE role.value IN (SELECT value FROM json_each(?1)))
-                """
-        ).execute(arguments: [list, client])
+        try self.run(
+            """
+            UPDATE service_roles SET roles = (
+                SELECT json_group_array(role.value) FROM json_each(service_roles.roles) AS role
+                WHERE role.value NOT IN (SELECT value FROM json_each(?1)))
+            WHERE service = ?2 AND EXISTS (
+                SELECT 1 FROM json_each(service_roles.roles) AS role
+                WHERE role.value IN (SELECT value FROM json_each(?1)))
+            """, [list, client])
     }
 }

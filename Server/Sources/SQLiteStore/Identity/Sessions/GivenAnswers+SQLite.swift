@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import Records
 import Sealing
 import _Primitives
@@ -16,7 +14,7 @@ extension GivenAnswer {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Returns the result for a request that was answered before; `nil` if the request is new. The request is looked up
     /// once by its name. The function reads the hash and the answer in every case, whether or not the hash is the hash
     /// of this request.
@@ -48,8 +46,8 @@ extension Database {
         try self.run(
             "INSERT INTO identity_answer (id, session, request_hash, answer, kept_until) VALUES (?, ?, ?, ?, ?)",
             [
-                row, session, answer.requestHash.blob,
-                try sealing.seal(answer.answer, purpose: .identityAnswer, row: row).blob, answer.keptUntil.milliseconds,
+                row, session, answer.requestHash,
+                try sealing.seal(answer.answer, purpose: .identityAnswer, row: row), answer.keptUntil.milliseconds,
             ])
     }
 
@@ -69,12 +67,12 @@ extension Database {
 
     /// Deletes the answers given to an account's activations and to the account's offers of new activations.
     func deleteAnswers(ofAccount id: String) throws {
-        let callers = try String.fetchAll(
-            self.cachedStatement(
-                sql: """
-                    SELECT id FROM device WHERE account_id = ?1
-                    UNION ALL SELECT '\(GivenAnswer.offerPrefix)' || id FROM pending_activation WHERE account_id = ?1
-                    """), arguments: [id])
+        let callers = try self.texts(
+            .composed(
+                """
+                SELECT id FROM device WHERE account_id = ?1
+                UNION ALL SELECT '\(GivenAnswer.offerPrefix)' || id FROM pending_activation WHERE account_id = ?1
+                """), [id])
         for caller in callers { try self.deleteAnswers(of: caller) }
     }
 }

@@ -54,7 +54,7 @@ extension SQLiteDatabase: IdentityConsentStore {
 }
 
 extension IdentityConsentRecord {
-    fileprivate init(_ row: StoredRow, _ sealing: Sealing) throws {
+    fileprivate init(_ row: SQLRow, _ sealing: Sealing) throws {
         let (session, account) = (try row.text("session"), try row.text("account_id"))
         let evidence = try sealing.open(
             try row.bytes("evidence"), purpose: .identityConsent,
@@ -63,7 +63,7 @@ extension IdentityConsentRecord {
     }
 }
 
-extension Database {
+extension SQLConnection {
     /// Keeps a consent within the present step: one row. If the account has too many rows, the oldest row is deleted.
     func insert(_ kept: KeptConsent, _ sealing: Sealing) throws {
         let consent = kept.record
@@ -72,7 +72,7 @@ extension Database {
             "INSERT INTO identity_consent (account_id, session, evidence, kept_until) VALUES (?, ?, ?, ?)",
             [
                 consent.accountID, consent.session,
-                try sealing.seal(consent.evidence, purpose: .identityConsent, row: place).blob, kept.until.milliseconds,
+                try sealing.seal(consent.evidence, purpose: .identityConsent, row: place), kept.until.milliseconds,
             ])
         try self.run(
             """
@@ -84,12 +84,11 @@ extension Database {
     /// Deletes expired consents, looking at the `limit` oldest rows. Returns the number of deleted rows. Rows are in
     /// the order of their time, so no index is needed that every sign-in would have to write.
     func deleteStaleConsents(now: Timestamp, limit: Int) throws -> Int {
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM identity_consent
-                WHERE number IN (SELECT number FROM identity_consent ORDER BY number LIMIT ?) AND kept_until < ?
-                """
-        ).execute(arguments: [limit, now.milliseconds])
+        try self.run(
+            """
+            DELETE FROM identity_consent
+            WHERE number IN (SELECT number FROM identity_consent ORDER BY number LIMIT ?) AND kept_until < ?
+            """, [limit, now.milliseconds])
         return self.changesCount
     }
 }

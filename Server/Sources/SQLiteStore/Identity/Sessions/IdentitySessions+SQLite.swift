@@ -1,4 +1,3 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
@@ -62,11 +61,12 @@ extension SQLiteDatabase: IdentityStore {
     {
         try await self.read { [sealing] db in
             try db.rows(
-                """
-                SELECT \(CeremonyColumn.selection) FROM ceremony
-                WHERE account_id = ? AND device_id IS NOT NULL AND kind = ? AND \(CeremonyRecord.isOpen)
-                AND expires_at > ? ORDER BY created_at DESC, id LIMIT ?
-                """, [accountID, CeremonyRecord.Kind.identity.rawValue, now.milliseconds, limit]
+                .composed(
+                    """
+                    SELECT \(CeremonyColumn.selection) FROM ceremony
+                    WHERE account_id = ? AND device_id IS NOT NULL AND kind = ? AND \(CeremonyRecord.isOpen)
+                    AND expires_at > ? ORDER BY created_at DESC, id LIMIT ?
+                    """), [accountID, CeremonyRecord.Kind.identity.rawValue, now.milliseconds, limit]
             ) { try CeremonyRecord($0, sealing) }
         }
     }
@@ -95,10 +95,9 @@ extension SQLiteDatabase: IdentityStore {
                 try db.noteEnds(of: id, accountID: device.accountID, sealing, ending)
                 try db.failSessions(of: device, at: audit.at)
                 try db.deleteAuthentications(of: .device(id), at: audit.at)
-                try db.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ?").execute(arguments: [id])
-                try db.cachedStatement(
-                    sql: "UPDATE activation SET reserved_request = NULL, reserved_at = NULL WHERE device_id = ?"
-                ).execute(arguments: [id])
+                try db.run("DELETE FROM credential WHERE device_id = ?", [id])
+                try db.run(
+                    "UPDATE activation SET reserved_request = NULL, reserved_at = NULL WHERE device_id = ?", [id])
                 var audit = audit
                 (audit.accountID, audit.detail) = (device.accountID, id)
                 try db.appendAudit(audit, sealing)
@@ -108,22 +107,23 @@ extension SQLiteDatabase: IdentityStore {
     }
 }
 
-extension Database {
-    private static let sceneQuery = """
+extension SQLConnection {
+    private static let sceneQuery = SQLText.once(
+        """
         SELECT \(CeremonyColumn.selection), \(ActivationRecord.selection),
             account.is_locked AS account_is_locked, dispatch_token.channel AS token_channel,
             dispatch_token.expires_at AS token_expires_at
         FROM ceremony CROSS JOIN \(ActivationRecord.tables) JOIN account ON account.id = device.account_id
         LEFT JOIN dispatch_token ON dispatch_token.digest = ?3 AND dispatch_token.ceremony_id = ceremony.id
         WHERE ceremony.id = ?1 AND activation.device_id = ?2
-        """
+        """)
 
     /// Returns the complete state of a session for an activation; `nil` if the session or the activation does not
     /// exist. The session can be another activation's.
     fileprivate func identityScene(
         session: String, activation: String, tokenDigest: [UInt8]?, _ sealing: Sealing
     ) throws -> IdentityScene? {
-        try self.row(Self.sceneQuery, [session, activation, tokenDigest?.blob]).map { row in
+        try self.row(Self.sceneQuery, [session, activation, tokenDigest]).map { row in
             let token = try tokenDigest.flatMap { digest in
                 try row.optionalInteger("token_channel", as: Int.self).map { channel in
                     DispatchTokenRecord(
@@ -156,24 +156,26 @@ extension Database {
         of device: String, accountID: String, but session: String = "", _ sealing: Sealing, _ ending: SessionEnding
     ) throws {
         let open = try self.rows(
-            """
-            SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND device_id = ? AND id <> ?
-            AND kind = ? AND \(CeremonyRecord.isOpen)
-            """, [accountID, device, session, CeremonyRecord.Kind.identity.rawValue]
+            .composed(
+                """
+                SELECT \(CeremonyColumn.selection) FROM ceremony WHERE account_id = ? AND device_id = ? AND id <> ?
+                AND kind = ? AND \(CeremonyRecord.isOpen)
+                """), [accountID, device, session, CeremonyRecord.Kind.identity.rawValue]
         ) { try CeremonyRecord($0, sealing) }
         for outcome in try open.compactMap(ending) { try self.apply(outcome, sealing) }
     }
 
     /// Ends the device's open ceremonies of every kind as failed, except for `session`.
     func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
-        try self.cachedStatement(
-            sql: """
+        try self.run(
+            .composed(
+                """
                 UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
                 WHERE account_id = ? AND device_id = ? AND id <> ? AND \(CeremonyRecord.isOpen)
-                """
-        ).execute(arguments: [
-            CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.failed.rawValue, now.milliseconds,
-            device.accountID, device.id, session,
-        ])
+                """),
+            [
+                CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.failed.rawValue, now.milliseconds,
+                device.accountID, device.id, session,
+            ])
     }
 }

@@ -1,9 +1,8 @@
-import GRDB
 import Records
 import Sealing
 import _Primitives
 
-extension Database {
+extension SQLConnection {
     /// Carries out the writes of a step, in their order.
     func carryOut(_ writes: [IdentityWrite], _ sealing: Sealing) throws {
         for write in writes {
@@ -32,8 +31,7 @@ extension Database {
     /// Deletes keys of an activation.
     func deleteCredentials(_ ids: [String], ofActivation activation: String) throws {
         for id in ids {
-            try self.cachedStatement(sql: "DELETE FROM credential WHERE id = ? AND device_id = ?")
-                .execute(arguments: [id, activation])
+            try self.run("DELETE FROM credential WHERE id = ? AND device_id = ?", [id, activation])
         }
     }
 
@@ -43,9 +41,8 @@ extension Database {
         _ activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
     ) throws {
         try ActivationRecord.requireAccount(
-            isLocked: try Bool.fetchOne(
-                self.cachedStatement(sql: "SELECT is_locked FROM account WHERE id = ?"),
-                arguments: [activation.device.accountID]))
+            isLocked: try self.row("SELECT is_locked FROM account WHERE id = ?", [activation.device.accountID])?.flag(
+                "is_locked"))
         try self.insert(DeviceRegistration(device: activation.device, credentials: credentials), sealing)
         try self.insert(activation, sealing)
     }
