@@ -100,6 +100,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// The beginning of the addresses that ask clients for their certificates (RFC 8705, section 5); `nil` if no
     /// address does.
     public var mutualTLSOrigin: String?
+    /// The languages of the pages, by their tags.
+    public var uiLocales: [String] = []
     /// `true` if clients can register themselves (`registration_endpoint`).
     public var hasRegistration = false
     /// `true` if a client's identifier can be the address of its metadata (`client_id_metadata_document_supported`,
@@ -200,8 +202,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
             "claims_parameter_supported": .bool(true),
-            // The pages have one language, whatever the request asks for (`ui_locales`).
-            "ui_locales_supported": texts(["en"]),
+            "ui_locales_supported": texts(self.uiLocales),
             "prompt_values_supported": texts(self.promptValues),
             "authorization_response_iss_parameter_supported": .bool(true),
             "backchannel_logout_supported": .bool(true),

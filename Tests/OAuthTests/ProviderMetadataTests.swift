@@ -4,13 +4,18 @@ import _Primitives
 
 @Suite("RFC 8414, section 2, and RFC 6749, section 5.1: what the provider says")
 struct ProviderMetadataTests {
-    private let json = ProviderMetadata(
-        issuer: "https://id.example", scopes: ["openid", "profile"], grantTypes: ["authorization_code", "urn:x"],
-        clientAuthenticationMethods: ["client_secret_basic", "client_secret_post"],
-        clientSigningAlgorithms: ["ES256", "PS256"], idTokenAlgorithms: ["RS256", "ES256"],
-        acrValues: ["urn:a", "urn:b"], claims: ["sub"], responseModes: ["query", "form_post"],
-        promptValues: ["none", "create"]
-    ).json
+    private let json = Self.metadata.json
+
+    private static var metadata: ProviderMetadata {
+        var metadata = ProviderMetadata(
+            issuer: "https://id.example", scopes: ["openid", "profile"], grantTypes: ["authorization_code", "urn:x"],
+            clientAuthenticationMethods: ["client_secret_basic", "client_secret_post"],
+            clientSigningAlgorithms: ["ES256", "PS256"], idTokenAlgorithms: ["RS256", "ES256"],
+            acrValues: ["urn:a", "urn:b"], claims: ["sub"], responseModes: ["query", "form_post"],
+            promptValues: ["none", "create"])
+        metadata.uiLocales = ["en", "de"]
+        return metadata
+    }
 
     @Test(
         "names what the standards require",
@@ -32,7 +37,7 @@ struct ProviderMetadataTests {
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
             ("prompt_values_supported", .array([.string("none"), .string("create")])),
             ("claims_parameter_supported", .bool(true)),
-            ("ui_locales_supported", .array([.string("en")])),
+            ("ui_locales_supported", .array([.string("en"), .string("de")])),
             ("acr_values_supported", .array([.string("urn:a"), .string("urn:b")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
             ("dpop_signing_alg_values_supported", .array([.string("ES256"), .string("EdDSA"), .string("PS256")])),

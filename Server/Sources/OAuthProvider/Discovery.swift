@@ -17,6 +17,7 @@ extension OpenIDProvider {
             ] + PersonClaims.names,
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
+        metadata.uiLocales = self.configuration.uiLocales
         metadata.supportsNativeSSO = true
         metadata.idTokenKeyManagement = KeyManagementAlgorithm.all.map(\.rawValue)
         metadata.idTokenEncryptions = ContentEncryption.all.map(\.rawValue)

@@ -26,6 +26,8 @@ public struct OpenIDProvider: Sendable {
         public var epoch: String
         /// The words for levels of assurance: every `acr` that the outcomes can have, and words of other servers.
         public var levels: [AssuranceWord]
+        /// The languages of the pages, by their tags, for the metadata.
+        public var uiLocales: [String] = []
         /// `true` if the metadata names the address where clients register themselves.
         public var hasRegistration = false
         /// `true` if anybody can register a client, without an initial access token (RFC 7591, section 3).

@@ -10,6 +10,7 @@ public import Sealing
 public import ServiceLifecycle
 public import Settings
 import Synchronization
+import Texts
 public import UAF
 public import UAFRelyingParty
 public import _Primitives
@@ -173,6 +174,7 @@ public struct ServerAssembly: Sendable {
             levels: AssuranceLevel.words.map { word in
                 AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
             }, note: { Self.log($0, configuration.logger) })
+        settings.uiLocales = Languages.catalogue.all.map(\.tag)
         settings.calls = configuration.calls
         settings.terms = configuration.terms
         settings.simulatedPeople = configuration.simulatedPeople

@@ -11,6 +11,7 @@ import OAuth
 import OAuthProvider
 import Records
 import Testing
+import Texts
 import _Primitives
 
 @Suite(
@@ -269,6 +270,7 @@ struct MetadataTests {
             }
             let levels = try #require(try metadata.strings("acr_values_supported"))
             #expect(levels.contains(try all.token.requiredString("acr")))
+            #expect(try metadata.strings("ui_locales_supported") == Languages.catalogue.all.map(\.tag))
             #expect(try metadata.strings("subject_types_supported") == ["pairwise"])
             let other = try await server.relyingParty()
             let elsewhere = try await told(other, scope: "openid").token
