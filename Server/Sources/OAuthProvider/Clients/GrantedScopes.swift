@@ -4,7 +4,7 @@ import _Primitives
 
 extension Clients {
     /// The scopes with a meaning at this provider.
-    static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]
+    static let scopes = [Scope.openID] + PersonClaims.scopes + [Scope.offlineAccess, Scope.deviceSSO]
 
     /// Returns the scopes that a client is granted if it requests these. Scopes that the client may not have are left
     /// out. Throws `OAuthError` `invalid_scope` if the request lacks `openid`.

@@ -5,16 +5,29 @@ import _Primitives
 /// The claims about a person that clients can receive, by scopes (OpenID Connect Core 1.0, section 5.4) and by the
 /// claims' own names (section 5.5).
 enum PersonClaims {
-    /// The scopes, each with its claims.
-    static let scopes: [(scope: String, claims: [String])] = [
-        (Scope.profile, ["preferred_username", "name"] + PersonProfile.names + ["updated_at"]),
-        (Scope.email, ["email", "email_verified"]),
-        (Scope.phone, ["phone_number", "phone_number_verified"]),
-        (Scope.address, ["address"]),
+    /// Claims that a client receives by the same scope, and that a person allows as one item.
+    typealias Part = (item: ConsentItem, scope: String, claims: [String])
+
+    /// All claims.
+    static let parts: [Part] = [
+        (.username, Scope.profile, ["preferred_username"]),
+        (.name, Scope.profile, ["name", "given_name", "family_name", "middle_name"]),
+        (.profile, Scope.profile, ["picture", "locale", "zoneinfo", "updated_at"]),
+        (.email, Scope.email, ["email", "email_verified"]),
+        (.phone, Scope.phone, ["phone_number", "phone_number_verified"]),
+        (.address, Scope.address, ["address"]),
     ]
 
+    /// The scopes that have claims.
+    static let scopes = [Scope.profile, Scope.email, Scope.phone, Scope.address]
+
     /// The names of all claims.
-    static var names: [String] { Self.scopes.flatMap(\.claims) }
+    static var names: [String] { Self.parts.flatMap(\.claims) }
+
+    /// Returns the names of the claims of scopes.
+    static func names(of scope: Scope) -> [String] {
+        Self.parts.filter { scope.contains($0.scope) }.flatMap(\.claims)
+    }
 
     /// Returns all claims of a person that have a value.
     private static func all(_ person: Person) -> JSONObject {
@@ -37,7 +50,7 @@ enum PersonClaims {
     /// Leaves out a named claim whose value is none of the requested values, unless a scope has the claim. Leaves out
     /// claims without a value, even if a claim is essential.
     static func told(of person: Person, scope: Scope?, named: [ClaimsRequest.Claim]) -> JSONObject {
-        let byScope = Self.scopes.filter { scope?.contains($0.scope) ?? false }.flatMap(\.claims)
+        let byScope = scope.map(Self.names(of:)) ?? []
         var told: JSONObject = [:]
         for (name, value) in Self.all(person).members {
             let isNamed = named.contains { claim in
