@@ -104,6 +104,14 @@ public struct AddressValidator: PersonalInformationValidator {
     }
 }
 
+extension AddressValidator: LengthValidator {
+    package var lengths: ClosedRange<Int> { 1...self.maxLength }
+
+    package init(lengths: ClosedRange<Int>) {
+        self.init(maxLength: lengths.upperBound)
+    }
+}
+
 /// Checks nationalities: the two letters of a country (ISO 3166-1 alpha-2), in either case.
 public struct NationalityValidator: PersonalInformationValidator {
     /// The result for a nationality.

@@ -71,6 +71,14 @@ public struct EmailValidator: PersonalInformationValidator {
     }
 }
 
+extension EmailValidator: LengthValidator {
+    package var lengths: ClosedRange<Int> { 1...self.maxLength }
+
+    package init(lengths: ClosedRange<Int>) {
+        self.init(maxLength: lengths.upperBound)
+    }
+}
+
 /// Checks telephone numbers with their country code (ITU-T E.164): `+`, and digits that do not begin with a zero.
 ///
 /// The validator removes spaces, hyphens, slashes, full stops and parentheses, with which people group digits.
@@ -121,5 +129,13 @@ public struct PhoneNumberValidator: PersonalInformationValidator {
         guard digits.count >= self.minLength else { return .refused(.tooShort) }
         guard digits.count <= self.maxLength else { return .refused(.tooLong) }
         return .accepted(spelling: String(decoding: letters, as: UTF8.self))
+    }
+}
+
+extension PhoneNumberValidator: LengthValidator {
+    package var lengths: ClosedRange<Int> { self.minLength...self.maxLength }
+
+    package init(lengths: ClosedRange<Int>) {
+        self.init(minLength: lengths.lowerBound, maxLength: lengths.upperBound)
     }
 }

@@ -38,6 +38,14 @@ public struct NameValidator: PersonalInformationValidator {
     }
 }
 
+extension NameValidator: LengthValidator {
+    package var lengths: ClosedRange<Int> { self.minLength...self.maxLength }
+
+    package init(lengths: ClosedRange<Int>) {
+        self.init(minLength: lengths.lowerBound, maxLength: lengths.upperBound)
+    }
+}
+
 /// Checks user names: letters, marks and digits of any script, and `.`, `_`, `-`, `+` and `@`.
 ///
 /// Lengths are counted in characters (Unicode scalars) of the single spelling.
@@ -89,6 +97,14 @@ public struct UsernameValidator: PersonalInformationValidator {
     }
 }
 
+extension UsernameValidator: LengthValidator {
+    package var lengths: ClosedRange<Int> { self.minLength...self.maxLength }
+
+    package init(lengths: ClosedRange<Int>) {
+        self.init(minLength: lengths.lowerBound, maxLength: lengths.upperBound)
+    }
+}
+
 /// Checks salutations, such as `Frau Dr.`.
 public struct SalutationValidator: PersonalInformationValidator {
     /// The result for a salutation.
@@ -113,6 +129,14 @@ public struct SalutationValidator: PersonalInformationValidator {
         case .line(let text) where text.unicodeScalars.count <= self.maxLength: .accepted(spelling: text)
         case .line, .tooLong: .refused(.tooLong)
         }
+    }
+}
+
+extension SalutationValidator: LengthValidator {
+    package var lengths: ClosedRange<Int> { 1...self.maxLength }
+
+    package init(lengths: ClosedRange<Int>) {
+        self.init(maxLength: lengths.upperBound)
     }
 }
 

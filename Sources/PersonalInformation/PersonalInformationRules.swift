@@ -28,21 +28,53 @@ public struct PersonalInformationRules: Hashable, Sendable {
     /// Creates the default rules. The rules have no clock; `birthdate` knows the present day.
     public init(birthdate: BirthdateValidator) { self.birthdate = birthdate }
 
+    /// Returns the validator of an attribute.
+    public func validator(for attribute: PersonalAttribute) -> any PersonalInformationValidator {
+        switch attribute {
+        case .username: self.username
+        case .nickname: self.nickname
+        case .givenName: self.givenName
+        case .familyName: self.familyName
+        case .birthdate: self.birthdate
+        case .address: self.address
+        case .nationality: self.nationality
+        case .placeOfBirth: self.placeOfBirth
+        case .gender: self.gender
+        case .salutation: self.salutation
+        case .email: self.email
+        case .phoneNumber: self.phoneNumber
+        }
+    }
+
     /// Returns `true` if a text is the single spelling of a possible value of the attribute.
     public func accept(_ text: String, for attribute: PersonalAttribute) -> Bool {
-        switch attribute {
-        case .username: self.username.accepts(text)
-        case .nickname: self.nickname.accepts(text)
-        case .givenName: self.givenName.accepts(text)
-        case .familyName: self.familyName.accepts(text)
-        case .birthdate: self.birthdate.accepts(text)
-        case .address: self.address.accepts(text)
-        case .nationality: self.nationality.accepts(text)
-        case .placeOfBirth: self.placeOfBirth.accepts(text)
-        case .gender: self.gender.accepts(text)
-        case .salutation: self.salutation.accepts(text)
-        case .email: self.email.accepts(text)
-        case .phoneNumber: self.phoneNumber.accepts(text)
+        self.validator(for: attribute).accepts(text)
+    }
+
+    /// The lengths of values, of the attributes whose values have a length.
+    package var lengths: [PersonalAttribute: ClosedRange<Int>] {
+        var lengths: [PersonalAttribute: ClosedRange<Int>] = [:]
+        for attribute in PersonalAttribute.allCases {
+            lengths[attribute] = (self.validator(for: attribute) as? any LengthValidator)?.lengths
         }
+        return lengths
+    }
+
+    /// Returns the rules with other lengths. An attribute without an entry keeps its lengths.
+    package func with(lengths: [PersonalAttribute: ClosedRange<Int>]) -> Self {
+        func change<Validator: LengthValidator>(_ validator: inout Validator, _ attribute: PersonalAttribute) {
+            if let lengths = lengths[attribute] { validator = Validator(lengths: lengths) }
+        }
+        var rules = self
+        change(&rules.username, .username)
+        change(&rules.nickname, .nickname)
+        change(&rules.givenName, .givenName)
+        change(&rules.familyName, .familyName)
+        change(&rules.address, .address)
+        change(&rules.placeOfBirth, .placeOfBirth)
+        change(&rules.salutation, .salutation)
+        change(&rules.email, .email)
+        change(&rules.phoneNumber, .phoneNumber)
+        return rules
     }
 }

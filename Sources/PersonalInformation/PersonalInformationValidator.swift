@@ -17,9 +17,25 @@ public protocol PersonalInformationValidator<Value>: Hashable, Sendable {
 
     /// Returns `true` if a text is the single spelling of an accepted value. A server accepts only such a text.
     func accepts(_ text: String) -> Bool
+
+    /// Returns the single spelling of a text; `nil` if the text is no value.
+    func spelling(of text: String) -> String?
+}
+
+/// A validator with bounds of a value's length, which a server sends to its phones.
+package protocol LengthValidator: PersonalInformationValidator {
+    /// The lengths of the values.
+    var lengths: ClosedRange<Int> { get }
+
+    /// Creates a validator of values with these lengths.
+    init(lengths: ClosedRange<Int>)
 }
 
 extension PersonalInformationValidator {
+    /// Returns the text if the text is already the single spelling. An app's own type, such as a date, has no other
+    /// text.
+    public func spelling(of text: String) -> String? { self.accepts(text) ? text : nil }
+
     /// Returns the result for an input: `valid`, or the error.
     public func validate(_ value: Value?) -> ResultCode {
         switch self.judge(value) {
@@ -31,9 +47,12 @@ extension PersonalInformationValidator {
 
 extension PersonalInformationValidator where Value == String {
     /// Returns `true` if the text is accepted and is its own spelling.
-    public func accepts(_ text: String) -> Bool {
-        guard case .accepted(let spelling) = self.judge(text) else { return false }
-        return spelling.hasSameBytes(as: text)
+    public func accepts(_ text: String) -> Bool { self.spelling(of: text)?.hasSameBytes(as: text) ?? false }
+
+    /// Returns the single spelling of the text; `nil` if the text is refused.
+    public func spelling(of text: String) -> String? {
+        guard case .accepted(let spelling) = self.judge(text) else { return nil }
+        return spelling
     }
 }
 

@@ -31,9 +31,11 @@ struct ValidatorPropertyTests {
             return isFit && rules.accept(spelling, for: attribute)
                 && validator.judge(spelling) == .accepted(spelling: spelling)
                 && validator.validate(text) == .valid
+                && rules.validator(for: attribute).spelling(of: text)?.hasSameBytes(as: spelling) == true
                 && rules.accept(text, for: attribute) == text.hasSameBytes(as: spelling)
         case .refused(let code):
             return code != .valid && validator.validate(text) == code && !rules.accept(text, for: attribute)
+                && rules.validator(for: attribute).spelling(of: text) == nil
         }
     }
 

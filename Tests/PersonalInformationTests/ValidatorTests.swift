@@ -211,6 +211,24 @@ struct ValidatorTests {
         #expect(SalutationValidator(maxLength: 0).maxLength == 1 && AddressValidator(maxLength: 0).maxLength == 1)
     }
 
+    @Test("A server's lengths become a phone's lengths, attribute by attribute")
+    func lengths() throws {
+        let usual = PersonalInformationRules(
+            birthdate: BirthdateValidator(latest: try #require(CalendarDay(year: 2026, month: 11, day: 23))))
+        #expect(
+            Set(usual.lengths.keys)
+                == [
+                    .username, .nickname, .givenName, .familyName, .address, .placeOfBirth, .salutation, .email,
+                    .phoneNumber,
+                ])
+        #expect(usual.with(lengths: [:]) == usual && usual.with(lengths: usual.lengths) == usual)
+        for attribute in usual.lengths.keys {
+            let other = usual.with(lengths: [attribute: 1...9])
+            #expect(other.lengths == usual.lengths.merging([attribute: 1...9]) { $1 }, "\(attribute)")
+        }
+        #expect(usual.with(lengths: [.gender: 1...9]) == usual)
+    }
+
     @Test("The attributes are twelve, and two of them have to be verified")
     func attributes() {
         let names = PersonalAttribute.allCases.map(\.rawValue)

@@ -26,6 +26,9 @@ extension IdentityDirectory {
         }
     }
 
+    /// The names of the attributes, for an operator.
+    public static let attributeNames = PersonalAttribute.allCases.map(\.rawValue).joined(separator: ", ")
+
     /// Returns the values of an account, by attribute, the primary value first. Throws `notFound`.
     public func values(_ account: String) async throws -> [PersonalValueRecord] {
         try await self.store.personalValues(accountID: try await self.account(account).id)
@@ -41,8 +44,8 @@ extension IdentityDirectory {
     /// alias, and `conflict` at the maximum number of values of an attribute.
     public func addValue(_ entry: Entry, to account: String, by operator: String) async throws -> PersonalAlias {
         guard let attribute = PersonalAttribute(exactly: entry.attribute) else {
-            let known = PersonalAttribute.allCases.map(\.rawValue).joined(separator: ", ")
-            throw AccountError(.invalidRequest, "there is no attribute of that name; there are \(known)")
+            throw AccountError(
+                .invalidRequest, "there is no attribute of that name; there are \(Self.attributeNames)")
         }
         let value = try self.spelling(of: entry.value, for: attribute)
         let id = try await self.account(account).id
@@ -136,9 +139,7 @@ extension IdentityDirectory {
             throw AccountError(.invalidRequest, "the server's clock says no day")
         }
         let rules = PersonalInformationRules(birthdate: BirthdateValidator(latest: today))
-        // An attribute without tolerant spelling must be written in its only spelling.
-        let spelling = Self.spelling(of: value, attribute, rules) ?? value
-        guard rules.accept(spelling, for: attribute) else {
+        guard let spelling = rules.validator(for: attribute).spelling(of: value) else {
             throw AccountError(.invalidRequest, "\(attribute.rawValue): \(Self.form(of: attribute))")
         }
         return spelling
@@ -146,27 +147,6 @@ extension IdentityDirectory {
 
     /// The number of characters of `YYYY-MM-DD`.
     private static let dayCharacters = "YYYY-MM-DD".utf8.count
-
-    private static func spelling(
-        of value: String, _ attribute: PersonalAttribute, _ rules: PersonalInformationRules
-    ) -> String? {
-        func judged(_ validator: some PersonalInformationValidator<String>) -> String? {
-            guard case .accepted(let spelling) = validator.judge(value) else { return nil }
-            return spelling
-        }
-        return switch attribute {
-        case .username: judged(rules.username)
-        case .nickname: judged(rules.nickname)
-        case .givenName: judged(rules.givenName)
-        case .familyName: judged(rules.familyName)
-        case .nationality: judged(rules.nationality)
-        case .placeOfBirth: judged(rules.placeOfBirth)
-        case .salutation: judged(rules.salutation)
-        case .email: judged(rules.email)
-        case .phoneNumber: judged(rules.phoneNumber)
-        case .birthdate, .address, .gender: nil
-        }
-    }
 
     /// Returns a description of an attribute's valid form, for an operator who has entered an invalid value.
     private static func form(of attribute: PersonalAttribute) -> String {
@@ -179,8 +159,7 @@ extension IdentityDirectory {
         case .email: "NAME@HOST in ASCII"
         case .phoneNumber: "a plus sign, the country's code and the number, such as +49 30 123456"
         case .username: "letters, digits and . _ - + @ without spaces"
-        case .nickname, .givenName, .familyName, .placeOfBirth, .salutation:
-            "one line that can be shown, of as many characters as its bounds allow"
+        default: "one line that can be shown, of as many characters as its bounds allow"
         }
     }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import Foundation
 import Records
@@ -49,8 +50,8 @@ struct AttributeCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a value of an attribute to a person, from a file or standard input.",
             discussion: """
-                The attributes: username, nickname, givenName, familyName, birthdate (YYYY-MM-DD), address (JSON), \
-                nationality (two letters), placeOfBirth, gender, salutation, email, phoneNumber.
+                The attributes: \(IdentityDirectory.attributeNames). A birthdate is YYYY-MM-DD, an address JSON, \
+                and a nationality two letters.
                 """)
 
         @Argument(help: "The person's name, or id: and the account's identifier.")

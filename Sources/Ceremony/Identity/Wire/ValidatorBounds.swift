@@ -9,16 +9,7 @@ public struct ValidatorBounds: IdentityMessage, Hashable {
 
     /// Creates the bounds of a server's rules.
     public init(_ rules: PersonalInformationRules) {
-        self.lengths = [
-            .username: rules.username.minLength...rules.username.maxLength,
-            .nickname: rules.nickname.minLength...rules.nickname.maxLength,
-            .givenName: rules.givenName.minLength...rules.givenName.maxLength,
-            .familyName: rules.familyName.minLength...rules.familyName.maxLength,
-            .placeOfBirth: rules.placeOfBirth.minLength...rules.placeOfBirth.maxLength,
-            .address: 1...rules.address.maxLength, .salutation: 1...rules.salutation.maxLength,
-            .email: 1...rules.email.maxLength,
-            .phoneNumber: rules.phoneNumber.minLength...rules.phoneNumber.maxLength,
-        ]
+        self.lengths = rules.lengths
     }
 
     /// Creates the bounds of a server's rules for the attributes of a session. A screen shows no other attributes.
@@ -29,27 +20,7 @@ public struct ValidatorBounds: IdentityMessage, Hashable {
 
     /// Returns the rules of a phone: the server's lengths, and the other rules of this version.
     public func rules(birthdate: BirthdateValidator) -> PersonalInformationRules {
-        var rules = PersonalInformationRules(birthdate: birthdate)
-        func name(_ attribute: PersonalAttribute, _ validator: inout NameValidator) {
-            guard let length = self.lengths[attribute] else { return }
-            validator = NameValidator(minLength: length.lowerBound, maxLength: length.upperBound)
-        }
-        name(.nickname, &rules.nickname)
-        name(.givenName, &rules.givenName)
-        name(.familyName, &rules.familyName)
-        name(.placeOfBirth, &rules.placeOfBirth)
-        if let length = self.lengths[.username] {
-            rules.username = UsernameValidator(minLength: length.lowerBound, maxLength: length.upperBound)
-        }
-        if let length = self.lengths[.address] { rules.address = AddressValidator(maxLength: length.upperBound) }
-        if let length = self.lengths[.salutation] {
-            rules.salutation = SalutationValidator(maxLength: length.upperBound)
-        }
-        if let length = self.lengths[.email] { rules.email = EmailValidator(maxLength: length.upperBound) }
-        if let length = self.lengths[.phoneNumber] {
-            rules.phoneNumber = PhoneNumberValidator(minLength: length.lowerBound, maxLength: length.upperBound)
-        }
-        return rules
+        PersonalInformationRules(birthdate: birthdate).with(lengths: self.lengths)
     }
 
     public init(json object: JSONObject) throws(IdentityMessageError) {
