@@ -107,8 +107,8 @@ public typealias AuthenticationPurpose = SessionDocument.Purpose
 /// The authenticator types that roles require: `device`, `pin`, `biometric`, and two reserved types.
 public typealias AuthenticatorType = UAF.AuthenticatorType
 
-/// The attributes that a service requests from a person: a property for each of the twelve attributes, `nil` if the
-/// service does not request the attribute.
+/// The attributes that a service requests from a person: a property for each attribute, `nil` if the service does not
+/// request the attribute.
 public typealias AuthenticationPersonalInformation = PersonalInformation.AuthenticationPersonalInformation
 
 /// One attribute that a service requests: the content for the screen, and the place for the person's answer.
@@ -117,7 +117,7 @@ public typealias AuthenticationInformation = PersonalInformation.AuthenticationI
 /// The error of an attribute's value, from the server's last reply.
 public typealias AuthenticationInformationErrorCode = PersonalInformation.AuthenticationInformationErrorCode
 
-/// The twelve attributes that a service can request from a person, named like the properties of
+/// The attributes that a service can request from a person, named like the properties of
 /// ``AuthenticationPersonalInformation``.
 public typealias PersonalAttribute = PersonalInformation.PersonalAttribute
 

@@ -1,4 +1,4 @@
-/// An attribute that a service can request about a person. Everywhere the twelve attributes are listed in this order.
+/// An attribute that a service can request about a person. Everywhere the attributes are listed in this order.
 ///
 /// The raw values are the names of the properties of ``AuthenticationPersonalInformation`` and the names in messages.
 public enum PersonalAttribute: String, Hashable, Sendable, CaseIterable {

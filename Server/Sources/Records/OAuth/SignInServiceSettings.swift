@@ -153,3 +153,17 @@ extension SignInServiceSettings {
         try json.integer(name, as: Int32.self).map { .seconds(Int64($0)) }
     }
 }
+
+extension SignInServiceSettings {
+    /// Reads the stored settings. Throws ``StoreError/Code/corrupt``.
+    package init(kept text: String) throws {
+        do {
+            guard case .object(let json) = try JSON(parsing: text) else {
+                throw StoreError(.corrupt, "a client of the app sign-in service")
+            }
+            self = try SignInServiceSettings().changed(by: json)
+        } catch is JSONError {
+            throw StoreError(.corrupt, "a client of the app sign-in service")
+        }
+    }
+}
