@@ -20,6 +20,23 @@ func confirm(_ info: AuthenticationPersonalInformation, isCorrection: Bool, on s
     try await form.fill(info.phoneNumber, .phoneNumber, screens.text, words)
 }
 
+func name(of attribute: PersonalAttribute) -> String {
+    switch attribute {
+    case .username: "user name"
+    case .nickname: "nickname"
+    case .givenName: "given name"
+    case .familyName: "family name"
+    case .birthdate: "birthday"
+    case .address: "address"
+    case .nationality: "nationality"
+    case .placeOfBirth: "place of birth"
+    case .gender: "gender"
+    case .salutation: "salutation"
+    case .email: "e-mail address"
+    case .phoneNumber: "telephone number"
+    }
+}
+
 /// The form for one attribute of any type.
 struct AttributeForm {
     let screens: any IdentityScreens

@@ -140,23 +140,6 @@ func sentence(
     return sentence
 }
 
-func name(of attribute: PersonalAttribute) -> String {
-    switch attribute {
-    case .username: "user name"
-    case .nickname: "nickname"
-    case .givenName: "given name"
-    case .familyName: "family name"
-    case .birthdate: "birthday"
-    case .address: "address"
-    case .nationality: "nationality"
-    case .placeOfBirth: "place of birth"
-    case .gender: "gender"
-    case .salutation: "salutation"
-    case .email: "e-mail address"
-    case .phoneNumber: "telephone number"
-    }
-}
-
 @discardableResult
 func sign(
     _ userInformation: AuthenticationUserInformation, with sdk: CountersignSDK, on screens: any IdentityScreens
