@@ -105,10 +105,10 @@ public struct AddressValidator: PersonalInformationValidator {
 }
 
 extension AddressValidator: LengthValidator {
-    package var lengths: ClosedRange<Int> { 1...self.maxLength }
+    package var bounds: ClosedRange<Int> { 1...self.maxLength }
 
-    package init(lengths: ClosedRange<Int>) {
-        self.init(maxLength: lengths.upperBound)
+    package init(bounds: ClosedRange<Int>) {
+        self.init(maxLength: bounds.upperBound)
     }
 }
 

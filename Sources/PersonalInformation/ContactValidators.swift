@@ -72,10 +72,10 @@ public struct EmailValidator: PersonalInformationValidator {
 }
 
 extension EmailValidator: LengthValidator {
-    package var lengths: ClosedRange<Int> { 1...self.maxLength }
+    package var bounds: ClosedRange<Int> { 1...self.maxLength }
 
-    package init(lengths: ClosedRange<Int>) {
-        self.init(maxLength: lengths.upperBound)
+    package init(bounds: ClosedRange<Int>) {
+        self.init(maxLength: bounds.upperBound)
     }
 }
 
@@ -133,9 +133,9 @@ public struct PhoneNumberValidator: PersonalInformationValidator {
 }
 
 extension PhoneNumberValidator: LengthValidator {
-    package var lengths: ClosedRange<Int> { self.minLength...self.maxLength }
+    package var bounds: ClosedRange<Int> { self.minLength...self.maxLength }
 
-    package init(lengths: ClosedRange<Int>) {
-        self.init(minLength: lengths.lowerBound, maxLength: lengths.upperBound)
+    package init(bounds: ClosedRange<Int>) {
+        self.init(minLength: bounds.lowerBound, maxLength: bounds.upperBound)
     }
 }

@@ -39,10 +39,10 @@ public struct NameValidator: PersonalInformationValidator {
 }
 
 extension NameValidator: LengthValidator {
-    package var lengths: ClosedRange<Int> { self.minLength...self.maxLength }
+    package var bounds: ClosedRange<Int> { self.minLength...self.maxLength }
 
-    package init(lengths: ClosedRange<Int>) {
-        self.init(minLength: lengths.lowerBound, maxLength: lengths.upperBound)
+    package init(bounds: ClosedRange<Int>) {
+        self.init(minLength: bounds.lowerBound, maxLength: bounds.upperBound)
     }
 }
 
@@ -98,10 +98,10 @@ public struct UsernameValidator: PersonalInformationValidator {
 }
 
 extension UsernameValidator: LengthValidator {
-    package var lengths: ClosedRange<Int> { self.minLength...self.maxLength }
+    package var bounds: ClosedRange<Int> { self.minLength...self.maxLength }
 
-    package init(lengths: ClosedRange<Int>) {
-        self.init(minLength: lengths.lowerBound, maxLength: lengths.upperBound)
+    package init(bounds: ClosedRange<Int>) {
+        self.init(minLength: bounds.lowerBound, maxLength: bounds.upperBound)
     }
 }
 
@@ -133,10 +133,10 @@ public struct SalutationValidator: PersonalInformationValidator {
 }
 
 extension SalutationValidator: LengthValidator {
-    package var lengths: ClosedRange<Int> { 1...self.maxLength }
+    package var bounds: ClosedRange<Int> { 1...self.maxLength }
 
-    package init(lengths: ClosedRange<Int>) {
-        self.init(maxLength: lengths.upperBound)
+    package init(bounds: ClosedRange<Int>) {
+        self.init(maxLength: bounds.upperBound)
     }
 }
 

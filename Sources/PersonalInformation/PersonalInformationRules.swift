@@ -55,7 +55,7 @@ public struct PersonalInformationRules: Hashable, Sendable {
     package var lengths: [PersonalAttribute: ClosedRange<Int>] {
         var lengths: [PersonalAttribute: ClosedRange<Int>] = [:]
         for attribute in PersonalAttribute.allCases {
-            lengths[attribute] = (self.validator(for: attribute) as? any LengthValidator)?.lengths
+            lengths[attribute] = (self.validator(for: attribute) as? any LengthValidator)?.bounds
         }
         return lengths
     }
@@ -63,7 +63,7 @@ public struct PersonalInformationRules: Hashable, Sendable {
     /// Returns the rules with other lengths. An attribute without an entry keeps its lengths.
     package func with(lengths: [PersonalAttribute: ClosedRange<Int>]) -> Self {
         func change<Validator: LengthValidator>(_ validator: inout Validator, _ attribute: PersonalAttribute) {
-            if let lengths = lengths[attribute] { validator = Validator(lengths: lengths) }
+            if let bounds = lengths[attribute] { validator = Validator(bounds: bounds) }
         }
         var rules = self
         change(&rules.username, .username)

@@ -25,10 +25,10 @@ public protocol PersonalInformationValidator<Value>: Hashable, Sendable {
 /// A validator with bounds of a value's length, which a server sends to its phones.
 package protocol LengthValidator: PersonalInformationValidator {
     /// The lengths of the values.
-    var lengths: ClosedRange<Int> { get }
+    var bounds: ClosedRange<Int> { get }
 
     /// Creates a validator of values with these lengths.
-    init(lengths: ClosedRange<Int>)
+    init(bounds: ClosedRange<Int>)
 }
 
 extension PersonalInformationValidator {
