@@ -254,7 +254,8 @@ struct SQLConnectionTests {
                 let error = #expect(throws: SQLError.self) { try db.run(text) }
                 #expect(error?.code == 21)
             }
-            #expect(try db.rows("SELECT id FROM thing; ") { try $0.integer(0, as: Int.self) } == [1, 2, 3])
+            let ids = try db.rows("SELECT id FROM thing; ") { try $0.integer(0, as: Int.self) }
+            #expect(ids == [1, 2, 3])
         }
     }
 
