@@ -27,7 +27,8 @@ public struct DeviceProofs: CeremonyPart {
         public let device: AuthenticatedDevice
         /// The device's account, which may be locked.
         public let account: AccountRecord
-        /// `true` if the device was removed. The caller may then tell the device of the removal, and nothing else.
+        /// `true` if the device was removed, or its activation is disabled: a disowned change has added the device, or
+        /// wrong factors have disabled it. The caller may then tell the device of the removal, and nothing else.
         public let isGone: Bool
     }
 

@@ -36,8 +36,8 @@ public struct ProvingDevice: Sendable, Equatable {
     public var account: AccountRecord
     /// The key that verifies the device's proofs: an uncompressed point on P-256, 65 bytes.
     public var signingKey: [UInt8]
-    /// `true` if the device was removed. The store knows its key for a while longer, so that the device can be told
-    /// once more of its removal.
+    /// `true` if the device was removed, or its activation is disabled. The store knows the key of a removed device for a
+    /// while longer, so that the device can be told once more of its removal.
     public var isGone: Bool
 
     /// Describes a device.
@@ -94,8 +94,8 @@ public struct DeviceIdentityAddition: Sendable, Equatable {
 /// ``CeremonyChange/identityAddition``.
 public protocol DeviceIdentityStore: Sendable {
     /// Returns the device of a signing key, by the key's name. If several registrations of one phone have the key, the
-    /// result is the newest active registration, or else the registration removed last. `nil` if only pending
-    /// registrations have the key, or none. The account can be locked.
+    /// result is the newest registration that may authenticate, or else the newest disabled one, or else the
+    /// registration removed last. `nil` if only pending registrations have the key, or none. The account can be locked.
     func device(ofKey name: String) async throws -> ProvingDevice?
 
     /// Returns `true` if the registration has the signing key of that name, also if the registration is pending or

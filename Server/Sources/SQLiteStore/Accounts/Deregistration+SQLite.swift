@@ -180,7 +180,7 @@ extension SQLConnection {
     /// disabled may not authenticate: wrong factors have disabled the activation, or a disowned change has added the
     /// activation. While the activation's last attempt is being judged, the device may authenticate, because the attempt
     /// can be right.
-    fileprivate static let deviceMayAuthenticate =
+    static let deviceMayAuthenticate =
         "is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL)"
 
     /// Returns `true` if a device may authenticate, and for `nil`.

@@ -44,11 +44,12 @@ extension SQLiteDatabase: DeviceIdentityStore {
                 .composed(
                     """
                     SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
-                        device.id IS NULL AS is_gone
+                        (\(SQLConnection.deviceMayAuthenticate)) IS NOT 1 AS is_gone
                     FROM device_identity JOIN account ON account.id = device_identity.account_id
                     LEFT JOIN device ON device.id = device_identity.device_id
+                    LEFT JOIN activation ON activation.device_id = device.id
                     WHERE signing_code = ? AND device.is_active IS NOT 0
-                    ORDER BY device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
+                    ORDER BY is_gone, device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
                     """), [code]
             ).map { row in
                 let id = try row.text("device_id")

@@ -5,8 +5,8 @@ import _Primitives
 /// The rules for every ``AccountChangeStore``.
 public enum AccountChangeConformance {
     /// The stores that the rules use.
-    public typealias Subject = any AccountChangeStore & IdentityStores & MailStore & PasswordStore & SessionStore
-        & UpstreamStore
+    public typealias Subject = any AccountChangeStore & DeviceIdentityStore & IdentityStores & MailStore & PasswordStore
+        & SessionStore & UpstreamStore
 
     private static let alice = "account-alice"
     private static let made = Timestamp.start + .seconds(10)
@@ -458,7 +458,7 @@ public enum AccountChangeConformance {
             try expect(try await active() == ["device-earlier", "device-later"], "both again")
         },
         ConformanceCheck(
-            "a disowned device confirms nothing, and its token counts no more, until the device is reclaimed"
+            "a disowned device confirms and proves nothing, and its token counts no more, until it is reclaimed"
         ) {
             store in
             try await Self.keep(Self.change(.device), store)
@@ -480,11 +480,23 @@ public enum AccountChangeConformance {
             func isKnown() async throws -> Bool {
                 try await store.account(id: Self.alice, ofDevice: "device-phone") != nil
             }
+            func isGone() async throws -> Bool? { try await store.device(ofKey: "signing")?.isGone }
+            _ = try await store.change(.reference("of change")) { _ in
+                var step = CeremonyChange()
+                step.identityAddition = DeviceIdentityAddition(
+                    deviceID: "device-phone", accountID: Self.alice,
+                    identity: DeviceIdentity(
+                        signing: .init(name: "signing", point: [4, 1]),
+                        encryption: .init(name: "encryption", point: [4, 2])), audit: sampleAudit())
+                return step
+            }
             try await sign(counter: 6)
             try expect(try await isKnown(), "its token counts")
+            try expect(try await isGone() == false, "and its proofs")
             try expect(try await Self.decide(.disowned, store), "disowned")
             try await expectError(StoreError(.forbidden, "")) { try await sign(counter: 7) }
             try expect(try await isKnown() == false, "its token counts no more")
+            try expect(try await isGone() == true, "and its proofs prove no more than a removed device's")
             let outcome = try await store.deregister(
                 .all, accountID: Self.alice, asker: .person(onDevice: "device-phone"), audit: sampleAudit(), notice: nil
             )
@@ -492,6 +504,7 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, after: 1), "reclaimed")
             try await sign(counter: 7)
             try expect(try await isKnown(), "its token counts again")
+            try expect(try await isGone() == false, "and its proofs")
         },
         ConformanceCheck("a disowned connection does not come back with a connection that was made before it") {
             store in
