@@ -108,7 +108,8 @@ public protocol AccountChangeStore: Sendable {
     /// Makes a decision about a change, spends the mailed links about the change, and ends everything that the account
     /// has authenticated, with lasting grants, device secrets and consents.
     ///
-    /// A disowned change rests: the addition signs no person in, is not told to services, and gets no letters. A
+    /// A disowned change rests: the addition signs no person in, is not told to services, and gets no letters. The open
+    /// sessions of a device that rests end as failed. A
     /// password rests by an unusable one in its place, so that a mailed link still sets a new password. A second factor
     /// takes the password to rest as well, because a password alone would be less than the account had. Values that the
     /// change removed do not come back. A reclaimed change rests no longer, except for additions that something newer

@@ -506,6 +506,27 @@ public enum AccountChangeConformance {
             try expect(try await isKnown(), "its token counts again")
             try expect(try await isGone() == false, "and its proofs")
         },
+        ConformanceCheck("the open sessions of a disowned device end in the same step, and no other device's") {
+            store in
+            try await Self.keep(Self.change(.device), store)
+            for (name, moment) in [("phone", Self.made), ("older", Timestamp.start)] {
+                try await store.offer(sampleOffer("device-\(name)"), audit: sampleAudit())
+                _ = try await store.step(offer: "device-\(name)", request: nil) { offer in
+                    offer.state = .enrolled
+                    var (change, enrolled) = (OfferChange(), sampleActivation(name))
+                    enrolled.activation.device.createdAt = moment
+                    change.enrolled = enrolled
+                    return (change, ())
+                }
+                try await store.createCeremony(
+                    sampleSession(name, account: Self.alice, device: "device-\(name)"), tokens: [], audit: nil)
+            }
+            try expect(try await Self.decide(.disowned, store), "disowned")
+            let ended = try await store.ceremony(.id("phone"))
+            try expect(ended?.phase == .ended && ended?.outcome == .failed, "its session is over")
+            try expect(ended?.changedAt == Self.decided && ended?.progress == nil, "in the step of the decision")
+            try expect(try await store.ceremony(.id("older"))?.outcome == nil, "the other device's goes on")
+        },
         ConformanceCheck("a disowned connection does not come back with a connection that was made before it") {
             store in
             for (id, moment) in Self.twoChanges {
