@@ -224,6 +224,11 @@ extension SQLConnection {
         _ change: AccountChangeRecord, unusableHash: String, at now: Timestamp, _ sealing: Sealing
     ) throws {
         let (id, account, since) = (change.id, change.accountID, change.madeAt.milliseconds)
+        let changes = try self.rows(
+            "SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND made_at > ?",
+            [account, since]
+        ) { try AccountChangeRecord($0, sealing) }
+        if change.isReplaced(in: changes) { return }
         switch change.addition {
         case .nothing: break
         case .device:

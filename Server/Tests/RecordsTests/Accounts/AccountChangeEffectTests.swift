@@ -59,6 +59,52 @@ struct AccountChangeEffectTests {
         #expect(decision.effect(on: change, of: self.account()) == .rest(change))
     }
 
+    @Test("A later change replaces the addition of an earlier change by its kind and its state")
+    func replaced() {
+        func isReplaced(_ addition: AccountAddition, by later: AccountAddition, _ state: State, after: Int64 = 1)
+            -> Bool
+        {
+            func change(_ addition: AccountAddition, _ state: State, _ seconds: Int64) -> AccountChangeRecord {
+                AccountChangeRecord(
+                    id: "\(seconds)", accountID: "person", addition: addition, words: "",
+                    madeAt: Self.moment
+                        + .seconds(seconds), state: state)
+            }
+            return change(addition, .made, 0).isReplaced(in: [change(later, state, after)])
+        }
+        let replacing: [(AccountAddition, AccountAddition)] = [
+            (.password, .password), (.secondFactor, .secondFactor), (.recoveryCodes, .recoveryCodes),
+            (.recoveryCodes, .secondFactor), (.email("a@b.example"), .email("A@b.example")),
+            (.phone("+1"), .phone("+1")),
+        ]
+        for (addition, later) in replacing {
+            #expect(isReplaced(addition, by: later, .reclaimed))
+            #expect(isReplaced(addition, by: later, .made) == (addition == .recoveryCodes))
+            #expect(!isReplaced(addition, by: later, .disowned))
+            for moment: Int64 in [-1, 0] { #expect(!isReplaced(addition, by: later, .reclaimed, after: moment)) }
+        }
+        let others: [(AccountAddition, AccountAddition)] = [
+            (.device, .device), (.provider("up"), .provider("up")), (.password, .secondFactor),
+            (.secondFactor, .recoveryCodes), (.email("a@b.example"), .email("c@b.example")),
+            (.phone("+1"), .phone("+2")),
+            (.email("a"), .phone("a")), (.nothing, .nothing),
+        ]
+        for (addition, later) in others { #expect(!isReplaced(addition, by: later, .reclaimed)) }
+    }
+
+    @Test("The latest of several later changes decides")
+    func latest() {
+        func codes(_ state: State, after seconds: Int64) -> AccountChangeRecord {
+            AccountChangeRecord(
+                id: "\(seconds)", accountID: "person", addition: .recoveryCodes, words: "",
+                madeAt: Self.moment + .seconds(seconds), state: state)
+        }
+        let change = codes(.made, after: 0)
+        #expect(!change.isReplaced(in: []))
+        #expect(!change.isReplaced(in: [codes(.disowned, after: 2), codes(.made, after: 1)]))
+        #expect(change.isReplaced(in: [codes(.disowned, after: 1), codes(.made, after: 2)]))
+    }
+
     @Test(
         "A stored addition is read as it was written",
         arguments: [

@@ -566,6 +566,18 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
             try expect(try await store.passwordAccount(id: Self.alice) == before, "all come back")
         },
+        ConformanceCheck("recovery codes stay if the codes are disowned that they have replaced") { store in
+            try await Self.setFactor(at: .start, codes: [1], store)
+            for (id, moment) in Self.twoChanges {
+                try await Self.keep(Self.change(.recoveryCodes, id, at: moment), store)
+                _ = try await store.setRecoveryCodes(
+                    (id == "later" ? [2, 3] : [4]).map(Self.bytes), accountID: Self.alice, audit: sampleAudit())
+            }
+            try expect(try await Self.decide(.disowned, store, "earlier"), "disowned")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 2, "the later codes stay")
+            try expect(try await Self.decide(.disowned, store, "later", after: 1), "disowned")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 0, "until they are disowned")
+        },
         ConformanceCheck("disowned recovery codes do not come back with the codes that they have replaced") { store in
             try await Self.keep(Self.change(.nothing), store)
             let totp = TOTPRecord(

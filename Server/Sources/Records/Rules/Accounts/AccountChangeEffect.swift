@@ -32,6 +32,40 @@ extension AccountChangeDecision {
     }
 }
 
+extension AccountChangeRecord {
+    /// Returns `true` if no addition of this change is left to rest, because a later change has put another in its
+    /// place: later recovery codes, unless they are disowned, and a later password, second factor or equal value that
+    /// the person has reclaimed. A later password or second factor that nobody has decided about rests with this
+    /// change: this change's password or factor can have confirmed it.
+    ///
+    /// - Parameter changes: Changes of the same account.
+    package func isReplaced(in changes: [AccountChangeRecord]) -> Bool {
+        let latest = changes.filter { $0.madeAt > self.madeAt && $0.addition.replaces(self.addition) }
+            .max { $0.madeAt < $1.madeAt }
+        return switch latest?.state {
+        case nil, .disowned: false
+        case .made: self.addition == .recoveryCodes
+        case .reclaimed: true
+        }
+    }
+}
+
+extension AccountAddition {
+    /// Returns `true` if this addition takes the place of another that was made before.
+    fileprivate func replaces(_ earlier: AccountAddition) -> Bool {
+        switch (self, earlier) {
+        case (.password, .password), (.secondFactor, .secondFactor), (.secondFactor, .recoveryCodes),
+            (.recoveryCodes, .recoveryCodes):
+            true
+        case (.email(let text), .email(let former)):
+            !RestingValue.email(former).identifiers(among: [(id: "", text: text)]).isEmpty
+        case (.phone(let text), .phone(let former)):
+            !RestingValue.phone(former).identifiers(among: [(id: "", text: text)]).isEmpty
+        default: false
+        }
+    }
+}
+
 extension AccountChangeRecord.State {
     /// The only state that this state follows; `nil` for the first state.
     package var predecessor: Self? {
