@@ -281,12 +281,11 @@ extension SQLConnection {
     private func restEmail(_ address: String, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
         let code = sealing.emailCode(address)
         try self.rest(.email(address), change, sealing)
-        try self.move(
-            .emails,
-            where: """
-                account_id = ?2 AND address_code = ?3
-                AND (SELECT address_was_known FROM account_change WHERE id = ?1) = 0
-                """, change: change.id, [change.accountID, code])
+        let isNew = """
+            account_id = ?2 AND address_code = ?3 AND (SELECT address_was_known FROM account_change WHERE id = ?1) = 0
+            """
+        try self.takeOver("account_email", where: isNew, change: change.id, [change.accountID, code])
+        try self.move(.emails, where: isNew, change: change.id, [change.accountID, code])
         try self.run(
             """
             UPDATE account_change SET rests_first_email = 1 WHERE id = ?1 AND address_was_known = 0
@@ -303,15 +302,21 @@ extension SQLConnection {
     /// Lets the account's values rest that equal `value` and that were added at the time of the change or later.
     private func rest(_ value: RestingValue, _ change: AccountChangeRecord, _ sealing: Sealing) throws {
         let (account, attribute) = (change.accountID, value.attribute.rawValue)
-        let values = try self.rows(
-            "SELECT id, value FROM personal_value WHERE account_id = ? AND attribute = ? AND created_at >= ?",
-            [account, attribute, change.madeAt.milliseconds]
-        ) { row in
-            let id = try row.text("id")
-            let place = Sealing.place(ofValue: id, account: account, attribute: attribute)
-            return (id: id, text: try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
+        func equal(in table: String) throws -> [String] {
+            let values = try self.rows(
+                "SELECT id, value FROM \(table) WHERE account_id = ? AND attribute = ? AND created_at >= ?",
+                [account, attribute, change.madeAt.milliseconds]
+            ) { row in
+                let id = try row.text("id")
+                let place = Sealing.place(ofValue: id, account: account, attribute: attribute)
+                return (id: id, text: try sealing.openText(try row.bytes("value"), purpose: .personalValue, row: place))
+            }
+            return value.identifiers(among: values)
         }
-        for id in value.identifiers(among: values) {
+        for id in try equal(in: "rested_personal_value") {
+            try self.takeOver("personal_value", where: "id = ?2", change: change.id, [id])
+        }
+        for id in try equal(in: "personal_value") {
             try self.move(.values, where: "id = ?2", change: change.id, [id])
         }
         try self.makeFirstValuePrimary(of: attribute, accountID: account)

@@ -547,6 +547,31 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
             try expect(try await links() == ["earlier", "later"], "both again")
         },
+        ConformanceCheck("an equal value comes back by the reclaim of its own change, in every order of the decisions")
+        {
+            store in
+            for (number, order) in Self.orders.enumerated() {
+                for attribute in [PersonalAttribute.email, .phoneNumber] {
+                    try await Self.decideAboutEqualValues(attribute, order, "\(number) \(attribute.rawValue)", store)
+                }
+            }
+        },
+        ConformanceCheck("an address that rests comes back by the later of the two changes that may have added it") {
+            store in
+            try await Self.keep(Self.change(.nothing), store)
+            for (id, moment) in Self.twoChanges {
+                try await Self.keep(Self.change(.email("x@post.example"), id, at: moment), store)
+            }
+            _ = try await store.addEmail(
+                AdditionalEmail(
+                    id: "x", address: "x@post.example", isVerified: true, createdAt: Self.made + .seconds(6)),
+                accountID: Self.alice, limit: 9, audit: sampleAudit())
+            try await Self.disownTwo(store)
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
+            try expect(try await store.additionalEmails(accountID: Self.alice).isEmpty, "still disowned")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
+            try expect(try await store.additionalEmails(accountID: Self.alice).map(\.id) == ["x"], "as before")
+        },
         ConformanceCheck("a disowned second factor does not come back with the factor that it has replaced") { store in
             try await Self.keep(Self.change(.nothing), store)
             try await Self.password("$older$", at: .start, store)
@@ -598,6 +623,48 @@ public enum AccountChangeConformance {
                 try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 2, "they count again")
         },
     ]
+
+    /// The orders of decisions about the changes `earlier` and `later`: each change is disowned, and then reclaimed.
+    private static let orders: [[(id: String, state: AccountChangeRecord.State)]] = [
+        [("earlier", .disowned), ("later", .disowned), ("earlier", .reclaimed), ("later", .reclaimed)],
+        [("earlier", .disowned), ("later", .disowned), ("later", .reclaimed), ("earlier", .reclaimed)],
+        [("later", .disowned), ("earlier", .disowned), ("earlier", .reclaimed), ("later", .reclaimed)],
+        [("later", .disowned), ("earlier", .disowned), ("later", .reclaimed), ("earlier", .reclaimed)],
+        [("earlier", .disowned), ("earlier", .reclaimed), ("later", .disowned), ("later", .reclaimed)],
+        [("later", .disowned), ("later", .reclaimed), ("earlier", .disowned), ("earlier", .reclaimed)],
+    ]
+
+    /// Adds a value by the earlier change and an equal value by the later change, decides about both in an order, and
+    /// looks at the values after each decision.
+    private static func decideAboutEqualValues(
+        _ attribute: PersonalAttribute, _ order: [(id: String, state: AccountChangeRecord.State)], _ name: String,
+        _ store: Subject
+    ) async throws {
+        let value =
+            attribute == .email ? "value\(name.utf8.count)\(name.prefix(1))@post.example" : "+49\(name.prefix(1))"
+        let addition: AccountAddition = attribute == .email ? .email(value) : .phone(value)
+        for (id, moment) in Self.twoChanges {
+            try await Self.keep(Self.change(addition, "\(id) \(name)", at: moment), store)
+            let record = PersonalValueRecord(
+                id: "\(id) \(name)", attribute: attribute, alias: id, value: value, source: .person, createdAt: moment)
+            _ = try await store.addPersonalValue(record, accountID: Self.alice, limit: 99, audit: sampleAudit())
+        }
+        var states: [String: AccountChangeRecord.State] = ["earlier": .made, "later": .made]
+        for (seconds, decision) in order.enumerated() {
+            try expect(
+                try await Self.decide(decision.state, store, "\(decision.id) \(name)", after: seconds), "decided")
+            states[decision.id] = decision.state
+            // The earlier change takes the value of a later change that stands to rest.
+            let laterCounts =
+                states["later"] == .reclaimed || (states["later"] == .made && states["earlier"] != .disowned)
+            let hasReclaimedLast = states["later"] == .reclaimed && decision.id == "earlier"
+            let values = try await store.personalValues(accountID: Self.alice).filter { $0.value == value }.map(\.id)
+            try expect(values.contains("later \(name)") == laterCounts, "\(name) \(states): the later value")
+            // A value that equals a reclaimed value of a later change is the person's.
+            let earlierCounts = states["earlier"] != .disowned || hasReclaimedLast
+            try expect(values.contains("earlier \(name)") == earlierCounts, "\(name) \(states): the earlier value")
+        }
+    }
 
     /// Two changes, and the moments at which they are made.
     private static let twoChanges = [("earlier", Self.made), ("later", Self.made + .seconds(5))]
