@@ -228,8 +228,7 @@ extension SQLConnection {
             "SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND made_at > ?",
             [account, since]
         ) { try AccountChangeRecord($0, sealing) }
-        if change.isReplaced(in: changes) { return }
-        switch change.addition {
+        switch change.resting(among: changes) {
         case .nothing: break
         case .device:
             let isNew = "device_id IN (SELECT id FROM device WHERE account_id = ?2 AND created_at >= ?3)"
@@ -360,6 +359,7 @@ extension SQLConnection {
             UPDATE activation SET is_permanent = 0
             WHERE device_id IN (SELECT device_id FROM rested_activation WHERE change_id = ?)
             """, [change.id])
+        try self.restOnBesideFactor(change)
         for table in RestingTable.all { try self.putBack(table, change) }
         for attribute in [PersonalAttribute.email, .phoneNumber] {
             try self.makeFirstValuePrimary(of: attribute.rawValue, accountID: change.accountID)
@@ -379,6 +379,38 @@ extension SQLConnection {
             """, [change.id, change.accountID, change.addition.email.map { sealing.emailCode($0) }])
         for table in RestingTable.names {
             try self.run(.composed("DELETE FROM \(table) WHERE change_id = ?"), [change.id])
+        }
+    }
+
+    /// Lets a reclaimed password, and reclaimed recovery codes, rest on with a second factor that another change still
+    /// takes to rest: the password alone would guard less, and the codes belong to the factor. Everything that was set
+    /// after the factor was disowned never stood beside the factor, and comes back.
+    private func restOnBesideFactor(_ change: AccountChangeRecord) throws {
+        let factors = try self.rows(
+            """
+            SELECT change_id, decided_at, set_at <= ?3 AND NOT EXISTS (
+                SELECT 1 FROM rested_recovery_code AS code WHERE code.change_id = factor.id) AS takes_codes
+            FROM rested_totp JOIN account_change AS factor ON factor.id = change_id
+            WHERE rested_totp.account_id = ?1 AND change_id <> ?2
+            AND NOT EXISTS (SELECT 1 FROM totp WHERE account_id = ?1)
+            """, [change.accountID, change.id, change.decidedAt.milliseconds]
+        ) { (id: try $0.text("change_id"), at: try $0.moment("decided_at"), takesCodes: try $0.flag("takes_codes")) }
+        for factor in factors {
+            let (decided, rested) = (change.decidedAt.milliseconds, factor.at.milliseconds)
+            try self.run(
+                """
+                UPDATE rested_password SET change_id = ?1 WHERE change_id = ?2 AND set_at <= ?3
+                AND EXISTS (SELECT 1 FROM password WHERE account_id = ?4 AND set_at = ?5)
+                """, [factor.id, change.id, rested, change.accountID, decided])
+            // The unknown password in its place is from now on the unknown password of the factor's change.
+            try self.run(
+                """
+                UPDATE password SET set_at = ?1 WHERE account_id = ?2 AND set_at = ?3
+                AND EXISTS (SELECT 1 FROM rested_password WHERE account_id = ?2 AND change_id = ?4)
+                """, [rested, change.accountID, decided, factor.id])
+            try self.run(
+                "UPDATE rested_recovery_code SET change_id = ? WHERE change_id = ? AND ?",
+                [factor.id, change.id, factor.takesCodes])
         }
     }
 

@@ -67,10 +67,11 @@ struct AccountChangeEffectTests {
             func change(_ addition: AccountAddition, _ state: State, _ seconds: Int64) -> AccountChangeRecord {
                 AccountChangeRecord(
                     id: "\(seconds)", accountID: "person", addition: addition, words: "",
-                    madeAt: Self.moment
-                        + .seconds(seconds), state: state)
+                    madeAt: Self.moment + .seconds(seconds), state: state)
             }
-            return change(addition, .made, 0).isReplaced(in: [change(later, state, after)])
+            let resting = change(addition, .made, 0).resting(among: [change(later, state, after)])
+            #expect(resting == addition || resting == .nothing)
+            return resting != addition
         }
         let replacing: [(AccountAddition, AccountAddition)] = [
             (.password, .password), (.secondFactor, .secondFactor), (.recoveryCodes, .recoveryCodes),
@@ -86,8 +87,7 @@ struct AccountChangeEffectTests {
         let others: [(AccountAddition, AccountAddition)] = [
             (.device, .device), (.provider("up"), .provider("up")), (.password, .secondFactor),
             (.secondFactor, .recoveryCodes), (.email("a@b.example"), .email("c@b.example")),
-            (.phone("+1"), .phone("+2")),
-            (.email("a"), .phone("a")), (.nothing, .nothing),
+            (.phone("+1"), .phone("+2")), (.email("a"), .phone("a")),
         ]
         for (addition, later) in others { #expect(!isReplaced(addition, by: later, .reclaimed)) }
     }
@@ -100,9 +100,9 @@ struct AccountChangeEffectTests {
                 madeAt: Self.moment + .seconds(seconds), state: state)
         }
         let change = codes(.made, after: 0)
-        #expect(!change.isReplaced(in: []))
-        #expect(!change.isReplaced(in: [codes(.disowned, after: 2), codes(.made, after: 1)]))
-        #expect(change.isReplaced(in: [codes(.disowned, after: 1), codes(.made, after: 2)]))
+        #expect(change.resting(among: []) == .recoveryCodes)
+        #expect(change.resting(among: [codes(.disowned, after: 2), codes(.made, after: 1)]) == .recoveryCodes)
+        #expect(change.resting(among: [codes(.disowned, after: 1), codes(.made, after: 2)]) == .nothing)
     }
 
     @Test(

@@ -15,8 +15,8 @@ public enum AccountChangeConformance {
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
-        Self.records + Self.codes + Self.rest
-        + Self.laterAdditions
+        [Self.records, Self.codes, Self.rest, Self.besideFactors, Self.twoPasswords, Self.laterAdditions].flatMap(
+            \.self)
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
@@ -283,6 +283,7 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, "earlier", after: 5), "reclaimed")
             let between = try await store.passwordAccount(id: Self.alice)
             try expect(between?.totp == nil && between?.recoveryCodes == 0, "the later factor has taken its place")
+            try expect(between?.password?.hash == "$unusable$", "and the password alone is not enough")
             try expect(try await Self.decide(.reclaimed, store, "later", after: 6), "reclaimed")
             try expect(try await Self.spendCodes(store) == [3], "as they were")
         },
@@ -426,6 +427,94 @@ public enum AccountChangeConformance {
             if isSpent { spent.append(code) }
         }
         return spent
+    }
+
+    /// The pairs of changes, the earlier first, whose credentials replace each other or rest beside each other.
+    private static let pairs: [(earlier: AccountAddition, later: AccountAddition)] = [
+        (.password, .password), (.password, .secondFactor), (.password, .recoveryCodes), (.secondFactor, .password),
+        (.secondFactor, .secondFactor), (.secondFactor, .recoveryCodes), (.recoveryCodes, .password),
+        (.recoveryCodes, .secondFactor), (.recoveryCodes, .recoveryCodes),
+    ]
+
+    /// The rules for each of the pairs.
+    private static let besideFactors: [ConformanceCheck<Subject>] =
+        Self.pairs.map { earlier, later in
+            ConformanceCheck("\(earlier.stored), then \(later.stored): nothing disowned counts, and nothing is lost") {
+                store in try await Self.decideAboutPairs(earlier, later, store)
+            }
+        }
+
+    /// The rule for a password that rests in the place of another.
+    private static let twoPasswords: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("of two passwords that rest the later alone comes back, whichever is reclaimed first") {
+            store in
+            for (start, first) in [(0, "earlier"), (1000, "later")] {
+                let (earlier, later) = ("\(first): earlier", "\(first): later")
+                let (made, decided) = (Self.made + .seconds(start), Self.decided + .seconds(start))
+                try await Self.keep(Self.change(.password, earlier, at: made), store)
+                try await Self.password("$earlier$", at: made, store)
+                try expect(try await Self.decide(.disowned, store, earlier, after: start), "disowned")
+                try await Self.keep(Self.change(.password, later, at: decided + .seconds(1)), store)
+                try await Self.password("$later$", at: decided + .seconds(1), store)
+                try expect(try await Self.decide(.disowned, store, later, after: start + 2), "disowned")
+                for (seconds, id) in (first == "earlier" ? [earlier, later] : [later, earlier]).enumerated() {
+                    try expect(
+                        try await Self.decide(.reclaimed, store, id, after: start + 3 + seconds), "reclaimed")
+                    let expected = id == "earlier: earlier" ? "$unusable$" : "$later$"
+                    try expect(try await Self.hash(store) == expected, id)
+                }
+            }
+        }
+    ]
+
+    /// For every order of the decisions, makes two changes and looks at the password, the factor and the codes after
+    /// each decision. Nothing of a disowned change counts, no password counts without the factor that stood beside it,
+    /// and everything counts again after both reclaims.
+    private static func decideAboutPairs(
+        _ earlier: AccountAddition, _ later: AccountAddition, _ store: Subject
+    ) async throws {
+        for (number, order) in Self.orders.enumerated() {
+            // Each order has its hour, so that no order's changes are later changes of another.
+            let start = number * 3600
+            func moment(_ seconds: Int) -> Timestamp { Self.made + .seconds(start + seconds) }
+            let name = "\(earlier.stored) \(later.stored) \(number)"
+            try await Self.keep(Self.change(.nothing, name), store)
+            try await Self.password("$older$", at: moment(-2), store)
+            try await Self.setFactor(at: moment(-2), codes: [1], store)
+            for (id, addition, seconds) in [("earlier", earlier, 0), ("later", later, 5)] {
+                try await Self.keep(Self.change(addition, "\(id) \(name)", at: moment(seconds)), store)
+                switch addition {
+                case .password: try await Self.password("$\(id)$", at: moment(seconds), store)
+                case .secondFactor:
+                    try await Self.setFactor(at: moment(seconds), codes: id == "later" ? [4, 5, 6] : [2, 3], store)
+                default:
+                    let codes: [UInt8] = id == "later" ? [4, 5, 6] : [2, 3]
+                    _ = try await store.setRecoveryCodes(
+                        codes.map(Self.bytes), accountID: Self.alice, audit: sampleAudit())
+                }
+            }
+            let before = try await store.passwordAccount(id: Self.alice)
+            var states: [String: AccountChangeRecord.State] = [:]
+            for (seconds, decision) in order.enumerated() {
+                try expect(
+                    try await Self.decide(
+                        decision.state, store, "\(decision.id) \(name)", after: start + seconds), "decided")
+                states[decision.id] = decision.state
+                let now = try await store.passwordAccount(id: Self.alice)
+                let place = "\(name): \(order.prefix(seconds + 1))"
+                for (id, addition, setAt) in [("earlier", earlier, moment(0)), ("later", later, moment(5))]
+                where states[id] == .disowned {
+                    switch addition {
+                    case .password: try expect(now?.password?.hash != "$\(id)$", place)
+                    case .secondFactor: try expect(now?.totp?.setAt != setAt, place)
+                    default: try expect(now?.recoveryCodes != (id == "later" ? 3 : 2), place)
+                    }
+                }
+                try expect(now?.totp != nil || now?.password?.hash == "$unusable$", "\(place): a password alone")
+                try expect(now?.totp != nil || now?.recoveryCodes == 0, "\(place): codes alone")
+            }
+            try expect(try await store.passwordAccount(id: Self.alice) == before, "\(name): as before")
+        }
     }
 
     /// The rules for two changes of one kind, of which the earlier change is disowned first.

@@ -33,13 +33,18 @@ extension AccountChangeDecision {
 }
 
 extension AccountChangeRecord {
+    /// Returns the addition that rests if the change is disowned; `nothing` if a later change has replaced the addition.
+    ///
+    /// - Parameter changes: Changes of the same account.
+    package func resting(among changes: [AccountChangeRecord]) -> AccountAddition {
+        self.isReplaced(in: changes) ? .nothing : self.addition
+    }
+
     /// Returns `true` if no addition of this change is left to rest, because a later change has put another in its
     /// place: later recovery codes, unless they are disowned, and a later password, second factor or equal value that
     /// the person has reclaimed. A later password or second factor that nobody has decided about rests with this
     /// change: this change's password or factor can have confirmed it.
-    ///
-    /// - Parameter changes: Changes of the same account.
-    package func isReplaced(in changes: [AccountChangeRecord]) -> Bool {
+    private func isReplaced(in changes: [AccountChangeRecord]) -> Bool {
         let latest = changes.filter { $0.madeAt > self.madeAt && $0.addition.replaces(self.addition) }
             .max { $0.madeAt < $1.madeAt }
         return switch latest?.state {
