@@ -23,7 +23,7 @@ struct StandingTests {
         case code, refresh, deviceCode, backchannel, exchange, nativeSSO, introspection, userinfo
         case appCode, appRefresh, appSession, appIntrospection
 
-        /// `true` if nothing new is given: neither terms nor a client's party end a token that exists.
+        /// `true` if nothing new is given: other terms do not end a token that exists.
         var isUse: Bool { [.introspection, .userinfo, .appIntrospection].contains(self) }
     }
 
@@ -34,8 +34,8 @@ struct StandingTests {
         /// `true` if a path has to refuse for this reason.
         func counts(for path: Path) -> Bool {
             switch self {
-            case .locked, .roleGone: true
-            case .notAgreed, .otherTerms: !path.isUse
+            case .locked, .roleGone, .notAgreed: true
+            case .otherTerms: !path.isUse
             // The session of a person who is asked on the phone begins with the tokens.
             case .sessionEnded: path != .backchannel
             }
@@ -157,7 +157,9 @@ struct StandingTests {
             let client = try await self.f.register(ClientSettings(idTokenAlgorithm: .es256, grantTypes: [grant]))
             let asked: Parameters = ["scope": "openid", "login_hint": "alice"]
             let body = try #require(
-                try await self.node().backchannelAuthentications.answer(header: self.f.basic(client), body: asked.encoded).body)
+                try await self.node().backchannelAuthentications.answer(
+                    header: self.f.basic(client), body: asked.encoded
+                ).body)
             self.f.clock.advance(.seconds(5))
             let form: Parameters = ["grant_type": grant, "auth_req_id": try body.requiredString("auth_req_id")]
             return Prepared(client: client.client.id, succeeds: self.post(form, client))

@@ -37,7 +37,7 @@ struct RefreshTokenGrant: TokenGrant {
         let now = self.tokens.time.now()
         // Only the token's owner learns of missing terms, and nothing is spent: the token works after the person has
         // agreed.
-        let known = try await self.known(presented, at: now)
+        let known = try await self.known(presented, of: client, at: now)
         // FAPI 2.0 Security Profile, section 5.3.2.1: no new token replaces the old, as the token is bound to its
         // client.
         let isRotated = !client.settings.isFAPI2
@@ -87,13 +87,15 @@ struct RefreshTokenGrant: TokenGrant {
         return try await self.tokens.idTokenProtection(of: client)
     }
 
-    /// Returns the facts about the person of a refresh token, if the operator has terms; `nil` without terms, and for an
-    /// unknown grant.
-    private func known(_ token: RefreshToken, at now: Timestamp) async throws -> StandingFacts? {
+    /// Returns the facts about the person of a client's refresh token, if the operator has terms; `nil` without terms,
+    /// and for an unknown grant.
+    private func known(
+        _ token: RefreshToken, of client: ClientRecord, at now: Timestamp
+    ) async throws -> StandingFacts? {
         guard self.tokens.standing.terms != nil,
             let standing = try await self.store.grant(token.grant, token: nil, at: now)
         else { return nil }
-        var facts = try await self.tokens.standing.facts(of: standing)
+        var facts = try await self.tokens.standing.facts(of: standing, at: client)
         facts.missingTerms = try await self.tokens.standing.missingTerms(ofAccount: standing.authentication.account)
         return facts
     }

@@ -80,13 +80,11 @@ struct TokenExchangeGrant: TokenGrant {
         }
         guard !token.isOwn else { throw refusal("a service's own: there is nobody to act for") }
         try Self.checkKey(of: token, shownBy: request, refusal)
-        guard case .grant(let standing, var facts)? = try await self.tokens.basis(of: token, asking: client) else {
+        guard case .grant(let standing, let facts)? = try await self.tokens.basis(of: token, asking: client) else {
             throw refusal(
-                "revoked, of an account that is locked, or of a person who has lost the role that they came in")
+                "revoked, not agreed to, of a locked account, or of a person who has lost the role of the sign-in"
+            )
         }
-        facts.isAgreed =
-            try await self.tokens.clients.servedClient(standing.grant.client).map(standing.grant.isAgreed) ?? false
-        guard facts.refusal == nil else { throw refusal("nobody has agreed to its grant") }
         let terms = try await self.tokens.standing.missingTerms(ofAccount: standing.authentication.account)
         do { return (token, try facts.admit(standing, missing: terms)) } catch { throw error.error }
     }

@@ -144,7 +144,7 @@ extension SignInService {
         }
         guard let standing = try await self.store.grant(handle, token: jti, at: now),
             standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.client(id),
-            try await self.provider.standing.facts(of: standing).refusal == nil
+            try await self.provider.standing.facts(of: standing, at: client).refusal == nil
         else { throw SignInServiceError.endedSession }
         // A session without renewal came from a web site's session, and ends with the web site's session.
         if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
@@ -220,8 +220,7 @@ extension SignInService {
     func checkedPerson(
         of standing: StandingGrant, at client: ClientRecord, status: Int
     ) async throws -> StandingFacts {
-        var facts = try await self.provider.standing.facts(of: standing)
-        facts.isAgreed = standing.grant.isAgreed(for: client)
+        var facts = try await self.provider.standing.facts(of: standing, at: client)
         if facts.refusal == nil {
             facts.missingTerms = try await self.provider.standing.missingTerms(
                 ofAccount: standing.authentication.account, at: client)

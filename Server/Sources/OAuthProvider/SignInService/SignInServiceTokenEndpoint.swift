@@ -278,8 +278,7 @@ extension SignInService {
             keyThumbprint: binding?.text, deviceSecret: secret, origin: origin.id, expiresAt: origin.expiresAt)
         // The other client can take fewer people than the app. The lock was read with the app's session.
         let standing = StandingGrant(grant: grant, authentication: authentication, isAccountLocked: false)
-        var facts = try await self.provider.standing.facts(of: standing)
-        facts.isAgreed = grant.isAgreed(for: client)
+        let facts = try await self.provider.standing.facts(of: standing, at: client)
         let admitted = try Self.admit(standing, facts, status: 400)
         let token = try RefreshToken(grant: grant.id, keys: self.provider.keys.signing, random: self.provider.random)
         let family = self.family(token, for: client, settings, boundTo: binding, until: origin.expiresAt, at: now)

@@ -54,11 +54,13 @@ struct Standing: Sendable {
 
     // MARK: A grant
 
-    /// Reads the facts about the person of a grant: the lock, and the role of the sign-in.
+    /// Reads the facts about the person of a grant at the grant's client: the consent, the lock, and the role of the
+    /// sign-in.
     ///
     /// Cost: nothing, as the lock was read with the grant; two queries if the person came in a role.
-    func facts(of standing: StandingGrant) async throws -> StandingFacts {
+    func facts(of standing: StandingGrant, at client: ClientRecord) async throws -> StandingFacts {
         var facts = StandingFacts()
+        facts.isAgreed = standing.grant.isAgreed(for: client)
         facts.isLocked = standing.isAccountLocked
         let authentication = standing.authentication
         if !facts.isLocked, authentication.role != nil {
@@ -70,21 +72,12 @@ struct Standing: Sendable {
 
     /// Admits a grant for which its client is to get tokens.
     ///
-    /// Throws `OAuthError` `invalid_grant`. Cost: as ``facts(of:)``, and as ``missingTerms(ofAccount:)``.
+    /// Throws `OAuthError` `invalid_grant`. Cost: as ``facts(of:at:)``, and as ``missingTerms(ofAccount:)``.
     func admit(_ standing: StandingGrant, for client: ClientRecord) async throws -> AdmittedGrant {
-        var facts = try await self.facts(of: standing)
-        facts.isAgreed = standing.grant.isAgreed(for: client)
+        let facts = try await self.facts(of: standing, at: client)
         if let refusal = facts.refusal { throw refusal.error }
         let terms = try await self.missingTerms(ofAccount: standing.authentication.account)
         do { return try facts.admit(standing, missing: terms) } catch { throw error.error }
-    }
-
-    /// Returns the person of a grant; `nil` if the account is locked, or the client does not take the person any more.
-    ///
-    /// Cost: as ``facts(of:)``, and one query.
-    func person(of standing: StandingGrant) async throws -> Person? {
-        guard try await self.facts(of: standing).refusal == nil else { return nil }
-        return try await self.person(ofAccount: standing.authentication.account)
     }
 
     // MARK: Terms

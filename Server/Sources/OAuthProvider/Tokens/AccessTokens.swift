@@ -179,16 +179,16 @@ public final class Tokens: Sendable {
         return claims
     }
 
-    /// Returns the basis of a token; `nil` if the token no longer counts. The basis must exist and its person must
-    /// still be accepted. The token's resource must have an owner that is not switched off, and the token must not be
-    /// revoked.
+    /// Returns the basis of a token; `nil` if the token no longer counts. The basis must exist, and its person must
+    /// still be accepted. If the client of the grant is by now a third party's, the grant must have the person's
+    /// consent. The token's resource must have an owner that is not switched off, and the token must not be revoked.
     ///
     /// - Parameter client: A client that was read for this request: if the token is this client's own, the client is
     ///   not read again.
     ///
-    /// Cost: The call needs one query. Another client's own token needs two queries and two HMACs. A resource that is
-    /// not `client`'s adds a query, and an exchanged token adds a query for each exchange. A role of the person adds two
-    /// queries.
+    /// Cost: The call needs one query. Another client's own token needs two queries and two HMACs. A grant of another
+    /// client adds a query, as does a resource that is not `client`'s, and each exchange of an exchanged token. A role
+    /// of the person adds two queries.
     func basis(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenBasis? {
         let isAtHome =
             token.audience.hasSameBytes(as: self.issuer) || client?.settings.tokens.owns(token.audience) ?? false
@@ -196,9 +196,10 @@ public final class Tokens: Sendable {
             guard try await self.clients.servedClient(owning: token.audience) != nil else { return nil }
         }
         guard token.isOwn else {
-            guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now())
+            guard let standing = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now()),
+                let owner = try await self.client(standing.grant.client, asking: client)
             else { return nil }
-            let facts = try await self.standing.facts(of: standing)
+            let facts = try await self.standing.facts(of: standing, at: owner)
             guard facts.refusal == nil else { return nil }
             if token.parents.isEmpty { return .grant(standing, facts) }
             let isExchanged = try await self.mayBeExchanged(token, of: standing.grant, asking: client)

@@ -46,20 +46,17 @@ extension Tokens {
     }
 
     /// `true` if the operator's rules would still permit each exchange that led to a token: for the token's client, and
-    /// for each earlier client. If the first client is by now a third party's, its grant must also have the person's
-    /// consent.
+    /// for each earlier client.
     ///
     /// - Parameters:
-    ///   - grant: The grant of all these tokens. The grant's own client exists as long as the grant.
+    ///   - grant: The grant of all these tokens.
     ///   - client: A client already read for this request, and not read again.
     ///
-    /// Cost: one query, and one for each exchange, except the exchange of `client`.
+    /// Cost: one query for each exchange, except the exchange of `client`.
     func mayBeExchanged(_ token: OwnAccessToken, of grant: GrantRecord, asking client: ClientRecord?) async throws
         -> Bool
     {
-        guard token.holders.first?.hasSameBytes(as: grant.client) ?? false,
-            let owner = try await self.client(grant.client, asking: client), grant.isAgreed(for: owner)
-        else { return false }
+        guard token.holders.first?.hasSameBytes(as: grant.client) ?? false else { return false }
         let tokens = Array(zip(token.holders + [token.client], token.audiences + [token.audience]))
         for (shown, given) in zip(tokens, tokens.dropFirst()) {
             let ((subject, resource), (holder, audience)) = (shown, given)

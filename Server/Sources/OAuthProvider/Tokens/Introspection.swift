@@ -28,10 +28,11 @@ public struct Introspection: Sendable {
     ///   - accept: The value of `Accept`. A client that names the media type of RFC 9701 gets a signed answer.
     ///   - connection: The connection of the request.
     ///
-    /// Cost: three queries, two hashes; one query more if the client does not own the token's resource; one ES256
-    /// verification if this process has neither made nor recently verified the token; for a signed answer one
-    /// signature; for a person's token for a resource of the client's two queries more; for an exchanged token one
-    /// query more for each exchange; for an opaque token one decryption in place of the verification.
+    /// Cost: three queries, two hashes; one query more if the client does not own the token's resource, and one if the
+    /// token's grant is another client's; one ES256 verification if this process has neither made nor recently verified
+    /// the token; for a signed answer one signature; for a person's token for a resource of the client's two queries
+    /// more; for an exchanged token one query more for each exchange; for an opaque token one decryption in place of the
+    /// verification.
     public func answer(
         header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
@@ -69,7 +70,7 @@ public struct Introspection: Sendable {
         }
         members["active"] = .bool(true)
         members["token_type"] = .string(token.scheme.rawValue)
-        if case .grant(let standing, _) = basis {
+        if case .grant(let standing, let facts) = basis {
             let grant = standing.grant
             // The session's name at the client of the grant.
             members["sid"] = grant.session.map {
@@ -78,7 +79,7 @@ public struct Introspection: Sendable {
             // The owner of the resource learns the person's name: by the scope, the person has permitted these names to
             // the client.
             if client.settings.tokens.owns(token.audience),
-                let told = try await self.claims.told(of: standing, scope: token.scope, named: [])?.claims
+                let told = try await self.claims.told(of: standing, facts, scope: token.scope, named: [])?.claims
             {
                 if token.scope.contains(Scope.profile) { members["username"] = told["preferred_username"] }
                 if token.scope.contains(Scope.email) { members["email"] = told["email"] }

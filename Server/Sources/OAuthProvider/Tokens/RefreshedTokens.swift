@@ -58,7 +58,7 @@ final class Renewals: Sendable {
     ///   - judge: Throws an error if the request is wrong in another way: before the person is judged.
     ///   - judgeLast: Does the same after the person was judged.
     ///
-    /// Cost: as ``use(_:isRotated:isBound:until:by:at:judge:)``; without `known`, as ``Standing/facts(of:)``.
+    /// Cost: as ``use(_:isRotated:isBound:until:by:at:judge:)``; without `known`, as ``Standing/facts(of:at:)``.
     func renew(
         _ token: RefreshToken, isRotated: Bool = true, isBound: Bool, until end: Timestamp, by client: ClientRecord,
         showing binding: TokenBinding?, knowing known: StandingFacts?, at now: Timestamp,
@@ -81,7 +81,7 @@ final class Renewals: Sendable {
         case .refused(let detail): return .refused(detail)
         case .renewed(let standing, let next, let end):
             var facts = known
-            if facts == nil { facts = try await self.standing.facts(of: standing) }
+            if facts == nil { facts = try await self.standing.facts(of: standing, at: client) }
             do {
                 let admitted = try (facts ?? StandingFacts()).admit(standing, missing: facts?.missingTerms)
                 return .admitted(admitted, by: next, until: end)

@@ -8,23 +8,26 @@ struct ToldClaims: Sendable {
     let standing: Standing
 
     /// Returns the claims about the person of a grant, and the role of the sign-in if the client is a service that asks
-    /// people itself. `nil` if the account is locked, or is no longer accepted.
+    /// people itself. `nil` if the account is locked, is no longer accepted, or has not consented.
     ///
-    /// Cost: two queries; up to two more if the person came in a role.
-    func told(of standing: StandingGrant, scope: Scope, named: [ClaimsRequest.Claim]) async throws -> (
-        claims: JSONObject, role: String?
-    )? {
+    /// - Parameter facts: The facts about the person, as of ``Standing/facts(of:at:)``.
+    ///
+    /// Cost: two queries.
+    func told(
+        of standing: StandingGrant, _ facts: StandingFacts, scope: Scope, named: [ClaimsRequest.Claim]
+    ) async throws -> (claims: JSONObject, role: String?)? {
         // A service that asks people itself receives the claims that they have confirmed, and nothing more by its
         // scopes.
         let confirmed = try await self.people.confirmedClaims(
             account: standing.authentication.account, client: standing.grant.client)
         let role = standing.authentication.role
         let isOfService = role?.service.hasSameBytes(as: standing.grant.client) ?? false
+        var facts = facts
         // A client that is no longer a service has no roles, and receives the subject alone.
-        let found =
-            try await isOfService && confirmed == nil
-            ? self.standing.person(ofAccount: standing.authentication.account) : self.standing.person(of: standing)
-        guard let person = found else { return nil }
+        if isOfService, confirmed == nil { facts.isTaken = true }
+        guard facts.refusal == nil,
+            let person = try await self.standing.person(ofAccount: standing.authentication.account)
+        else { return nil }
         if let confirmed { return (confirmed, isOfService ? role?.role : nil) }
         // A person who came to a former service has confirmed nothing for the present client.
         return (isOfService ? [:] : PersonClaims.told(of: person, scope: scope, named: named), nil)

@@ -52,23 +52,25 @@ public struct Userinfo: Sendable {
             guard token.scope.contains(Scope.openID) else {
                 throw OAuthError(.insufficientScope, "The access token is not one of a person who signed in.")
             }
-            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.tokens.time.now())
+            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.tokens.time.now()),
+                let client = try await self.clients.servedClient(standing.grant.client)
             else {
                 throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked")
             }
             var body: JSONObject = ["sub": .string(token.subject)]
             // OpenID Connect Core 1.0, section 5.4: the claims of scopes come from here, and not in the ID token.
             let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
-            guard let told = try await self.claims.told(of: standing, scope: token.scope, named: named) else {
+            let facts = try await self.tokens.standing.facts(of: standing, at: client)
+            guard let told = try await self.claims.told(of: standing, facts, scope: token.scope, named: named) else {
                 throw OAuthError(
                     .invalidToken, "The access token is not valid.",
-                    detail: "the account is locked, or not taken any more")
+                    detail: facts.isAgreed ? "the account is locked, or not taken any more" : "nobody has agreed to it")
             }
             for (name, value) in told.claims.members { body[name] = value }
             // The claim's name is RFC 9068's (section 7.2.1.1). The role is the role of the sign-in, which the person
             // still has.
             if let role = told.role { body["roles"] = .array([.string(role)]) }
-            return try await self.answer(body, for: standing.grant.client)
+            return try await self.answer(body, for: client)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer
             return ProviderAnswer(
@@ -80,14 +82,14 @@ public struct Userinfo: Sendable {
 
     /// Returns the answer to a client, signed if the client has registered an algorithm (OpenID Connect Core 1.0,
     /// section 5.3.2).
-    private func answer(_ members: JSONObject, for client: String) async throws -> ProviderAnswer {
-        guard let algorithm = try await self.clients.client(client)?.settings.tokens.userinfoAlgorithm else {
+    private func answer(_ members: JSONObject, for client: ClientRecord) async throws -> ProviderAnswer {
+        guard let algorithm = client.settings.tokens.userinfoAlgorithm else {
             return ProviderAnswer(status: 200, body: members)
         }
         try await self.keys.require(algorithm)
         var claims = members
         claims["iss"] = .string(self.issuer)
-        claims["aud"] = .string(client)
+        claims["aud"] = .string(client.id)
         let now = self.tokens.time.now()
         claims["iat"] = .integer(now.seconds)
         return ProviderAnswer(
