@@ -209,7 +209,10 @@ struct ServeConfigurationTests {
             ["issuer": "https://a.example#f"], ["issuer": "https://"], ["issuer": "http://127.0.0.1.example.com"],
             ["bind": "127.example.com:80"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
             ["mtlsBind": "x", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem"], ["mtlsBind": "127.0.0.1:8443"],
-            ["mtlsCa": "ca.pem"], ["mtlsAddress": "https://a.example"],
+            ["mtlsCa": "ca.pem"], ["mtlsAddress": "https://a.example"], ["mtlsCertificate": "c.pem"],
+            ["mtlsKey": "k.pem"], ["mtlsCertificate": "m.pem", "mtlsKey": "n.pem"],
+            ["mtlsCertificate": "m.pem", "mtlsKey": "n.pem", "tlsCertificate": "c.pem", "tlsKey": "k.pem"],
+            ["softwareStatements": "s.json"], ["softwareStatements": "s.json", "clientIdDocuments": "true"],
             [
                 "mtlsBind": "127.0.0.1:8443", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem",
                 "mtlsAddress": "http://a.example",
@@ -249,6 +252,19 @@ struct ServeConfigurationTests {
         let failure = await #expect(throws: CommandFailure.self) { try await self.load(flags) }
         #expect(failure?.status == .usage)
         #expect(failure?.description.contains("pass") == false, "a password is not repeated")
+    }
+
+    @Test(
+        "a setting that does nothing without another is refused, and the refusal names the other",
+        arguments: [
+            ("mtlsAddress", "--mtls-bind"), ("mtlsCa", "--mtls-bind"), ("mtlsCertificate", "--mtls-bind"),
+            ("mtlsKey", "--mtls-bind"), ("softwareStatements", "--client-registration"),
+            ("channelBindingIfTold", "--channel-binding"), ("termsUri", "--terms-version"),
+            ("mailFrom", "--mail-command"), ("tlsKey", "--tls-certificate"),
+        ])
+    func useless(setting: String, other: String) async throws {
+        let failure = await #expect(throws: CommandFailure.self) { try await self.load([setting: "true"]) }
+        #expect(failure?.status == .usage && failure?.description.contains(other) == true)
     }
 
     @Test(

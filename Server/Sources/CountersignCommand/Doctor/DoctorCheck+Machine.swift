@@ -67,7 +67,7 @@ extension DoctorCheck {
         let configuration = scene.configuration
         let pairs = [
             (configuration.tlsCertificate, configuration.tlsKey),
-            configuration.mtlsBind == nil ? (nil, nil) : (configuration.mtlsCertificate, configuration.mtlsKey),
+            (configuration.mtlsCertificate, configuration.mtlsKey),
         ]
         var (problems, seen) = ([String](), [String]())
         for case (let certificate?, let key?) in pairs where !seen.containsBytes(of: certificate) {

@@ -112,6 +112,7 @@ struct ServeConfiguration: Sendable {
     var mtlsAddress: String?
     /// The authorities that issue clients' certificates, PEM.
     var mtlsAuthorities: String?
+    /// The certificate chain and the key of that listener; `nil` without the listener.
     var mtlsCertificate: String?
     var mtlsKey: String?
     var traceFile: String?
@@ -181,9 +182,10 @@ extension ServeConfiguration {
             self.issuer = "\(self.tlsCertificate == nil ? "http" : "https")://\(host):\(self.bind.port)"
         }
         self.facets = Self.facets(self.facets, withoutTerminalPhone: self.noTerminalPhone)
+        guard let bind = self.mtlsBind else { return }
         self.mtlsCertificate = self.mtlsCertificate ?? self.tlsCertificate
         self.mtlsKey = self.mtlsKey ?? self.tlsKey
-        if let bind = self.mtlsBind, self.mtlsAddress == nil {
+        if self.mtlsAddress == nil {
             let host = URLComponents(string: self.issuer)?.host ?? ""
             self.mtlsAddress = "https://\(host):\(bind.port)"
         }
@@ -231,6 +233,10 @@ extension ServeConfiguration {
         guard (self.mailCommand == nil) == (self.mailFrom == nil) else {
             throw CommandFailure(.usage, "--mail-command and --mail-from go together")
         }
+        guard self.softwareStatements == nil || self.clientRegistration || self.openClientRegistration else {
+            throw CommandFailure(
+                .usage, "--software-statements needs --client-registration or --open-client-registration")
+        }
         guard (self.termsVersion == nil) == (self.termsURI == nil) else {
             throw CommandFailure(.usage, "--terms-version and --terms-uri go together")
         }
@@ -261,8 +267,11 @@ extension ServeConfiguration {
 
     private func checkMutualTLS() throws {
         guard self.mtlsBind != nil else {
-            guard self.mtlsAddress == nil, self.mtlsAuthorities == nil else {
-                throw CommandFailure(.usage, "--mtls-address and --mtls-ca need --mtls-bind")
+            guard self.mtlsAddress == nil, self.mtlsAuthorities == nil, self.mtlsCertificate == nil,
+                self.mtlsKey == nil
+            else {
+                throw CommandFailure(
+                    .usage, "--mtls-address, --mtls-ca, --mtls-certificate and --mtls-key need --mtls-bind")
             }
             return
         }

@@ -48,16 +48,14 @@ extension ServeSetting {
             })
     }
 
-    /// Returns a setting without a value by default. The printed settings show the value of a configuration that meets
-    /// `condition`.
+    /// Returns a setting without a value by default.
     private static func optional<Value>(
-        _ name: String, _ option: OptionPath<String?>, _ path: ValuePath<Value?>, _ form: SettingForm<Value>,
-        shownIf condition: @escaping @Sendable (ServeConfiguration) -> Bool = { _ in true }
+        _ name: String, _ option: OptionPath<String?>, _ path: ValuePath<Value?>, _ form: SettingForm<Value>
     ) -> ServeSetting {
         ServeSetting(
             name: name, isList: form.isList, flagText: { $0[keyPath: option] },
             read: { $1[keyPath: path] = try form.read($0, name) },
-            print: { condition($0) ? $0[keyPath: path].map(form.write) : nil })
+            print: { $0[keyPath: path].map(form.write) })
     }
 
     /// Returns a setting that is `false` by default. The flag takes no value, and means `true`.
@@ -133,8 +131,8 @@ extension ServeSetting {
         .optional("mtlsBind", \.mtlsBind, \.mtlsBind, .endpoint),
         .optional("mtlsAddress", \.mtlsAddress, \.mtlsAddress, .text),
         .optional("mtlsCa", \.mtlsCa, \.mtlsAuthorities, .path),
-        .optional("mtlsCertificate", \.mtlsCertificate, \.mtlsCertificate, .text, shownIf: { $0.mtlsBind != nil }),
-        .optional("mtlsKey", \.mtlsKey, \.mtlsKey, .text, shownIf: { $0.mtlsBind != nil }),
+        .optional("mtlsCertificate", \.mtlsCertificate, \.mtlsCertificate, .text),
+        .optional("mtlsKey", \.mtlsKey, \.mtlsKey, .text),
     ]
 
     private static let records: [ServeSetting] = [
