@@ -12,7 +12,7 @@ extension PageAssets {
         (function () {
           "use strict";
 
-          // Below which path of its host the server is: this script is one of its files.
+          // The path of the server at its host. This script is one of the server's files.
           var here = new URL(document.currentScript.src).pathname;
           var base = here.slice(0, here.lastIndexOf("/assets/"));
           // A channel that says nothing for two heartbeats is dead, whatever the browser believes of its connection.
@@ -95,7 +95,7 @@ extension PageAssets {
               if (!deadline) { refresh(); }
             });
 
-            // Once: a second navigation would end the first, and the sign-in is taken by whichever came first.
+            // The page navigates once. A second navigation would end the first, which may have taken the sign-in.
             function complete() {
               if (isLeaving) { return; }
               isLeaving = true;
@@ -107,7 +107,7 @@ extension PageAssets {
 
             function refresh() {
               if (isLeaving || isFinal()) { return; }
-              // One question at a time, but none is waited for that hangs in a dead connection.
+              // The page asks one question at a time. A question that hangs in a dead connection holds up no other.
               if (asked > answered && Date.now() - asked <= patience) { return; }
               var question = asked = Math.max(Date.now(), asked + 1);
               // A redirection means that the sign-in is approved: only a navigation may follow it, because it ends at the
@@ -185,8 +185,8 @@ extension PageAssets {
               if (!window.EventSource) { refresh(); }
               if (deadline) { tick(); }
             }, function () { window.location.reload(); });
-            // Whoever cancels goes back to the service. The word that the sign-in has ended may come first, and fetching the
-            // page again would end that way.
+            // The form of a person who cancels leads back to the service. The channel may tell of the end before: to
+            // fetch the page again would then end the way back.
             document.addEventListener("submit", function () { isLeaving = true; stop(); });
             start();
           }
@@ -224,8 +224,8 @@ extension PageAssets {
             });
           }
 
-          // The page of a code that personalises a device. It has the code because it was the answer to whoever asked for
-          // it, and gives it up as soon as something has become of it: no page that follows has it.
+          // The page that shows a code for personalising a device. The code came once, with the answer to the form. The
+          // page leaves as soon as the code was used or has run out, and no later page has the code.
           function activation(card) {
             function address(path) {
               return base + path + "?activation=" + encodeURIComponent(card.dataset.activation) + "&ticket=" +
