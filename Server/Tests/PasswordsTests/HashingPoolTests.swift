@@ -233,6 +233,8 @@ struct HashingPoolTests {
         await self.until { gate.held == 1 }
         let flood = try await self.wait(3, for: HashingTurn(network: "bots", account: "bob"), in: pool)
         let first = try await self.wait(1, for: HashingTurn(network: "home"), in: pool)
+        #expect(pool.isFull(for: HashingTurn(network: "bots")), "it has the most, and would take a place of its own")
+        #expect(!pool.isFull(for: HashingTurn(network: "home")) && !pool.isFull(for: HashingTurn(network: "office")))
         let second = Task {
             try await pool.hash(Password(typed: "correct horse"), for: HashingTurn(network: "office"))
         }

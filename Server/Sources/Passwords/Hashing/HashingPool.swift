@@ -85,8 +85,8 @@ public final class HashingPool: Sendable {
         return .right(needsUpgrade: isWholeSeen && hash.needsUpgrade(to: self.limits.hashing))
     }
 
-    /// `true` if the turn's network has used up its share of the waiting hashes, so that another hash takes the place
-    /// of one of its own.
+    /// `true` if another hash of the turn's network takes the place of one of the network's hashes, or gets no place.
+    /// The network has then used up its share, or all places are taken and no other network has more places.
     public func isFull(for turn: HashingTurn) -> Bool { self.queue.isFull(for: turn) }
 
     /// The present load of the pool.

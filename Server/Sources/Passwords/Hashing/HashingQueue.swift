@@ -97,7 +97,7 @@ final class HashingQueue: @unchecked Sendable {
         }
     }
 
-    /// `true` if the network has used up its share, so that another job takes the place of one of its own jobs.
+    /// `true` if another job of the network takes the place of one of the network's jobs, or gets no place.
     func isFull(for turn: HashingTurn) -> Bool { self.condition.withLock { self.waiting.isFull(for: turn) } }
 
     /// Removes and returns a job that no thread has taken yet.

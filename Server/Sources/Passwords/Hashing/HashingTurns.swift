@@ -49,10 +49,12 @@ struct HashingTurns<Job> {
         self.share = share
     }
 
-    /// `true` if the network has used up its share, so that another job takes the place of one of its own jobs.
+    /// `true` if another job of the network takes the place of one of the network's jobs, or gets no place. The network
+    /// has then used up its share, or all places are taken and no other network would have more places.
     func isFull(for turn: HashingTurn) -> Bool {
         let own = self.networks.first { $0.name == ExactText(turn.network) }?.count ?? 0
-        return own >= min(self.share, self.most)
+        guard own < self.share else { return true }
+        return self.count >= self.most && self.networks.allSatisfy { $0.count <= own + 1 }
     }
 
     /// Adds a waiting job. Returns the job that loses its place, which may be the added job; `nil` if none does.
