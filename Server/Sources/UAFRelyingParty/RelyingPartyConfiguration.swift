@@ -7,9 +7,11 @@ public struct RelyingPartyConfiguration: Sendable {
     public var metadata: MetadataCatalog
     /// The protocol versions that responses may have.
     public var versions: Set<Version>
-    /// The facets that may call for the application, in addition to web origins of the AppID's own host (§7.3). The
-    /// initializer brings web origins into their normal form; a later change must give the normal form.
-    public var trustedFacets: Set<FacetID>
+    /// The facets that may call for the application, in addition to web origins of the AppID's own host (§7.3). Web
+    /// origins are in their normal form, however they are given.
+    public var trustedFacets: Set<FacetID> {
+        didSet { self.trustedFacets = Set(self.trustedFacets.map(\.normalized)) }
+    }
     /// The rule for the TLS channel.
     public var channelBinding: ChannelBindingRule
     /// Extensions in messages and in assertions that the server understands or knows to be harmless.

@@ -346,6 +346,18 @@ struct MessageRefusalTests {
         }
     }
 
+    @Test("A trusted web origin is in its normal form, however it was given")
+    func trustedOrigins() throws {
+        var scene = try Scene.registration()
+        scene.params.facetID = try FacetID("https://app.example")
+        let given = try FacetID("HTTPS://App.example:443/")
+        scene.configuration.trustedFacets = [given]
+        _ = try scene.verifyRegistration()
+        scene.configuration.trustedFacets = []
+        scene.configuration.trustedFacets.insert(given)
+        _ = try scene.verifyRegistration()
+    }
+
     @Test(
         "A host with letters outside ASCII is no host, of an AppID or of a facet",
         arguments: [
