@@ -354,7 +354,8 @@ extension ServeConfiguration {
         }
     }
 
-    /// The merged configuration as YAML, with masked secrets.
+    /// The merged configuration as YAML, which ``load(file:flags:environment:)`` reads again. No setting is meant
+    /// for a secret: settings name the files of keys.
     var printed: String {
         ServeSetting.all.compactMap { setting in
             setting.print(self).map { "\(setting.name): \(Self.asYAML($0))" }
