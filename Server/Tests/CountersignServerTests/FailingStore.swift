@@ -10,6 +10,8 @@ final class FailingStore: ServerAssembly.ServerStore {
     let store: any ServerAssembly.ServerStore
     private let failure = Mutex<StoreError?>(nil)
     private let failedMove = Mutex<StoreError?>(nil)
+    private let failedAudit = Mutex<StoreError?>(nil)
+    private let losesValue = Mutex(false)
     private let reads = Mutex(0)
 
     private let hiddenAddresses = Mutex<Int?>(nil)
@@ -23,6 +25,19 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     /// Has the next sign-in without a browser fail before its step is judged.
     func failNextMove(_ error: StoreError) { self.failedMove.withLock { $0 = error } }
+
+    /// Has the next entry of the trail fail.
+    func failNextAudit(_ error: StoreError) { self.failedAudit.withLock { $0 = error } }
+
+    /// Removes the next value that changes just before: as if another request of the person had.
+    func loseNextValue() { self.losesValue.withLock { $0 = true } }
+
+    func losesNextValue() -> Bool {
+        self.losesValue.withLock { loses in
+            defer { loses = false }
+            return loses
+        }
+    }
 
     /// Shows one look at further addresses none, after so many that see them: as if one came or went meanwhile.
     func hideAddresses(after looks: Int) { self.hiddenAddresses.withLock { $0 = looks } }
@@ -194,6 +209,11 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func appendAudit(_ event: AuditEvent) async throws {
+        let failure = self.failedAudit.withLock { failure in
+            defer { failure = nil }
+            return failure
+        }
+        if let failure { throw failure }
         try await self.store.appendAudit(event)
     }
 

@@ -10,16 +10,41 @@ import _Primitives
 /// for each reason. So an attacker's guesses do not fill the trail. A killed process loses the unwritten refusals; the
 /// log has them.
 final class RefusedAttempts: Sendable {
-    private struct Refused {
+    /// The refusals of an account since its last entry in the trail.
+    struct Refused {
+        /// The account; empty for unknown names, and for accounts without room.
+        let account: ExactText
         /// The number of refusals, by our own words for the reason.
         var counts: [String: Int] = [:]  // check: unicode-words
         var last: Timestamp
         var writtenAt: Timestamp?
+
+        /// The entry for the audit trail.
+        var entry: AuditEvent {
+            // Our own words.
+            let words = self.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            return AuditEvent(
+                .refused, at: self.last, accountID: self.account == "" ? nil : self.account.text,
+                detail: words.joined(separator: ", "))
+        }
     }
 
     private struct State {
         /// The refusals by account. The empty key stands for unknown names, and for accounts without room.
         var accounts: [ExactText: Refused] = [:]
+
+        /// Adds refusals of an account, by our own words for the reason.
+        mutating func add(
+            _ counts: [String: Int],  // check: unicode-words
+            of account: ExactText, at moment: Timestamp
+        ) {
+            let isKnown = self.accounts[account] != nil
+            let key = isKnown || self.accounts.count < Limits.Fixed.refusedAccounts ? account : ""
+            var refused = self.accounts[key] ?? Refused(account: key, last: moment)
+            refused.counts.merge(counts, uniquingKeysWith: +)
+            refused.last = max(refused.last, moment)
+            self.accounts[key] = refused
+        }
     }
 
     private let state = Mutex(State())
@@ -30,18 +55,15 @@ final class RefusedAttempts: Sendable {
     /// Notes a refusal; `account` is `nil` for an unknown name.
     func note(_ refusal: PasswordSignIns.Refusal, of what: String, account: String?, at now: Timestamp) {
         self.state.withLock { state in
-            var key = ExactText(account ?? "")
-            if state.accounts[key] == nil, state.accounts.count >= Limits.Fixed.refusedAccounts { key = "" }
-            state.accounts[key, default: Refused(last: now)].counts["\(what)-\(refusal.rawValue)", default: 0] += 1
-            state.accounts[key]?.last = now
+            state.add(["\(what)-\(refusal.rawValue)": 1], of: ExactText(account ?? ""), at: now)
         }
     }
 
     /// Takes the refusals that are due: of each account once in a ``Limits/PasswordAccounts/refusalPause``, or all
-    /// refusals.
-    func take(at now: Timestamp, all: Bool = false) -> [AuditEvent] {
+    /// refusals. Refusals that the trail does not get are given back (``giveBack(_:)``).
+    func take(at now: Timestamp, all: Bool = false) -> [Refused] {
         self.state.withLock { state in
-            var events: [AuditEvent] = []
+            var taken: [Refused] = []
             for (account, refused) in state.accounts {
                 let isDue = all || refused.writtenAt.map { now >= $0 + self.limits.refusalPause } ?? true
                 guard isDue else { continue }
@@ -49,15 +71,20 @@ final class RefusedAttempts: Sendable {
                     state.accounts[account] = nil
                     continue
                 }
-                // Our own words.
-                let words = refused.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-                events.append(
-                    AuditEvent(
-                        .refused, at: refused.last, accountID: account == "" ? nil : account.text,
-                        detail: words.joined(separator: ", ")))
-                state.accounts[account] = Refused(last: refused.last, writtenAt: now)
+                taken.append(refused)
+                state.accounts[account] = Refused(account: account, last: refused.last, writtenAt: now)
             }
-            return events
+            return taken
+        }
+    }
+
+    /// Gives refusals back that were taken and not written. They are due at once.
+    func giveBack(_ refusals: ArraySlice<Refused>) {
+        self.state.withLock { state in
+            for refused in refusals {
+                state.add(refused.counts, of: refused.account, at: refused.last)
+                state.accounts[refused.account]?.writtenAt = refused.writtenAt
+            }
         }
     }
 }
@@ -65,11 +92,19 @@ final class RefusedAttempts: Sendable {
 extension PasswordAccounts {
     /// Writes the refusals to the audit trail, one entry for each account that is due.
     ///
+    /// If the store fails, the refusals without an entry stay in memory until the next call.
+    ///
     /// - Parameter all: `true` if no refusals may stay in memory, because the process ends.
     ///
     /// Cost: one store step for each entry.
     public func writeRefusals(all: Bool = false) async throws {
-        for event in self.refused.take(at: self.time.now(), all: all) { try await self.store.appendAudit(event) }
+        let due = self.refused.take(at: self.time.now(), all: all)
+        for (index, refused) in due.enumerated() {
+            do { try await self.store.appendAudit(refused.entry) } catch {
+                self.refused.giveBack(due[index...])
+                throw error
+            }
+        }
     }
 }
 

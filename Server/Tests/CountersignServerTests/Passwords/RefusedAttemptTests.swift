@@ -99,6 +99,24 @@ struct RefusedAttemptTests {
         }
     }
 
+    @Test("refusals that the store does not take stay, and are in the trail at the next time")
+    func failingStore() async throws {
+        try await PasswordPlace.run { place in
+            let passwords = place.server.assembly.passwords
+            let request = try await place.begin()
+            for name in ["alice", "nobody"] { _ = try await place.show("wrong", as: name, request) }
+            place.server.store.failNextAudit(StoreError(.unavailable, "as the test wants it"))
+            await #expect(throws: StoreError.self) { try await passwords.writeRefusals() }
+            #expect(try await Self.entries(place).isEmpty)
+            _ = try await place.show("wrong", request)
+            try await passwords.writeRefusals()
+            let details = try await Self.entries(place).compactMap(\.detail)
+            #expect(details.sorted() == ["password-unknown-name 1", "password-wrong 2"])
+            try await passwords.writeRefusals(all: true)
+            #expect(try await Self.entries(place).count == 2)
+        }
+    }
+
     @Test("a wrong code is in the same entry, and its page has a number, too")
     func codes() async throws {
         try await PasswordPlace.run { place in
