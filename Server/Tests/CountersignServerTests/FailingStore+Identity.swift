@@ -51,7 +51,10 @@ extension FailingStore {
     func changePersonalValue(_ id: String, accountID: String, to change: PersonalValueChange, audit: AuditEvent)
         async throws -> Bool
     {
-        try await self.store.changePersonalValue(id, accountID: accountID, to: change, audit: audit)
+        if self.losesNextValue() {
+            _ = try await self.store.removePersonalValue(id, accountID: accountID, audit: audit)
+        }
+        return try await self.store.changePersonalValue(id, accountID: accountID, to: change, audit: audit)
     }
 
     func removePersonalValue(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {

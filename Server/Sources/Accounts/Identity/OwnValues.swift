@@ -85,14 +85,15 @@ extension IdentityDirectory {
     private func keepVerified(
         _ address: String, in own: PersonalValueRecord?, beside count: Int, accountID: String
     ) async throws -> GivenEmail {
-        guard let own else {
-            return try await self.keep(address, of: .email, beside: count, isVerified: true, accountID: accountID)
-                ? .added : .tooManyValues
+        if let own {
+            let isThere = try await self.store.changePersonalValue(
+                own.id, accountID: accountID, to: PersonalValueChange(isVerified: true),
+                audit: self.event(.personalValueChanged, own.id, account: accountID, by: nil))
+            if isThere { return .added }
+            // Another request of the same person has deleted the value meanwhile.
         }
-        _ = try await self.store.changePersonalValue(
-            own.id, accountID: accountID, to: PersonalValueChange(isVerified: true),
-            audit: self.event(.personalValueChanged, own.id, account: accountID, by: nil))
-        return .added
+        return try await self.keep(address, of: .email, beside: count, isVerified: true, accountID: accountID)
+            ? .added : .tooManyValues
     }
 
     /// Takes a phone number that a person gives on their own page. The server does not call the number: services are

@@ -135,6 +135,20 @@ struct OwnValuesTests {
         }
     }
 
+    @Test("A known address whose value another request of the same person has deleted meanwhile is a value again")
+    func deletedMeanwhile() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            let place = try await Place(fixture)
+            try await fixture.enterAddress("alice@post.example")
+            _ = try await fixture.server.assembly.identities.addValue(
+                .init(attribute: "email", value: "alice@post.example", alias: "Post"), to: "alice", by: "test")
+            fixture.server.store.loseNextValue()
+            #expect(try await place.add("alice@post.example").text.contains("known to be yours"))
+            let value = try #require(try await place.values().last)
+            #expect(value.value == "alice@post.example" && value.isVerified && value.alias != "Post")
+        }
+    }
+
     @Test("An address that is confirmed where there are enough values is none, and its person is told what to do")
     func noRoom() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in
