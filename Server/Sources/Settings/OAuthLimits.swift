@@ -94,6 +94,7 @@ extension Limits {
         public var pushedRequestLifetime: Duration = .seconds(90)
         /// The requests that each client can push at once. Past it: 429, and the log names client and setting. A client
         /// without a secret or a key has this budget for each source, because anybody can push in the client's name.
+        /// The strangers' clients of a network have one budget together, for all of their requests that name a client.
         public var pushedRequestBurst = 3000
         /// The requests that each client can push each minute after the burst. Past it: 429, and the log names client
         /// and setting.

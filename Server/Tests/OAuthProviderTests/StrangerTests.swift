@@ -667,6 +667,34 @@ struct OpenRegistrationTests {
         }
     }
 
+    @Test("what strangers sign is counted for their network at every endpoint, before it is judged and leaves a row")
+    func statements() async throws {
+        var limits = Limits()
+        (limits.oauth.pushedRequestBurst, limits.oauth.pushedRequestsPerMinute) = (2, 1)
+        try await StrangerFixture.run(limits: limits) { f in
+            let key = try ClientKey(.es256, named: "one")
+            let registered = try await f.register([
+                "token_endpoint_auth_method": .string("private_key_jwt"), "jwks": JSON(parsing: Array(key.set.utf8)),
+            ])
+            let id = try #require(registered.body).requiredString("client_id")
+            func form() throws -> String {
+                let form: Parameters = [
+                    "grant_type": "refresh_token", "refresh_token": "unknown", "token": "unknown",
+                    "client_assertion": try key.assertion(id, f.f),
+                    "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                ]
+                return form.encoded
+            }
+            for status in [400, 400, 429] {
+                let answer = try await f.f.provider.grants.answer(header: nil, body: form(), source: "a")
+                #expect(answer.status == status)
+            }
+            #expect(try await f.f.provider.revocation.answer(header: nil, body: form(), source: "a").status == 429)
+            #expect(try await f.f.provider.introspection.answer(header: nil, body: form(), source: "a").status == 429)
+            #expect(try await f.f.provider.revocation.answer(header: nil, body: form(), source: "b").status == 200)
+        }
+    }
+
     @Test("strangers take no place of the operator's clients, and there are as many as can be")
     func room() async throws {
         var limits = Limits()

@@ -285,7 +285,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return try await self.provider.backchannelAuthentications.answer(
-                header: Self.authorization(of: request), body: form, over: context.connection)
+                header: Self.authorization(of: request), body: form, source: context.source, over: context.connection)
         }
     }
 
@@ -301,7 +301,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             let answer = try await self.provider.revocation.answer(
-                header: Self.authorization(of: request), body: form, over: context.connection)
+                header: Self.authorization(of: request), body: form, source: context.source, over: context.connection)
             if answer.status == 200, self.isApps(form, request) {
                 self.trace?.record(.revocationDone, in: request.trace, context)
             }
@@ -313,7 +313,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             return try await self.provider.introspection.answer(
-                header: Self.authorization(of: request), body: form,
+                header: Self.authorization(of: request), body: form, source: context.source,
                 accept: request.headers[values: .accept].joined(separator: ","), over: context.connection)
         }
     }

@@ -323,8 +323,8 @@ public final class Authorizations: Sendable {
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.endpoint.answer(
-            header: header, body: body, proofs: proofs, over: connection,
-            for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }, from: source
+            header: header, body: body, from: source, canBeFirst: true, proofs: proofs, over: connection,
+            for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }
         ) { client, form, proof in
             var setting: String?
             guard form["request_uri"] == nil else {
@@ -338,7 +338,7 @@ public final class Authorizations: Sendable {
             // Anybody can push in the name of a client that proves nothing. A budget for each source keeps one caller
             // from using up the budget of all.
             let spender = client.settings.isPublic ? source : client.id
-            // A stranger's request was counted before the client was judged (``authenticate(_:from:)``).
+            // A stranger's request was counted before the client was judged.
             if !client.isStranger, let shortage = self.clients.pushedRequests.spend(spender, of: client.id, at: now) {
                 return ProviderAnswer(shortage)
             }

@@ -28,10 +28,10 @@ public struct BackchannelAuthentications: Sendable {
     /// The answer never tells if the person exists: a request for an unknown person waits, and is never answered.
     ///
     /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
-    public func answer(header: String?, body: String, over connection: ClientConnection = .usual) async throws
-        -> ProviderAnswer
-    {
-        try await self.endpoint.answer(header: header, body: body, over: connection) { client, form in
+    public func answer(
+        header: String?, body: String, source: String = "", over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.endpoint.answer(header: header, body: body, from: source, over: connection) { client, form in
             guard let method = self.backchannel else {
                 throw OAuthError(.unauthorizedClient, "Nobody is asked without a browser here.")
             }

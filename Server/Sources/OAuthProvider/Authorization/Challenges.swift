@@ -41,7 +41,7 @@ public struct Challenges: Sendable {
         header: String?, body: String, proofs: [String], over connection: ClientConnection = .usual, place: AppPlace
     ) async throws -> ProviderAnswer {
         try await self.authorizations.endpoint.answer(
-            header: header, body: body, proofs: proofs, over: connection,
+            header: header, body: body, from: place.source, proofs: proofs, over: connection,
             for: { ProviderMetadata.challengeEndpoint(of: $0) }
         ) { client, form, proof in
             guard client.settings.mayChallenge else {

@@ -81,7 +81,9 @@ public struct DeviceAuthorizations: Sendable {
     public func authorize(
         header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        try await self.authorizations.endpoint.answer(header: header, body: body, over: connection) { client, form in
+        try await self.authorizations.endpoint.answer(
+            header: header, body: body, from: source, over: connection
+        ) { client, form in
             guard client.settings.grantTypes.containsBytes(of: GrantType.deviceCode.rawValue) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",

@@ -34,7 +34,7 @@ extension Clients {
     /// one query, one hash.
     public func authenticate(header: String?) async throws -> AuthenticatedClient {
         let credential = try Self.credential(of: ClientRequest(header: header, parameters: [:]))
-        let client = try await self.authenticate(credential)
+        let client = try await self.authenticate(credential, from: nil)
         guard client.settings.signInService == nil else { throw Self.isOfSignInService }
         return AuthenticatedClient(
             id: client.id, name: client.name, origin: try Self.origin(of: client),
@@ -45,13 +45,18 @@ extension Clients {
     /// thief of one of its secrets cannot choose where to show the secret. Throws `OAuthError` `invalid_client`; also
     /// as the credential (``ClientCredential/failure(for:at:)``) and as ``client(_:for:)``.
     ///
-    /// - Parameter source: The client's source, for a request that can be the client's first: a document of the
-    ///   client's is fetched within the budget of the source's network. Every other request comes from a client that
-    ///   has already had consent.
-    func authenticate(_ credential: any ClientCredential, from source: String? = nil) async throws -> ClientRecord {
-        let client = try await self.client(credential.clientID, for: source.map { .network($0) })
-        // The number of strangers has no bound. So a stranger's pushed requests count for the stranger's network alone.
-        // They count before the stranger's statements are judged, as each judged statement leaves a row.
+    /// - Parameters:
+    ///   - source: The client's source; `nil` for a request whose credential leaves no row.
+    ///   - canBeFirst: `true` if the request can be the client's first: a document of the client's is then fetched
+    ///     within the budget of the source's network. Every other request comes from a client that has already had
+    ///     consent.
+    func authenticate(
+        _ credential: any ClientCredential, from source: String?, canBeFirst: Bool = false
+    ) async throws -> ClientRecord {
+        let asker = canBeFirst ? source.map { ClientDocuments.Asker.network($0) } : nil
+        let client = try await self.client(credential.clientID, for: asker)
+        // The number of strangers has no bound. So a stranger's requests count for the stranger's network alone. They
+        // count before the stranger's statements and proofs are judged, as each of these leaves a row.
         if let source, client?.isStranger == true,
             let shortage = self.pushedRequests.spend(source, at: self.time.now())
         {

@@ -59,7 +59,7 @@ public struct Grants: Sendable {
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.endpoint.answer(
-            header: header, body: body, proofs: proofs, over: connection,
+            header: header, body: body, from: source, proofs: proofs, over: connection,
             for: { ProviderMetadata.tokenEndpoint(of: $0) }
         ) { client, parameters, proof in
             let name = try parameters.required("grant_type")

@@ -42,7 +42,10 @@ extension SignInService {
         let parameters = request.parameters
         let secret = try parameters.required("code")
         let proof = try self.binding(of: request)
-        let proven = try await self.provenClient(parameters)
+        let proven: Result<ClientRecord, OAuthError>?
+        do { proven = try await self.provenClient(request) } catch let shortage as Shortage {
+            return SignInServiceAnswer(shortage)
+        }
         let shortVerifier = parameters["code_verifier"].flatMap(CodeVerifier.init(shortHexadecimal:))
         let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) } ?? shortVerifier
         let now = self.provider.time.now()
@@ -96,13 +99,14 @@ extension SignInService {
     }
 
     /// Returns the client that a request's assertion proves, or the reason of a failed proof; `nil` for a request
-    /// without an assertion.
-    private func provenClient(_ parameters: Parameters) async throws -> Result<ClientRecord, OAuthError>? {
+    /// without an assertion. Throws `Shortage` for a stranger's client whose network has used up its budget.
+    private func provenClient(
+        _ request: SignInServiceRequest
+    ) async throws -> Result<ClientRecord, OAuthError>? {
         do {
-            guard let credential = try PrivateKeyJWT(ClientRequest(header: nil, parameters: parameters)) else {
-                return nil
-            }
-            return .success(try await self.provider.clients.authenticate(credential))
+            let shown = ClientRequest(header: nil, parameters: request.parameters)
+            guard let credential = try PrivateKeyJWT(shown) else { return nil }
+            return .success(try await self.provider.clients.authenticate(credential, from: request.source))
         } catch let error as OAuthError {
             return .failure(error)
         }

@@ -19,22 +19,23 @@ struct ClientEndpoint: Sendable {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as received, not decoded.
+    ///   - source: The client's source. All requests of strangers' clients from a network have a budget.
     ///   - connection: The connection of the request.
     ///   - answer: Receives the client and the form, and returns the answer.
     ///
     /// Cost: one query, two hashes, and the cost of the answer.
     func answer(
-        header: String?, body: String, over connection: ClientConnection,
+        header: String?, body: String, from source: String, over connection: ClientConnection,
         _ answer: (ClientRecord, Parameters) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
         try await self.answer(
-            header: header, body: body, proofs: [], over: connection, for: { _ in self.issuer }
+            header: header, body: body, from: source, proofs: [], over: connection, for: { _ in self.issuer }
         ) { client, parameters, _ in
             try await answer(client, parameters)
         }
     }
 
-    /// Answers as ``answer(header:body:over:_:)``, for a request that may prove the possession of a key (RFC
+    /// Answers as ``answer(header:body:from:over:_:)``, for a request that may prove the possession of a key (RFC
     /// 9449, section 5).
     ///
     /// The proof is judged before the client: a client that has to repeat the request with a nonce has then not used up
@@ -43,27 +44,29 @@ struct ClientEndpoint: Sendable {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as received, not decoded.
+    ///   - source: The client's source.
+    ///   - canBeFirst: `true` if the request can be the client's first.
     ///   - proofs: The values of all header fields `DPoP`.
     ///   - connection: The connection of the request.
     ///   - endpoint: Returns the address that proofs have to name, from the origin of the request's address.
-    ///   - source: The client's source, if the request can be the client's first.
     ///   - answer: Receives the client, the form, and the proof, if any, and returns the answer.
     ///
     /// Cost: one query, two hashes, and the cost of the answer; with a proof one signature and two HMACs.
     func answer(
-        header: String?, body: String, proofs: [String], over connection: ClientConnection,
-        for endpoint: (String) -> String, from source: String? = nil,
+        header: String?, body: String, from source: String, canBeFirst: Bool = false, proofs: [String],
+        over connection: ClientConnection, for endpoint: (String) -> String,
         _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
         var given = try await self.answerProvenClient(
-            header: header, body: body, proofs: proofs, over: connection, for: endpoint, from: source, answer)
+            header: header, body: body, from: source, canBeFirst: canBeFirst, proofs: proofs, over: connection,
+            for: endpoint, answer)
         if !proofs.isEmpty { given.headers.append(self.proofs.nonceField) }
         return given
     }
 
     private func answerProvenClient(
-        header: String?, body: String, proofs: [String], over connection: ClientConnection,
-        for endpoint: (String) -> String, from source: String? = nil,
+        header: String?, body: String, from source: String, canBeFirst: Bool, proofs: [String],
+        over connection: ClientConnection, for endpoint: (String) -> String,
         _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
         // Only the operator reads the identifier, so the log names unknown identifiers as well.
@@ -79,7 +82,7 @@ struct ClientEndpoint: Sendable {
             try self.clients.checkTime(of: connection, else: .invalidClient, "The client did not authenticate.")
             let purpose = KeyProofPurpose(method: "POST", endpoint: endpoint(self.clients.origin(of: connection)))
             let proof = proofs.isEmpty ? nil : try self.proofs.proof(proofs, purpose)
-            let client = try await self.clients.authenticate(credential, from: source)
+            let client = try await self.clients.authenticate(credential, from: source, canBeFirst: canBeFirst)
             if let proof { try self.proofs.checkClock(of: proof, by: client) }
             try await self.wrongFace.burnToken(parameters, shownBy: client)
             guard client.settings.signInService == nil else {

@@ -25,18 +25,22 @@ public struct Introspection: Sendable {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as received, not decoded.
+    ///   - source: The client's source.
     ///   - accept: The value of `Accept`. A client that names the media type of RFC 9701 gets a signed answer.
     ///   - connection: The connection of the request.
     ///
     /// Cost: three queries, two hashes; one query more if the client does not own the token's resource, and one if the
     /// token's grant is another client's; one ES256 verification if this process has neither made nor recently verified
     /// the token; for a signed answer one signature; for a person's token for a resource of the client's two queries
-    /// more; for an exchanged token one query more for each exchange; for an opaque token one decryption in place of the
-    /// verification.
+    /// more; for an exchanged token one query more for each exchange; for an opaque token one decryption in place of
+    /// the verification.
     public func answer(
-        header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
+        header: String?, body: String, source: String = "", accept: String? = nil,
+        over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
-        try await self.endpoint.answer(header: header, body: body, over: connection) { client, parameters in
+        try await self.endpoint.answer(
+            header: header, body: body, from: source, over: connection
+        ) { client, parameters in
             guard !client.settings.isPublic else {
                 throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
             }

@@ -24,14 +24,17 @@ public struct Revocation: Sendable {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as received, not decoded.
+    ///   - source: The client's source.
     ///   - connection: The connection of the request.
     ///
     /// Cost: two queries, two hashes; one HMAC for a refresh token, one ES256 verification for an access token; one
     /// store step if there is something to revoke.
-    public func answer(header: String?, body: String, over connection: ClientConnection = .usual) async throws
-        -> ProviderAnswer
-    {
-        try await self.endpoint.answer(header: header, body: body, over: connection) { client, parameters in
+    public func answer(
+        header: String?, body: String, source: String = "", over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.endpoint.answer(
+            header: header, body: body, from: source, over: connection
+        ) { client, parameters in
             // The hint is not needed: the token itself shows its type.
             let text = try parameters.required("token")
             let done = ProviderAnswer(status: 200, body: nil)
