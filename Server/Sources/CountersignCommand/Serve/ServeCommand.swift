@@ -281,13 +281,6 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Print the merged settings and stop.")
     var printConfig = false
 
-    /// The texts of the given flags, by the name of their setting.
-    var flags: [String: String] {
-        var flags: [String: String] = [:]
-        for setting in ServeSetting.all { flags[setting.name] = setting.flagText(self) }
-        return flags
-    }
-
     func run() async throws {
         let configuration = try await ServeConfiguration.load(file: self.config, flags: self.flags)
         if self.printConfig {

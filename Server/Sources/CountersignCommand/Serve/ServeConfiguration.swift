@@ -1,13 +1,10 @@
-import ArgumentParser
 import Ceremony
 import CeremonyEngine
-import Configuration
 import Foundation
 import Logging
 import OAuth
 import OAuthProvider
 import Settings
-import SystemPackage
 import UAF
 import _Primitives
 
@@ -134,48 +131,8 @@ struct ServeConfiguration: Sendable {
 }
 
 extension ServeConfiguration {
-    /// Merges the three sources. Throws ``CommandFailure`` with the key that is wrong.
-    static func load(
-        file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
-    ) async throws -> ServeConfiguration {
-        let names = SettingNames(ServeSetting.all.map(\.name))
-        var providers: [any ConfigProvider] = [
-            InMemoryProvider(
-                name: "flags",
-                values: Dictionary(
-                    uniqueKeysWithValues: flags.map {
-                        (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
-                    })),
-            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "countersign"),
-        ]
-        if let file {
-            do {
-                providers.append(
-                    try await FileProvider<YAMLSnapshot>(
-                        parsingOptions: .init(secretsSpecifier: names.ofFile), filePath: FilePath(file)))
-            } catch {
-                guard FileManager.default.fileExists(atPath: file) else {
-                    throw CommandFailure(.notFound, "there is no configuration file \(file)")
-                }
-                throw CommandFailure(.usage, "the configuration file \(file) cannot be read: \(error)")
-            }
-        }
-        let reader = ConfigReader(providers: providers, accessReporter: names)
-        var configuration = ServeConfiguration(environment: environment)
-        var given: Set<String> = []
-        for setting in ServeSetting.all {
-            guard let text = setting.text(reader) else { continue }
-            try setting.read(text, &configuration)
-            given.insert(setting.name)
-        }
-        configuration.complete(isIssuerGiven: given.contains("issuer"))
-        try names.check(environment: environment)
-        try configuration.check()
-        return configuration
-    }
-
     /// Fills in the values that follow from other values.
-    private mutating func complete(isIssuerGiven: Bool) {
+    mutating func complete(isIssuerGiven: Bool) {
         if !isIssuerGiven {
             // The name `localhost` leads to the IPv4 address first, at which nobody would listen.
             let host = self.bind.isLoopback && self.bind.host.contains(":") ? "[\(self.bind.host)]" : "localhost"
@@ -196,7 +153,8 @@ extension ServeConfiguration {
         URL(fileURLWithPath: (path as NSString).expandingTildeInPath).standardizedFileURL.path
     }
 
-    private func check() throws {
+    /// Checks the values that have to go together. Throws a usage ``CommandFailure``.
+    func check() throws {
         guard let issuer = PublicAddress(self.issuer), issuer.text == self.issuer else {
             // The text of the setting may hold a password.
             throw CommandFailure(
@@ -352,23 +310,5 @@ extension ServeConfiguration {
                     .usage, "signInIssuer takes a text of \(Limits.Fixed.signInServiceWordBytes) bytes")
             }
         }
-    }
-
-    /// The merged configuration as YAML, which ``load(file:flags:environment:)`` reads again. No setting is meant
-    /// for a secret: settings name the files of keys.
-    var printed: String {
-        ServeSetting.all.compactMap { setting in
-            setting.print(self).map { "\(setting.name): \(Self.asYAML($0))" }
-        }.joined(separator: "\n")
-    }
-
-    /// Returns a setting's value as YAML: in quotes if YAML would read the plain value as something else, such as the
-    /// address `[::1]:8080` as a list.
-    private static func asYAML(_ value: String) -> String {
-        let isPlain =
-            value.first.map { !"[]{}&*!|>'\"%@`#,?:- ".contains($0) } == true && !value.contains(": ")
-            && !value.contains(" #") && value.last != " "
-        guard !isPlain else { return value }
-        return "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }
