@@ -39,6 +39,7 @@ public final class Sessions: Sendable {
     let issuer: String
     let limits: Limits
     let time: TimeSource
+    private let hints: SignOutHints
 
     /// Creates the part over a store, with the keys that verify ID tokens at sign-out.
     init(
@@ -49,6 +50,7 @@ public final class Sessions: Sendable {
         self.issuer = issuer
         self.limits = limits
         self.time = time
+        self.hints = SignOutHints(store: store, keys: keys, issuer: issuer, limits: limits.oauth, time: time)
     }
 
     /// Returns the session of a cookie; `nil` if the session is unknown or has ended.
@@ -108,7 +110,7 @@ public final class Sessions: Sendable {
             }
             let destination = try self.destination(parameters, client: client)
             if let secret, let session = try await self.live(secret) {
-                guard confirmed || hint.map({ self.isShown(session, by: $0) }) == true else {
+                guard confirmed || hint.map({ self.hints.isShown(session, by: $0) }) == true else {
                     return .askPerson(clientName: client?.name, fields: parameters)
                 }
                 let event = AuditEvent(
@@ -128,7 +130,7 @@ public final class Sessions: Sendable {
     private func logoutRequest(_ text: String) async throws -> (parameters: Parameters, hint: SignOutHint?) {
         let all = try Parameters(parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
         let shown = all["id_token_hint"]
-        let hint = try await self.signOutHint(shown)
+        let hint = try await self.hints.hint(shown)
         var names = ["client_id", "post_logout_redirect_uri", "state"]
         if hint != nil {
             names.insert("id_token_hint", at: 0)

@@ -15,7 +15,14 @@ struct SignOutHint {
     let issuedAt: Timestamp
 }
 
-extension Sessions {
+/// Reads the hints of sign-outs, and compares them with sessions.
+struct SignOutHints: Sendable {
+    let store: any ClientStore
+    let keys: Keys
+    let issuer: String
+    let limits: Limits.OAuth
+    let time: TimeSource
+
     /// Returns the hint of a sign-out (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 4). The ID token may have
     /// expired, and be of any age that its key still verifies.
     ///
@@ -23,7 +30,7 @@ extension Sessions {
     /// comes from another issuer or from the future. Or it is for several clients, or for an unknown client.
     ///
     /// Cost: one verification, one query.
-    func signOutHint(_ idToken: String?) async throws -> SignOutHint? {
+    func hint(_ idToken: String?) async throws -> SignOutHint? {
         guard let idToken else { return nil }
         let now = self.time.now()
         let claims: JWTClaims
@@ -36,7 +43,7 @@ extension Sessions {
         }
         guard claims.issuer?.hasSameBytes(as: self.issuer) ?? false, claims.audience.count == 1,
             let subject = claims.subject, let issuedAt = claims.issuedAt,
-            issuedAt <= now + self.limits.oauth.clientClockSkew,
+            issuedAt <= now + self.limits.clientClockSkew,
             let client = try await self.store.client(claims.audience[0])
         else { return nil }
         var session: String?
@@ -54,6 +61,6 @@ extension Sessions {
         }
         return hint.session?.hasSameBytes(as: self.keys.signing.pairwise("sid", client: client, of: session.id))
             ?? false
-            || self.time.now() < hint.issuedAt + self.limits.oauth.hintLifetime
+            || self.time.now() < hint.issuedAt + self.limits.hintLifetime
     }
 }
