@@ -72,9 +72,7 @@ public struct BackchannelSignIns: CeremonyPart {
         var content: [UInt8]?
         if let message = question.message {
             do {
-                let text = try TransactionText(normalizing: message, maximumLength: self.limits.transactionCharacters)
-                // A phone would refuse a text that only resembles a payment.
-                _ = try Payment(recognizing: text)
+                let text = try TransactionText(shown: message, maximumLength: self.limits.transactionCharacters)
                 content = text.bytes
             } catch {
                 throw CeremonyError(.invalidRequest, "the message cannot be shown: \(error)")

@@ -155,14 +155,14 @@ public struct Dispatches: CeremonyPart {
 
         init(_ object: JSONObject, limits: Limits) throws {
             do {
-                let known: Set<ExactText> = ["subject", "transaction", "payment", "policy"]
+                let known: Set<ExactText> = ["subject", "transaction", ExactText(Payment.word), "policy"]
                 guard object.members.allSatisfy({ known.contains(ExactText($0.name)) }) else {
                     throw CeremonyError(.invalidRequest, "a context member that is not known")
                 }
                 self.subject = try object.string("subject")
                 self.policy = try object.string("policy")
                 self.transaction = try Self.transaction(
-                    object.array("transaction"), payment: object.object("payment"), limits: limits)
+                    object.array("transaction"), payment: object.object(Payment.word), limits: limits)
             } catch let error as CeremonyError {
                 throw error
             } catch let error as TransactionTextError {
@@ -199,10 +199,7 @@ public struct Dispatches: CeremonyPart {
                     throw CeremonyError(
                         .invalidRequest, "a transaction that is neither plain text in UTF-8 nor a picture")
                 }
-                let normal = try TransactionText(normalizing: text, maximumLength: maximumLength)
-                // A phone would refuse a text that only resembles a payment. The sender learns of the refusal here.
-                _ = try Payment(recognizing: normal, maximumLength: maximumLength)
-                return Transaction(content: normal.bytes)
+                return Transaction(content: try TransactionText(shown: text, maximumLength: maximumLength).bytes)
             default: throw CeremonyError(.invalidRequest, "a transaction and a payment")
             }
         }

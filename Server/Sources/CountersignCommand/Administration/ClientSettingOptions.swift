@@ -1,4 +1,5 @@
 import ArgumentParser
+import CountersignServer
 import Foundation
 import _Primitives
 
@@ -211,7 +212,7 @@ extension ClientCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
-                "What it may ask people to agree to in detail (RFC 9396), as payment; all of it. Repeatable.",
+                "What it may ask people to agree to in detail (RFC 9396), as \(DetailTypes.names); all of it. Repeatable.",
                 valueName: "type"))
         var authorizationDetailsType: [String] = []
 

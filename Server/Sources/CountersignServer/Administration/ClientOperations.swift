@@ -237,7 +237,8 @@ struct ClientOperations: Sendable {
             "Where it is told, for ping and push: https, or http to a loopback address. An empty text for nowhere."),
         .optional(
             "authorizationDetailsTypes", .strings,
-            "What it may ask people to agree to in detail (RFC 9396): payment. A new service may ask nothing."),
+            "What it may ask people to agree to in detail (RFC 9396): \(DetailTypes.names). A new service may ask nothing."
+        ),
         .optional(
             "signInService", .members(Self.signInService),
             "What it is to the app sign-in service; what is missing stays as it is. It is a client of that and of nothing else, and authenticates by none or private_key_jwt. An empty object makes it a client of OpenID Connect."

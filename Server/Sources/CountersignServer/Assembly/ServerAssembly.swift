@@ -178,7 +178,7 @@ public struct ServerAssembly: Sendable {
         settings.calls = configuration.calls
         settings.terms = configuration.terms
         settings.simulatedPeople = configuration.simulatedPeople
-        settings.detailTypes = DetailType.all(textCharacters: limits.transactionCharacters)
+        settings.detailTypes = DetailTypes.all(textCharacters: limits.transactionCharacters)
         settings.hasRegistration = configuration.hasRegistration
         settings.isRegistrationOpen = configuration.isRegistrationOpen
         settings.takesClientDocuments = configuration.takesClientDocuments

@@ -84,7 +84,7 @@ struct ConsentTerms {
     init?(of client: ClientRecord, scope: Scope, resources: [String], _ wishes: AuthorizationWishes) {
         let isWanted = wishes.prompts.contains(.consent)
         guard client.settings.party == .third || isWanted else { return nil }
-        // A person who agreed to one payment has not agreed to the next. A stranger's client can change hands.
+        // A person who agreed to something in detail has not agreed to the next. A stranger's client can change hands.
         self.isAlwaysAsked = isWanted || wishes.details != nil || client.isStranger
         self.client = client.id
         self.scope = scope

@@ -5,15 +5,13 @@ import OAuthProvider
 import _Primitives
 
 extension DetailType {
-    /// Returns all types of details.
-    static func all(textCharacters: Int) -> [DetailType] { [.payment(textCharacters: textCharacters)] }
-
     /// Returns the type of a payment. The fields of a payment make the one text that the phone shows as a table, and
     /// signs (decision 9).
-    private static func payment(textCharacters: Int) -> DetailType {
+    static func payment(textCharacters: Int) -> DetailType {
+        let members = Payment.Member.allCases
         let type = AuthorizationDetailsType(
-            "payment", required: ["amount", "currency", "payee"],
-            optional: ["iban", "account", "reference", "executionDate"])
+            Payment.word, required: members.filter(\.isRequired).map(\.rawValue),
+            optional: members.filter { !$0.isRequired }.map(\.rawValue))
         return DetailType(type) { object in
             try Payment(json: Self.fields(object), maximumLength: textCharacters).text.text
         } spelling: { object in
