@@ -15,7 +15,8 @@ public struct PasswordAccounts: Sendable {
     let pool: HashingPool
     let sealing: Sealing
     let limits: Limits
-    let hashing: PasswordLimits
+    /// The cost of hashing passwords, and the bounds of passwords.
+    package let hashing: PasswordLimits
     /// The passwords that are not allowed; `nil` if the operator has named no list.
     let breached: BreachedPasswordList?
     /// The budget of wrong passwords and codes from a network.
@@ -25,7 +26,7 @@ public struct PasswordAccounts: Sendable {
     /// The refusals that the trail does not have yet.
     let refused: RefusedAttempts
     /// `true` if the server sends mail to people.
-    let sendsMail: Bool
+    package let sendsMail: Bool
     let links: MailedLinks
     let time: TimeSource
     let random: RandomSource

@@ -152,7 +152,7 @@ extension ClientCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
-                "A way in which people may sign in: phone, password, or provider:NAME; all of them, the first to be offered first. Repeatable.",
+                "A way in which people may sign in: \(SignInMethods.words); all of them, the first to be offered first. Repeatable.",
                 valueName: "way"))
         var signInMethod: [String] = []
 

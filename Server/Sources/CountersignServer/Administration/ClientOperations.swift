@@ -198,7 +198,7 @@ struct ClientOperations: Sendable {
         ),
         .optional(
             "signInMethods", .strings,
-            "The ways in which people may sign in to it, all of them, the first to be offered first: phone, password, or provider:NAME for another provider. A new service has phone."
+            "The ways in which people may sign in to it, all of them, the first to be offered first: \(SignInMethods.explainedWords). A new service has \(AuthenticationRecord.phoneMethod)."
         ),
         .optional(
             "profile", .choice(ClientProfile.Security.allCases.map(\.rawValue)),

@@ -22,7 +22,7 @@ extension ServerAssembly {
         Challenges(
             self.provider.authorizations,
             by: DirectSignIns(
-                passwords: PasswordSignIns(self.passwords), phones: self.ceremonies.signIns,
+                passwords: PasswordSignIns(self.passwords), phones: self.ceremonies.signIns, ways: self.ways,
                 metrics: self.configuration.metrics, time: self.time))
     }
 
@@ -38,9 +38,13 @@ extension ServerAssembly {
         let questions = AccountChangeQuestions(self.passwords)
         let changes = ConfirmedChanges(
             confirmations: self.ceremonies.changes, questions: questions, cookies: cookies)
+        let confirmations = self.changeRoutes(changes, answers, cookies)
+        let signIns = SignInParts(
+            provider: self.provider, upstream: self.upstream, confirmed: confirmations.arrive, answers: answers,
+            cookies: cookies, limits: limits, trace: self.trace, metrics: self.configuration.metrics)
         let parts = [
-            self.providerEndpoints(answers, cookies), self.signInEndpoints(answers, cookies),
-            self.changeEndpoints(changes, answers, cookies), self.ownEndpoints(changes, answers, cookies),
+            self.providerEndpoints(answers, cookies), self.signInEndpoints(signIns),
+            self.decisionEndpoints(changes, confirmations, signIns), self.ownEndpoints(changes, answers, cookies),
             self.serviceEndpoints, self.phoneEndpoints,
         ]
         return PublicDocument.describing(
@@ -73,50 +77,51 @@ extension ServerAssembly {
     }
 
     /// The endpoints of the pages on which people sign in.
-    private func signInEndpoints(_ answers: PageAnswers, _ cookies: BrowserCookies) -> [Endpoint] {
-        let limits = self.configuration.limits
-        let metrics = self.configuration.metrics
+    private func signInEndpoints(_ parts: SignInParts) -> [Endpoint] {
+        let (answers, cookies, limits, metrics) = (parts.answers, parts.cookies, parts.limits, parts.metrics)
         let newcomers = Newcomers(self.identities, self.passwords)
         let starts = SignInServiceStarts(
-            service: self.signInService, upstream: self.upstream, answers: answers, limits: limits,
+            service: self.signInService, ways: self.ways, answers: answers, limits: limits,
             trace: self.trace)
         let signIns = SignInRoutes(
-            signIns: self.ceremonies.signIns, provider: self.provider, upstream: self.upstream,
+            signIns: self.ceremonies.signIns, provider: self.provider, ways: self.ways,
             devices: self.devices, newcomers: newcomers, starts: { try await starts.page(of: $0, $1) },
             answers: answers, cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
             metrics: metrics, time: self.time)
         let devices = DeviceRoutes(
-            devices: self.devices, answers: answers, cookies: cookies, limits: limits, metrics: metrics)
-        let passwords = PasswordSignInRoutes(
-            signIns: PasswordSignIns(self.passwords), provider: self.provider, answers: answers, cookies: cookies,
-            limits: limits, hashing: self.configuration.hashing, metrics: metrics,
-            hasMail: self.configuration.mail != nil)
+            devices: self.devices, answers: answers, cookies: cookies, limits: limits, ways: self.ways,
+            metrics: metrics)
         let invitations = NewcomerRoutes(
             newcomers: newcomers, provider: self.provider, answers: answers, cookies: cookies, limits: limits)
         return PageRoutes(answers: answers).endpoints + signIns.endpoints + devices.endpoints
-            + passwords.endpoints + invitations.endpoints
+            + self.ways.endpoints(in: .signIn, parts) + invitations.endpoints
     }
 
-    /// The endpoints of the pages on which people decide: about a service's data, and about a change of their account.
-    private func changeEndpoints(
+    /// The pages on which a person confirms a change of their account.
+    private func changeRoutes(
         _ changes: ConfirmedChanges, _ answers: PageAnswers, _ cookies: BrowserCookies
-    ) -> [Endpoint] {
-        let limits = self.configuration.limits
-        let confirmations = ChangeRoutes(
+    ) -> ChangeRoutes {
+        ChangeRoutes(
             confirmations: changes.confirmations, signIns: self.ceremonies.signIns,
             passwords: OwnPassword(self.passwords), codes: ChangeCodes(self.passwords), questions: changes.questions,
             upstream: self.upstreamConfirmations, provider: self.provider, answers: answers, cookies: cookies,
-            channels: self.channels, limits: limits, metrics: self.configuration.metrics, time: self.time)
+            channels: self.channels, limits: self.configuration.limits, metrics: self.configuration.metrics,
+            time: self.time)
+    }
+
+    /// The endpoints of the pages on which people decide: about a service's data, and about a change of their account.
+    private func decisionEndpoints(
+        _ changes: ConfirmedChanges, _ confirmations: ChangeRoutes, _ parts: SignInParts
+    ) -> [Endpoint] {
+        let (answers, cookies, limits) = (parts.answers, parts.cookies, parts.limits)
         let questions = ChangeQuestionRoutes(
             questions: changes.questions, changes: changes, provider: self.provider, answers: answers,
             cookies: cookies, limits: limits, time: self.time)
-        let upstream = UpstreamRoutes(
-            signIns: self.upstream, confirmed: confirmations.arrive, answers: answers, cookies: cookies,
-            limits: limits, trace: self.trace, metrics: self.configuration.metrics)
         let consents = ConsentRoutes(
             provider: self.provider, changes: changes, answers: answers, cookies: cookies, limits: limits,
             trace: self.trace)
-        return consents.endpoints + confirmations.endpoints + questions.endpoints + upstream.endpoints
+        return consents.endpoints + confirmations.endpoints + questions.endpoints
+            + self.ways.endpoints(in: .decisions, parts)
     }
 
     /// The endpoints of the pages on which people see and change what is their own, and of mailed links.

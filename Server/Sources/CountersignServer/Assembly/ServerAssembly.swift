@@ -9,7 +9,6 @@ public import Records
 public import Sealing
 public import ServiceLifecycle
 public import Settings
-import Synchronization
 import Texts
 public import UAF
 public import UAFRelyingParty
@@ -114,6 +113,8 @@ public struct ServerAssembly: Sendable {
     public let ceremonies: CeremonyEngine
     /// Codes, tokens, sessions and clients.
     public let provider: OpenIDProvider
+    /// The ways to sign in.
+    let ways: SignInWays
     /// The authorizations of devices without a browser.
     let devices: DeviceAuthorizations
     /// The app sign-in service, beside OpenID Connect.
@@ -163,12 +164,15 @@ public struct ServerAssembly: Sendable {
             store: store, time: time, random: random, limits: limits,
             endOfSessions: Identities.endOfSessions(limits: limits))
         let rules = try configuration.rules()
-        let phone = PhoneSignIn()
-        let asking = PhoneAsking(directory: directory, random: random)
         let passwords = try PasswordAccounts(
             store: store, sealing: sealing, limits: limits, hashing: configuration.hashing,
             breached: configuration.breachedPasswords, sendsMail: configuration.mail != nil, time: time, random: random)
         configuration.metrics.watch(hashing: { passwords.load })
+        let lateCeremonies = LateCeremonies()
+        let ways = SignInMethods.open(
+            SignInFoundation(
+                store: store, passwords: passwords, ceremonies: lateCeremonies, limits: limits, time: time,
+                random: random))
         var settings = OpenIDProvider.Configuration(
             issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
             levels: AssuranceLevel.words.map { word in
@@ -185,11 +189,8 @@ public struct ServerAssembly: Sendable {
         settings.mutualTLS = configuration.mutualTLS
         let provider = try await OpenIDProvider.open(
             settings,
-            store: store,
-            methods: [
-                phone, PasswordSignIn(signIns: PasswordSignIns(passwords)),
-                UpstreamSignInMethod(store: store, limits: limits, time: time, random: random),
-            ], backchannel: asking,
+            store: store, methods: ways.all,
+            backchannel: PhoneAsking(directory: directory, ceremonies: lateCeremonies, random: random),
             people: People(directory: directory, services: ServiceClaims(store: store)), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -226,15 +227,14 @@ public struct ServerAssembly: Sendable {
                 key: { try provider.keys.identitySigningKey(at: $0) },
                 publicKeys: { provider.keys.identityPublicKeys(at: $0) }),
             inApp: InAppSignIns(authorizations: InAppAuthorizations(provider.authorizations)), pins: configuration.pins)
-        phone.connect(ceremonies.signIns)
-        asking.connect(ceremonies.backchannel)
+        lateCeremonies.open(ceremonies)
         let grants = AccountGrants(store: store, limits: limits, time: time)
         let upstream = UpstreamSignIns(provider, store: store) { displayName, email in
             directory.newcomer(displayName: displayName, email: email)
         }
         configuration.metrics.watch(arrivals: { upstream.waitingArrivals })
         return ServerAssembly(
-            configuration: configuration, ceremonies: ceremonies, provider: provider,
+            configuration: configuration, ceremonies: ceremonies, provider: provider, ways: ways,
             devices: DeviceAuthorizations(provider.authorizations),
             signInService: SignInService(
                 provider, grants: grants, upstream: upstream, names: configuration.signInService), grants: grants,
@@ -472,41 +472,6 @@ public struct ServerAssembly: Sendable {
 
     /// Returns the service that sweeps.
     public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
-}
-
-/// The sign-in with a phone: hands the outcomes of ceremonies to the provider. So neither engine knows the other.
-private final class PhoneSignIn: SignInMethod {
-    let name = ServerMetrics.Way.phone.rawValue
-    let signsTexts = true
-    private let signIns = Mutex<SignIns?>(nil)
-
-    func connect(_ signIns: SignIns) { self.signIns.withLock { $0 = signIns } }
-
-    func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
-        guard let signIns = self.signIns.withLock({ $0 }),
-            let outcome = try await signIns.consume(
-                reference: request, browser: browser.cookieValue, client: client)
-        else { return nil }
-        return AuthenticationOutcome(
-            account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
-            browser: outcome.browser, address: outcome.address, device: outcome.deviceID,
-            signedText: outcome.contentHash, role: outcome.role)
-    }
-}
-
-/// The sign-in with a password, and with a code if the account has a second factor.
-private struct PasswordSignIn: SignInMethod {
-    let name = PasswordSignInRoutes.method
-    let signIns: PasswordSignIns
-
-    func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
-        // The provider has found the request by the browser's secret, and the sign-in belongs to the request.
-        guard let outcome = try await self.signIns.outcome(request: request) else { return nil }
-        let level: AssuranceLevel = outcome.hasTwoFactors ? .twoFactor : .oneFactor
-        return AuthenticationOutcome(
-            account: outcome.accountID, authenticatedAt: outcome.at, acr: level.rawValue, amr: outcome.methods,
-            browser: outcome.browser, address: outcome.address)
-    }
 }
 
 /// Tells the provider the names of people that may sign in.

@@ -1,13 +1,11 @@
 import CeremonyEngine
 import OAuthProvider
+import Records
 import _Primitives
 
 /// Gives codes to apps that sign their own person in: hands the outcomes of the apps' sessions to the provider. So
 /// neither engine knows the other.
 struct InAppSignIns: InAppServices {
-    /// The name of such a sign-in in records: a sign-in by the person's phone.
-    private static let method = "phone"
-
     let authorizations: InAppAuthorizations
 
     func service(_ client: String, wish: InAppWish, accountID: String) async throws -> InAppService? {
@@ -22,7 +20,7 @@ struct InAppSignIns: InAppServices {
             outcome: AuthenticationOutcome(
                 account: login.accountID, authenticatedAt: login.authenticatedAt, acr: login.assurance,
                 amr: login.methods, device: login.deviceID, role: login.role),
-            method: Self.method)
+            method: AuthenticationRecord.phoneMethod)
         return switch answer {
         case .code(let code): .code(code)
         case .consentRequired: .consentRequired

@@ -12,24 +12,19 @@ import _Primitives
 /// codes of the server's answers.
 public struct ServerMetrics: Sendable {
     /// The way in which a person signed in.
-    enum Way: String {
-        /// By an answer of a phone to a sign-in page.
-        case phone
-        /// By a session that the browser had, without a phone.
-        case session
+    struct Way: Sendable {
+        /// By a session that the browser had, without any method.
+        static let session = Self(word: "session")
         /// In an app, by the app's own device.
-        case app
-        /// By a password.
-        case password
-        /// By another provider.
-        case provider
+        static let app = Self(word: "app")
+
+        fileprivate let word: String
+
+        private init(word: String) { self.word = word }
 
         /// Creates the way of a sign-in method. For another provider the way has no name of the provider, because the
         /// name is an operator's word.
-        init?(method: String) {
-            self.init(
-                rawValue: method.hasBytes(atStart: UpstreamProvider.methodPrefix) ? Self.provider.rawValue : method)
-        }
+        init(of method: any SignInMethod) { self.init(word: method.name) }
     }
 
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
@@ -74,7 +69,7 @@ public struct ServerMetrics: Sendable {
     }
 
     func signedIn(by way: Way) {
-        self.registry.counter(.signIns, way.rawValue).increment()
+        self.registry.counter(.signIns, way.word).increment()
     }
 
     /// Counts the verdict about a password, or about a code beside a password. `verdict` is the server's own word.

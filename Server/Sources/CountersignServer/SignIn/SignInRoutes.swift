@@ -17,7 +17,7 @@ import _Primitives
 struct SignInRoutes: Sendable {
     let signIns: SignIns
     let provider: OpenIDProvider
-    let upstream: UpstreamSignIns
+    let ways: SignInWays
     let devices: DeviceAuthorizations
     let newcomers: Newcomers
     /// Returns the page of an address that an app opens, without a request yet; `nil` for every other address.
@@ -125,31 +125,22 @@ struct SignInRoutes: Sendable {
     }
 
     /// Returns the page with the choice of ways, if a service takes more than one way. If the service takes a single
-    /// way without a phone, the way's own page comes. `nil` if the phone is the only way or the chosen way: the caller
-    /// shows the phone's page.
+    /// way with a page of its own, this page comes. `nil` if the way without a page of its own, the phone, is the only
+    /// way or the chosen way: the caller shows the phone's page.
     private func otherWay(
         _ address: SignInAddress, _ pending: PendingAuthorization, _ chosen: String?
     ) async throws -> Response? {
-        let providers = try await self.upstream.offered(to: pending.methods)
-        let ways = pending.methods.compactMap { method -> SignInChoicePage.Way? in
-            if method.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) { return .phone }
-            if method.hasSameBytes(as: ServerMetrics.Way.password.rawValue) { return .password }
-            return providers.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: method) }
-                .map { .provider(name: $0.name, title: $0.title) }
-        }
-        if chosen?.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) == true, ways.contains(.phone) { return nil }
-        guard ways.count == 1 else {
+        let choices = try await self.ways.choices(for: pending.methods)
+        if let chosen, choices.contains(where: { $0.entry.isHere && $0.word.hasSameBytes(as: chosen) }) { return nil }
+        guard choices.count == 1 else {
             if pending.isApp { self.trace?.record(.providersShown, in: pending.run(address.request)) }
             let frame = SignInFrame(
                 requestID: address.request, clientName: pending.clientName, client: pending.client,
                 returnOrigin: pending.clientOrigin)
-            return .page(self.answers.pages.html(SignInChoicePage(frame: frame, ways: ways)))
+            return .page(self.answers.pages.html(SignInChoicePage(frame: frame, ways: choices.map(\.entry))))
         }
-        switch ways[0] {
-        case .phone: return nil
-        case .password: return .seeOther(address.path("/sign-in/password"))
-        case .provider(let name, _): return .seeOther(address.path("/sign-in/provider/\(name)"))
-        }
+        let only = choices[0].entry
+        return only.isHere ? nil : .seeOther(address.path(only.path))
     }
 
     @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -230,7 +221,7 @@ struct SignInRoutes: Sendable {
         if let refusal { context.notes.note(RequestRefusal(refusal)) }
         switch answer {
         case .signedIn(let answer, let session, let method):
-            if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
+            if let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
             if let pending {
                 let run = pending.run(address.request)
                 self.trace?.record(.signInCompleted, in: run)
@@ -240,7 +231,7 @@ struct SignInRoutes: Sendable {
         case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
         case .consent(let client, let session, let method):
             // The person is signed in, whatever data the service may have.
-            if session != nil, let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
+            if session != nil, let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
             let headers = HTTPFields(session.map { [self.cookies.set($0)] } ?? [])
             let address = SignInAddress(request: address.request, service: client)
             return .seeOther(address.path("/sign-in/consent"), headers: headers)

@@ -13,11 +13,10 @@ import _Primitives
 struct DirectSignIns: DirectSignIn {
     let passwords: PasswordSignIns
     let phones: SignIns
+    let ways: SignInWays
     let metrics: ServerMetrics
     let time: TimeSource
 
-    private static let phone = ServerMetrics.Way.phone.rawValue
-    private static let password = PasswordSignInRoutes.method
     /// The time that the app waits from one question to the next.
     private static let interval = JSON.integer(Limits.Fixed.pollingInterval.components.seconds)
 
@@ -31,13 +30,13 @@ struct DirectSignIns: DirectSignIn {
         let verdict: PasswordSignIns.Verdict?
         switch shown {
         case nil: return Self.first(of: request)
-        case .phone? where request.methods.containsBytes(of: Self.phone):
+        case .phone? where request.methods.containsBytes(of: PhoneSignIn.word):
             return try await self.ask(request, refuse)
-        case .phonesAnswer? where request.methods.containsBytes(of: Self.phone):
+        case .phonesAnswer? where request.methods.containsBytes(of: PhoneSignIn.word):
             return try await self.look(request, refuse)
-        case .password(let username, let password)? where request.methods.containsBytes(of: Self.password):
+        case .password(let username, let password)? where request.methods.containsBytes(of: PasswordSignIn.word):
             verdict = try await self.passwords.attempt(username: username, password: password, at: place)
-        case .code(let code)? where request.methods.containsBytes(of: Self.password):
+        case .code(let code)? where request.methods.containsBytes(of: PasswordSignIn.word):
             verdict = try await self.passwords.attempt(code: code, at: place)
         case .phone?, .phonesAnswer?, .password?, .code?:
             refuse(Self.refusal(of: request, "people do not sign in to this client so", setting: "--sign-in-method"))
@@ -61,7 +60,7 @@ struct DirectSignIns: DirectSignIn {
     }
 
     func signedIn(by method: String) {
-        if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
+        if let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
     }
 
     /// Returns the name of a proof in the log's code for a refusal.
@@ -87,7 +86,7 @@ struct DirectSignIns: DirectSignIn {
 
     /// Returns the proofs that the person can show at the beginning.
     private static func first(of request: DirectRequest) -> DirectStep {
-        let known = [Self.password, Self.phone].filter { request.methods.containsBytes(of: $0) }
+        let known = [PasswordSignIn.word, PhoneSignIn.word].filter { request.methods.containsBytes(of: $0) }
         return known.isEmpty ? .web("people sign in to it in ways that need a browser") : .needs(known, [:])
     }
 
@@ -103,7 +102,7 @@ struct DirectSignIns: DirectSignIn {
                 address: request.place.address, browser: request.place.browser), source: request.place.source)
         guard let codes = view.codes else { return Self.step(after: view.state, request, refuse) }
         return .needs(
-            [Self.phone],
+            [PhoneSignIn.word],
             [
                 "phone_qr": .string(codes.qrContent), "phone_code": .string(codes.typedCode),
                 "expires_in": .integer((codes.expiresAt - self.time.now()).components.seconds),
@@ -129,7 +128,7 @@ struct DirectSignIns: DirectSignIn {
         switch state {
         case .approved, .completed: return .done
         case .denied: return .denied
-        case .waiting, .claimed, .approvedOnDevice: return .needs([Self.phone], ["interval": Self.interval])
+        case .waiting, .claimed, .approvedOnDevice: return .needs([PhoneSignIn.word], ["interval": Self.interval])
         case .expired, .failed:
             refuse(
                 Self.refusal(

@@ -12,7 +12,7 @@ import _Primitives
 /// address of the app sign-in service, and the address begins the sign-in.
 struct SignInServiceStarts: Sendable {
     let service: SignInService
-    let upstream: UpstreamSignIns
+    let ways: SignInWays
     let answers: PageAnswers
     let limits: Limits
     let trace: TraceRecorder?
@@ -30,13 +30,11 @@ struct SignInServiceStarts: Sendable {
             context.notes.note(RequestRefusal(ProviderRefusal(error, client: application)))
             return await self.answers.error(error, context)
         }
-        let providers = try await self.upstream.offered(to: choices.ways.map(\.method))
+        let known = try await self.ways.choices(for: choices.ways.map(\.method))
         let ways = choices.ways.compactMap { way -> (way: SignInChoicePage.Way, address: String)? in
-            let address = "\(SignInServiceRoutes.root)/authorize?\(way.parameters.encoded)"
-            if way.method.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) { return (.phone, address) }
-            if way.method.hasSameBytes(as: ServerMetrics.Way.password.rawValue) { return (.password, address) }
-            return providers.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: way.method) }
-                .map { (.provider(name: $0.name, title: $0.title), address) }
+            known.first { $0.word.hasSameBytes(as: way.method) }.map {
+                ($0.entry, "\(SignInServiceRoutes.root)/authorize?\(way.parameters.encoded)")
+            }
         }
         self.trace?.record(.providersShown, in: TraceContext(trace: TraceID(hash: choices.challenge.digest)), context)
         return .page(self.answers.pages.html(SignInStartPage(clientName: choices.clientName, ways: ways)))

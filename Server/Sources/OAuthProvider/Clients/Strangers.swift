@@ -52,7 +52,8 @@ enum Strangers {
             !settings.grantTypes.allSatisfy(ClientMetadata.grantTypes.containsBytes),
             "have another grant type than \(ClientMetadata.grantTypes.joined(separator: " and "))")
         try refuse(
-            settings.signInMethods.count != 1 || !settings.signInMethods.containsBytes(of: "phone"),
+            settings.signInMethods.count != 1
+                || !settings.signInMethods.containsBytes(of: AuthenticationRecord.phoneMethod),
             "have people sign in otherwise than by their phone")
         try refuse(settings.tokens.group != nil, "be of a group of apps that sign in by each other")
         try refuse(!settings.tokens.resources.isEmpty || !settings.tokens.subjects.isEmpty, "own or exchange tokens")

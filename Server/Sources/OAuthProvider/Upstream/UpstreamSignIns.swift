@@ -86,16 +86,6 @@ public struct UpstreamSignIns: Sendable {
     /// The number of people who have come back from other providers and wait for their turn.
     public var waitingArrivals: Int { self.turns.waiting }
 
-    /// Returns the providers that a service accepts, with names and titles, in the order of the service's sign-in
-    /// methods.
-    public func offered(to methods: [String]) async throws -> [(name: String, title: String)] {
-        guard methods.contains(where: { $0.hasBytes(atStart: UpstreamProvider.methodPrefix) }) else { return [] }
-        let known = try await self.store.upstreamProviders()
-        return methods.compactMap { word in
-            known.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: word) }.map { ($0.name, $0.title) }
-        }
-    }
-
     /// Sends a browser to another provider. Returns `nil` if this browser has no such request, its service does not
     /// accept the provider, or the request has just ended.
     ///
@@ -453,7 +443,10 @@ public struct UpstreamSignInMethod: SignInMethod {
     /// The method's name in metrics.
     public let name = "provider"
     /// The form of clients' words for providers.
-    public let ways = UpstreamProvider.methodPrefix + "NAME"
+    public static let word = UpstreamProvider.methodPrefix + "NAME"
+
+    /// The form of clients' words for providers.
+    public var ways: String { Self.word }
     private let store: any UpstreamStore
     private let limits: Limits
     private let time: TimeSource
@@ -471,6 +464,16 @@ public struct UpstreamSignInMethod: SignInMethod {
     public func isWay(_ word: String) -> Bool {
         word.hasBytes(atStart: UpstreamProvider.methodPrefix)
             && UpstreamProviders.isName(word.dropFirst(UpstreamProvider.methodPrefix.count))
+    }
+
+    /// Returns the providers that a service accepts, with names and titles, in the order of the service's sign-in
+    /// methods.
+    public func offered(to methods: [String]) async throws -> [(name: String, title: String)] {
+        guard methods.contains(where: { $0.hasBytes(atStart: UpstreamProvider.methodPrefix) }) else { return [] }
+        let known = try await self.store.upstreamProviders()
+        return methods.compactMap { word in
+            known.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: word) }.map { ($0.name, $0.title) }
+        }
     }
 
     /// Returns the outcome of the sign-in that a request has; `nil` without a recent sign-in. The browser is not judged

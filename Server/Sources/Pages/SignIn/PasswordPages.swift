@@ -1,65 +1,5 @@
 public import Texts
 
-/// The sign-in that a page belongs to.
-public struct SignInFrame: Sendable {
-    /// The authorization request.
-    public var requestID: String
-    /// The service that the person signs in to, as people know the service.
-    public var clientName: String
-    /// The service's identifier, for the page's addresses.
-    public var client: String?
-    /// The origin to which the browser goes back in the end, for the policy of the page's forms.
-    public var returnOrigin: String?
-
-    /// Describes a sign-in.
-    public init(requestID: String, clientName: String, client: String? = nil, returnOrigin: String? = nil) {
-        self.requestID = requestID
-        self.clientName = clientName
-        self.client = client
-        self.returnOrigin = returnOrigin
-    }
-
-    /// The query that every address of the sign-in carries.
-    var query: String {
-        "?request=" + percentEncoded(self.requestID) + (self.client.map { "&client=" + percentEncoded($0) } ?? "")
-    }
-}
-
-/// The question how a person wants to sign in, for a service that takes more than one way.
-public struct SignInChoicePage: Sendable {
-    /// A way to sign in.
-    public enum Way: Sendable, Hashable {
-        case phone, password
-        /// Another provider, by its name in addresses and its title for people.
-        case provider(name: String, title: String)
-    }
-
-    /// The sign-in.
-    public var frame: SignInFrame
-    /// The ways, the best first.
-    public var ways: [Way]
-
-    /// Creates a question.
-    public init(frame: SignInFrame, ways: [Way]) {
-        self.frame = frame
-        self.ways = ways
-    }
-}
-
-/// The question how a person wants to sign in to an app, before anything has begun. Each answer is an address.
-public struct SignInStartPage: Sendable {
-    /// The app, as people know the app.
-    public var clientName: String
-    /// The ways, each with its address, the best first.
-    public var ways: [(way: SignInChoicePage.Way, address: String)]
-
-    /// Creates a question.
-    public init(clientName: String, ways: [(way: SignInChoicePage.Way, address: String)]) {
-        self.clientName = clientName
-        self.ways = ways
-    }
-}
-
 /// The page on which a person enters a password or a code.
 public struct PasswordPage: Sendable {
     /// The kind of input that the page asks for.
@@ -99,62 +39,6 @@ public struct PasswordPage: Sendable {
 }
 
 extension PageRenderer {
-    private struct ChoiceView {
-        struct Way {
-            let target: String
-            let wayID: String
-            let words: Sentence
-            let isQuiet: Bool
-        }
-
-        /// The authorization request; `nil` if nothing has begun that the person could give up.
-        var requestID: String?
-        let clientName: String
-        var client: String?
-        let ways: [Way]
-    }
-
-    /// Returns the words for a way, and the name by which a test finds the way.
-    private func words(_ way: SignInChoicePage.Way) -> (words: Sentence, name: String) {
-        switch way {
-        case .phone: (self.language.words(.byPhone), "phone")
-        case .password: (self.language.words(.byPassword), "password")
-        case .provider(let name, let title): (self.language.words(.byProvider(title: title)), name)
-        }
-    }
-
-    /// Renders the question how a person wants to sign in to an app.
-    public func html(_ page: SignInStartPage) -> RenderedPage {
-        let ways = page.ways.enumerated().map { index, way in
-            let (words, name) = self.words(way.way)
-            return ChoiceView.Way(target: way.address, wayID: "by-\(name)", words: words, isQuiet: index > 0)
-        }
-        return self.render(
-            ChoiceView(clientName: page.clientName, ways: ways), template: "choice",
-            title: self.language.words(.signInTo(client: page.clientName)), formTargets: [])
-    }
-
-    /// Renders the question how a person wants to sign in.
-    public func html(_ page: SignInChoicePage) -> RenderedPage {
-        let ways = page.ways.enumerated().map { index, way in
-            let (words, name) = self.words(way)
-            let path =
-                switch way {
-                case .phone: "/sign-in"
-                case .password: "/sign-in/password"
-                case .provider(let name, _): "/sign-in/provider/\(percentEncoded(name))"
-                }
-            return ChoiceView.Way(
-                target: path + page.frame.query + (way == .phone ? "&by=phone" : ""), wayID: "by-\(name)",
-                words: words, isQuiet: index > 0)
-        }
-        let view = ChoiceView(
-            requestID: page.frame.requestID, clientName: page.frame.clientName, client: page.frame.client, ways: ways)
-        return self.render(
-            view, template: "choice", title: self.language.words(.signInTo(client: page.frame.clientName)),
-            formTargets: page.frame.returnOrigin.map { [$0] } ?? [])
-    }
-
     /// Renders the page that asks for a password, or for a code beside a password.
     public func html(_ page: PasswordPage) -> RenderedPage {
         let frame = page.frame

@@ -22,6 +22,8 @@ public struct RoleAtService: Sendable, Equatable {
 public struct AuthenticationRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public let id: String
+    /// The method name of a sign-in by the person's phone.
+    public static let phoneMethod = "phone"
     /// The method name of a sign-in by a password. Such a sign-in has a row of its own until it is completed.
     public static let passwordMethod = "password"
 

@@ -128,7 +128,8 @@ public struct ClientSettings: Sendable, Equatable {
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .usual, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil, tokens: TokenSettings = TokenSettings(), signInMethods: [String] = ["phone"],
+        keySet: String? = nil, tokens: TokenSettings = TokenSettings(),
+        signInMethods: [String] = [AuthenticationRecord.phoneMethod],
         profile: ClientProfile = ClientProfile(), party: Party = .first
     ) {
         self.tokens = tokens

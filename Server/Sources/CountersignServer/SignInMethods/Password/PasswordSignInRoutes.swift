@@ -25,9 +25,6 @@ struct PasswordSignInRoutes: Sendable {
     /// `true` if the server can mail a link for a new password.
     let hasMail: Bool
 
-    /// The method's name in the lists of clients and of the provider.
-    static let method = AuthenticationRecord.passwordMethod
-
     /// The endpoints of the pages.
     var endpoints: [Endpoint] {
         self.endpoints(
@@ -153,7 +150,7 @@ struct PasswordSignInRoutes: Sendable {
             throw Problem(.notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
         }
         guard let pending = try await self.provider.authorizations.pending(request: address.request, browser: browser),
-            pending.methods.containsBytes(of: Self.method)
+            pending.methods.containsBytes(of: PasswordSignIn.word)
         else { throw Problem(.notFound, Problem.Name.notFound, "There is no such sign-in in this browser.") }
         context.notes.note(client: pending.client)
         return Pending(

@@ -2,30 +2,22 @@ import Accounts
 import CeremonyEngine
 import OAuthProvider
 import Records
-import Synchronization
 import _Primitives
 
 /// Asks people on their phones without a browser: hands the questions of clients to the ceremonies. So neither engine
 /// knows the other.
-final class PhoneAsking: BackchannelMethod {
-    let name = ServerMetrics.Way.phone.rawValue
-    private let directory: AccountDirectory
-    private let random: RandomSource
-    private let questions = Mutex<BackchannelSignIns?>(nil)
-
-    init(directory: AccountDirectory, random: RandomSource) {
-        self.directory = directory
-        self.random = random
-    }
-
-    func connect(_ questions: BackchannelSignIns) { self.questions.withLock { $0 = questions } }
+struct PhoneAsking: BackchannelMethod {
+    let name = PhoneSignIn.word
+    let directory: AccountDirectory
+    let ceremonies: LateCeremonies
+    let random: RandomSource
 
     func account(username: String) async throws -> String? {
         do { return try await self.directory.account(written: username).id } catch is AccountError { return nil }
     }
 
     func ask(_ asked: AskedPerson) async throws -> AskingResult {
-        guard let questions = self.questions.withLock({ $0 }) else { return .asked }
+        guard let questions = self.ceremonies.backchannel else { return .asked }
         let question = BackchannelQuestion(
             reference: asked.request,
             // For an unknown person the question waits for a phone that nobody has.
@@ -43,7 +35,7 @@ final class PhoneAsking: BackchannelMethod {
     }
 
     func answer(request: String, client: String) async throws -> PersonsAnswer {
-        guard let questions = self.questions.withLock({ $0 }) else { return .over }
+        guard let questions = self.ceremonies.backchannel else { return .over }
         switch try await questions.state(reference: request, client: client) {
         case .waiting: return .waiting
         case .denied: return .denied
