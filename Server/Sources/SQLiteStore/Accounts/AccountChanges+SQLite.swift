@@ -225,7 +225,7 @@ extension SQLConnection {
     ) throws {
         let (id, account, since) = (change.id, change.accountID, change.madeAt.milliseconds)
         let changes = try self.rows(
-            "SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND made_at > ?",
+            .composed("SELECT \(ChangeColumn.selection) FROM account_change WHERE account_id = ? AND made_at > ?"),
             [account, since]
         ) { try AccountChangeRecord($0, sealing) }
         switch change.resting(among: changes) {
@@ -303,7 +303,7 @@ extension SQLConnection {
         let (account, attribute) = (change.accountID, value.attribute.rawValue)
         func equal(in table: String) throws -> [String] {
             let values = try self.rows(
-                "SELECT id, value FROM \(table) WHERE account_id = ? AND attribute = ? AND created_at >= ?",
+                .composed("SELECT id, value FROM \(table) WHERE account_id = ? AND attribute = ? AND created_at >= ?"),
                 [account, attribute, change.madeAt.milliseconds]
             ) { row in
                 let id = try row.text("id")

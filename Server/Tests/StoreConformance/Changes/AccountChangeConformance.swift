@@ -457,7 +457,8 @@ public enum AccountChangeConformance {
                 try await Self.keep(Self.change(.password, later, at: decided + .seconds(1)), store)
                 try await Self.password("$later$", at: decided + .seconds(1), store)
                 try expect(try await Self.decide(.disowned, store, later, after: start + 2), "disowned")
-                for (seconds, id) in (first == "earlier" ? [earlier, later] : [later, earlier]).enumerated() {
+                let order = first == "earlier" ? [earlier, later] : [later, earlier]
+                for (seconds, id) in order.enumerated() {
                     try expect(
                         try await Self.decide(.reclaimed, store, id, after: start + 3 + seconds), "reclaimed")
                     let expected = id == "earlier: earlier" ? "$unusable$" : "$later$"
@@ -569,7 +570,10 @@ public enum AccountChangeConformance {
             func isKnown() async throws -> Bool {
                 try await store.account(id: Self.alice, ofDevice: "device-phone") != nil
             }
-            func isGone() async throws -> Bool? { try await store.device(ofKey: "signing")?.isGone }
+            func isGone() async throws -> Bool? {
+                let device = try await store.device(ofKey: "signing")
+                return device?.isGone
+            }
             _ = try await store.change(.reference("of change")) { _ in
                 var step = CeremonyChange()
                 step.identityAddition = DeviceIdentityAddition(
