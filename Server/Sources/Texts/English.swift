@@ -22,6 +22,7 @@ extension English: Language {
         case .skipToContent: "Skip to content"
         case .youAreAt(let host): "You are at \(host). Make sure that your browser shows the same."
         case .helpNumber(let number): "If you ask for help, give this number: \(number)"
+        case .forOperators(let detail): "For the people who run the service: \(detail)"
         case .cancelAndGoBack(let client): "Cancel and go back to \(client)"
         case .goTo(let name): "Go to \(name)"
         case .signedInAs(let username): "You are signed in as \(username)."
@@ -947,7 +948,7 @@ extension English: Language {
                 "The service’s request cannot be followed",
                 """
                 The page that sent you here made a mistake. \(self.goBack(service)) If that does not help, tell the \
-                people who run the service the number below.
+                people who run the service what is below.
                 """)
         case .noPage:
             .init("There is no page here", "The address may be incomplete. \(self.goBackAndTry)")

@@ -6,6 +6,8 @@ public enum SharedText: Sendable {
     case youAreAt(host: String)
     /// The number by which the operator finds a refusal in the log.
     case helpNumber(String)
+    /// A hint for the people who run the service.
+    case forOperators(detail: String)
     /// The button by which a person gives up a sign-in.
     case cancelAndGoBack(client: String)
     /// The link to a service.

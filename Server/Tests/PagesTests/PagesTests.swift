@@ -245,7 +245,7 @@ struct PagesTests {
             self.renderer.html(
                 ErrorPage(
                     .anotherBrowser(words: hostile), way: .service(name: hostile, address: hostile),
-                    requestID: hostile)
+                    detail: hostile, requestID: hostile)
             ).html,
             try self.renderer.html(
                 SignInPage(requestID: "r", clientName: hostile, client: hostile, state: .completed, home: hostile)

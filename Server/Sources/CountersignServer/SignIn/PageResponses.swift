@@ -52,8 +52,7 @@ extension BrowserCookies {
 /// Answers people with pages where a program gets a problem document.
 ///
 /// No page is a dead end: each page leads back to the service from which the person came, or to a new try. Each page
-/// has the number of its line in the log. The line has the reason: a reason is for programs and operators, and a page
-/// shows none.
+/// has the number of its line in the log.
 struct PageAnswers: Sendable {
     let renderers: PageRenderers
     let provider: OpenIDProvider
@@ -100,6 +99,7 @@ struct PageAnswers: Sendable {
             service.home.map { ErrorPage.Way.service(name: service.name, address: $0) }
         }
         let isReadAgain = request.method == .get
+        var detail: String?
         let failure: Failure
         switch problem.name {
         case CeremonyError.Code.wrongBrowser.name: failure = .wrongBrowser(named)
@@ -112,9 +112,11 @@ struct PageAnswers: Sendable {
             failure = .busy(named, isReadAgain: isReadAgain)
             if isReadAgain { way = .again }
         case Problem.Name.internal: failure = .faulty(named)
-        default: failure = .damagedAddress(named)
+        default:
+            failure = .damagedAddress(named)
+            detail = problem.detail
         }
-        return self.page(ErrorPage(failure, way: way, requestID: context.reference), problem)
+        return self.page(ErrorPage(failure, way: way, detail: detail, requestID: context.reference), problem)
     }
 
     /// Returns a page for a browser that has opened the continuation of another browser's sign-in or change. `words`
@@ -132,14 +134,13 @@ struct PageAnswers: Sendable {
             problem)
     }
 
-    /// Returns a page about a service's wrong request. Notes the reason for the request's line in the log.
+    /// Returns a page about a service's wrong request, with the reason for the people who can mend the request.
     func error(_ error: OAuthError, _ context: ServerContext) async -> Response {
-        context.notes.note(RequestRefusal(ProviderRefusal(error)))
         let service = await self.service(context)
         let page = ErrorPage(
             .wrongRequest(Failure.Service(name: service?.name)),
             way: service.flatMap { service in service.home.map { .service(name: service.name, address: $0) } },
-            requestID: context.reference)
+            detail: error.message, requestID: context.reference)
         return .page(self.pages.html(page), status: .badRequest)
     }
 
@@ -153,7 +154,10 @@ struct PageAnswers: Sendable {
             case 500...: .faultyOutside
             default: .unanswerable
             }
-        return self.page(ErrorPage(failure, requestID: context.reference), problem)
+        return self.page(
+            ErrorPage(
+                failure, detail: [404, 405].contains(problem.status.code) ? nil : problem.detail,
+                requestID: context.reference), problem)
     }
 
     private func page(_ page: ErrorPage, _ problem: Problem) -> Response {

@@ -28,6 +28,8 @@ public struct ErrorPage: Sendable {
     public var failure: Failure
     /// The link that leads on from the page.
     public var way: Way?
+    /// A hint for the people who run the service.
+    public var detail: String?
     /// The number of the request in the server's log.
     public var requestID: String?
 
@@ -44,11 +46,14 @@ public struct ErrorPage: Sendable {
 
     /// Creates an error page. No value of the failure may hold anything from the request.
     public init(
-        _ failure: Failure, way: Way? = nil, requestID: String? = nil, isAddressCopied: Bool = false
+        _ failure: Failure, way: Way? = nil, detail: String? = nil, requestID: String? = nil,
+        isAddressCopied: Bool = false
     ) {
         self.isAddressCopied = isAddressCopied
         self.failure = failure
         self.way = way
+        // The server writes the detail in ASCII, for a program's answer and for the log.
+        self.detail = detail?.replacing("'", with: "’")
         self.requestID = requestID
     }
 }
@@ -187,6 +192,7 @@ extension PageRenderer {
         let message = self.language.message(page.failure)
         var view = MessageView(message, tone: "bad", emblem: PageAssets.crossEmblem, testID: "error")
         view.link = page.way.map(self.link)
+        view.note = page.detail.map { self.language.words(.forOperators(detail: $0)) }
         view.reference = page.requestID
         view.isAddressCopied = page.isAddressCopied
         return self.render(view, template: "message", title: message.title)
