@@ -137,7 +137,6 @@ struct AuthorizationRoutes: Sendable {
                 self.answers.pages.html(
                     SignOutQuestionPage(clientName: clientName, fields: shown, returnOrigin: target)))
         case .page(let error):
-            context.notes.note(RequestRefusal(ProviderRefusal(error)))
             self.note(serviceOf: text, context)
             return await self.answers.error(error, context)
         }

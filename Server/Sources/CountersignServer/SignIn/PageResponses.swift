@@ -134,8 +134,10 @@ struct PageAnswers: Sendable {
             problem)
     }
 
-    /// Returns a page about a service's wrong request, with the reason for the people who can mend the request.
+    /// Returns a page about a service's wrong request, with the reason for the people who can mend the request. Notes
+    /// the reason for the request's line in the log.
     func error(_ error: OAuthError, _ context: ServerContext) async -> Response {
+        context.notes.note(RequestRefusal(ProviderRefusal(error)))
         let service = await self.service(context)
         let page = ErrorPage(
             .wrongRequest(Failure.Service(name: service?.name)),

@@ -115,7 +115,7 @@ extension SQLiteDatabase: AccountChangeStore {
             case .rest(let change):
                 try db.keep(decision)
                 try db.rest(change, unusableHash: decision.unusableHash, at: decision.audit.at, sealing)
-                try db.endSessions(ofDevicesRestingWith: change, at: decision.audit.at, sealing)
+                try db.endSessions(ofDevicesRestingWith: change, at: decision.audit.at)
             case .wake(let change):
                 try db.keep(decision)
                 try db.wake(change, sealing)
@@ -207,15 +207,11 @@ extension SQLConnection {
     // MARK: Rest
 
     /// Ends the open sessions of the devices that rest with a change.
-    fileprivate func endSessions(
-        ofDevicesRestingWith change: AccountChangeRecord, at now: Timestamp, _ sealing: Sealing
-    ) throws {
+    fileprivate func endSessions(ofDevicesRestingWith change: AccountChangeRecord, at now: Timestamp) throws {
         let resting = try self.rows("SELECT device_id FROM rested_activation WHERE change_id = ?", [change.id]) {
             try $0.text("device_id")
         }
-        for device in try resting.compactMap({ try self.activation(id: $0, sealing)?.device }) {
-            try self.failSessions(of: device, at: now)
-        }
+        for device in resting { try self.failSessions(ofDevice: device, accountID: change.accountID, at: now) }
     }
 
     /// Takes the addition of a change out of use. Moves its rows to the tables of resting rows, disables the

@@ -1,7 +1,9 @@
 import Accounts
+import CountersignServer
 import CountersignTestKit
 import HTTPTypes
 import HummingbirdTesting
+import Logging
 import Records
 import SQLiteStore
 import Sealing
@@ -46,14 +48,16 @@ struct LetterLanguageTests {
                     issuer: "http://localhost:8080", serviceName: "Service", sender: sender,
                     languages: Languages(SecondLanguage(), English())),
                 sealing: Sealing(KeyEncryptionKey()), time: place.server.clock.timeSource)
+            let deliverer = try #require(place.server.assembly.mailDeliverer(logger: Logger(label: "test")))
             func letter() async throws -> String {
                 _ = try await place.askForReset()
-                for delivery in try await deliveries.takeDue() {
+                for delivery in try await deliverer.takeDue() {
                     #expect(try await deliveries.deliver(delivery) == .sent)
                 }
                 return place.server.mail.text
             }
-            #expect(try await letter().hasPrefix("Bonjour."))
+            let first = try await letter()
+            #expect(first.hasPrefix("Bonjour."))
             let authorize = try await place.browser.get(place.party.authorizeAddress("&ui_locales=en"))
             let shown = try await place.show(
                 PasswordPlace.password, try #require(authorize.redirectParameters["request"]))

@@ -93,7 +93,7 @@ extension SQLiteDatabase: IdentityStore {
             for device in forsaken.map(\.device) {
                 let id = device.id
                 try db.noteEnds(of: id, accountID: device.accountID, sealing, ending)
-                try db.failSessions(of: device, at: audit.at)
+                try db.failSessions(ofDevice: device.id, accountID: device.accountID, at: audit.at)
                 try db.deleteAuthentications(of: .device(id), at: audit.at)
                 try db.run("DELETE FROM credential WHERE device_id = ?", [id])
                 try db.run(
@@ -166,7 +166,7 @@ extension SQLConnection {
     }
 
     /// Ends the device's open ceremonies of every kind as failed, except for `session`.
-    func failSessions(of device: DeviceRecord, but session: String = "", at now: Timestamp) throws {
+    func failSessions(ofDevice device: String, accountID: String, but session: String = "", at now: Timestamp) throws {
         try self.run(
             .composed(
                 """
@@ -175,7 +175,7 @@ extension SQLConnection {
                 """),
             [
                 CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.failed.rawValue, now.milliseconds,
-                device.accountID, device.id, session,
+                accountID, device, session,
             ])
     }
 }

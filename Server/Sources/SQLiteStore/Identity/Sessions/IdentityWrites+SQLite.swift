@@ -17,7 +17,7 @@ extension SQLConnection {
             case .merge(let merge, let account): try self.merge(merge, into: account, sealing)
             case .endOfSessions(let device, let session, let now, let ending):
                 try self.noteEnds(of: device.id, accountID: device.accountID, but: session, sealing, ending)
-                try self.failSessions(of: device, but: session, at: now)
+                try self.failSessions(ofDevice: device.id, accountID: device.accountID, but: session, at: now)
                 try self.deleteAuthentications(of: .device(device.id), at: now)
             case .erasedAnswers(let caller, let session): try self.deleteAnswers(of: caller, session: session)
             case .deletedAccount(let account, let now): _ = try self.deleteAccount(account, at: now)
