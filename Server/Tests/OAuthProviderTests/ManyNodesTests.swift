@@ -19,7 +19,8 @@ struct ManyNodesTests {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
             f.authenticate(request)
-            let answer = try await self.node(f).authorizations.complete(request: request, browser: f.browser, session: nil)
+            let answer = try await self.node(f).authorizations.complete(
+                request: request, browser: f.browser, session: nil)
             guard case .signedIn(.redirect(let redirect), let session, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return

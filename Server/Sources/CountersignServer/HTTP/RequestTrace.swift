@@ -43,7 +43,8 @@ extension PendingAuthorization {
 extension OpenIDProvider {
     /// Returns the run of a sign-in at the given browser, for a server that records runs.
     func run(ofSignIn reference: String, _ browser: BrowserSecret?) async throws -> TraceContext {
-        guard let browser, let pending = try await self.authorizations.pending(request: reference, browser: browser) else {
+        guard let browser, let pending = try await self.authorizations.pending(request: reference, browser: browser)
+        else {
             return TraceContext(ofSignIn: reference)
         }
         return pending.run(reference)
