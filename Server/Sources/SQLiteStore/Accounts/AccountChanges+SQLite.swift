@@ -322,14 +322,14 @@ extension SQLConnection {
         _ password: RestingPassword, _ change: AccountChangeRecord, unusableHash: String, at now: Timestamp,
         _ sealing: Sealing
     ) throws {
-        // The unknown password of another change that was disowned before stays: the password in its place rests
-        // already.
+        // The unknown password of a disowned change stays, whichever change that is: the password in its place rests
+        // already, and a second password would take the place of the first.
         let moved = try self.move(
             .passwords,
             where: """
                 account_id = ?2 AND set_at >= ?3 AND NOT EXISTS (
                     SELECT 1 FROM rested_password AS resting JOIN account_change AS earlier ON earlier.id = change_id
-                    WHERE resting.account_id = ?2 AND change_id <> ?1 AND earlier.decided_at = password.set_at)
+                    WHERE resting.account_id = ?2 AND earlier.decided_at = password.set_at)
                 """, change: change.id, [change.accountID, password.setSince.milliseconds])
         // A password that was set by a later change stays with the later change.
         try self.run(
@@ -430,6 +430,14 @@ extension SQLConnection {
     /// rests beside the factor. The unknown password in its place is from now on the unknown password of this change.
     private func takeOverFactor(_ change: AccountChangeRecord, at now: Timestamp) throws {
         let values: SQLValues = [change.accountID, change.madeAt.milliseconds]
+        // A newer factor of the account takes the place of the factor that rests, whose recovery codes end with the
+        // factor. Otherwise the codes would come back beside the newer factor.
+        try self.run(
+            """
+            DELETE FROM rested_recovery_code
+            WHERE account_id = ?1 AND change_id IN (SELECT change_id FROM rested_totp WHERE account_id = ?1)
+            AND EXISTS (SELECT 1 FROM totp WHERE account_id = ?1 AND set_at >= ?2)
+            """, values)
         let isNew = "account_id = ?2 AND set_at >= ?3"
         let isBesideFactor = "account_id = ?2 AND change_id IN (SELECT change_id FROM rested_totp WHERE \(isNew))"
         try self.takeOver("recovery_code", where: isBesideFactor, change: change.id, values)

@@ -15,8 +15,10 @@ public enum AccountChangeConformance {
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
-        [Self.records, Self.codes, Self.rest, Self.besideFactors, Self.twoPasswords, Self.laterAdditions].flatMap(
-            \.self)
+        [
+            Self.records, Self.codes, Self.rest, Self.besideFactors, Self.twoPasswords, Self.threeFactors,
+            Self.laterAdditions,
+        ].flatMap(\.self)
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
@@ -465,6 +467,31 @@ public enum AccountChangeConformance {
                     try expect(try await Self.hash(store) == expected, id)
                 }
             }
+        }
+    ]
+
+    /// The rule for a second factor that was set while another rests.
+    private static let threeFactors: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a factor that was set while another rests comes back with its own codes and the old password")
+        { store in
+            try await Self.keep(Self.change(.nothing), store)
+            try await Self.password("$older$", at: .start, store)
+            try await Self.setFactor(at: .start, codes: [1], store)
+            for (id, moment, code) in [("first", Self.made, UInt8(2)), ("second", Self.made + .seconds(5), 3)] {
+                try await Self.keep(Self.change(.secondFactor, id, at: moment), store)
+                try await Self.setFactor(at: moment, codes: [code], store)
+            }
+            try expect(try await Self.decide(.disowned, store, "first"), "the second factor rests")
+            let moment = Self.decided + .seconds(1)
+            try await Self.keep(Self.change(.secondFactor, "third", at: moment), store)
+            try await Self.setFactor(at: moment, codes: [4], store)
+            try expect(try await Self.decide(.disowned, store, "second", after: 2), "the third factor rests")
+            try expect(try await Self.decide(.disowned, store, "third", after: 3), "disowned")
+            try expect(try await Self.decide(.reclaimed, store, "third", after: 4), "reclaimed")
+            let account = try await store.passwordAccount(id: Self.alice)
+            try expect(account?.totp?.setAt == moment, "the third factor counts")
+            try expect(account?.password?.hash == "$older$", "the password beside the factor is not lost")
+            try expect(try await Self.spendCodes(store) == [4], "no code of the second factor counts")
         }
     ]
 
