@@ -176,7 +176,8 @@ extension Limits {
             remedy: "This client has too many devices wait. Wait, or have the operator raise deviceCodesPerMinute.")
     }
 
-    /// The budget of a client's pushed authorization requests (RFC 9126).
+    /// The budget of a client's pushed authorization requests (RFC 9126), and of all requests of the strangers' clients
+    /// of a network.
     public var pushedRequests: BudgetTerms {
         BudgetTerms(
             "pushedRequestsPerMinute", protects: .person, burst: self.oauth.pushedRequestBurst,

@@ -337,7 +337,7 @@ struct SQLConnectionTests {
             }
             #expect(try db.row(insertion, [4, 1])?.integer("id", as: Int.self) == 4)
             #expect(throws: SQLError.self) { try db.row("SELECT nothing FROM thing") }
-            // What `read` throws ends the query.
+            // An error of `read` ends the query.
             struct Enough: Error {}
             let query: SQLText = "SELECT id FROM thing ORDER BY id"
             for _ in 1...2 {

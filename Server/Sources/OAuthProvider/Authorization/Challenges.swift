@@ -15,7 +15,7 @@ public struct Challenges: Sendable {
     private let authorizations: Authorizations
     private let method: any DirectSignIn
 
-    /// Creates the endpoint for the clients of this authorizations.
+    /// Creates the endpoint beside the authorizations of browsers.
     public init(_ authorizations: Authorizations, by method: any DirectSignIn) {
         self.authorizations = authorizations
         self.method = method

@@ -58,7 +58,7 @@ public struct DeviceAuthorizations: Sendable {
     /// attacker who used it up would keep everybody from signing devices in.
     private let guesses: Budget
 
-    /// Creates the sign-in of devices for the clients of this authorizations.
+    /// Creates the authorizations of devices beside the authorizations of browsers.
     public init(_ authorizations: Authorizations) {
         let limits = authorizations.limits
         self.authorizations = authorizations

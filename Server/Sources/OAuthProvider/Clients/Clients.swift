@@ -256,7 +256,7 @@ public final class Clients: Sendable {
     /// The rules for registrations.
     let rules: ClientRules
     let choices: Choices
-    /// The budget of clients' pushed requests.
+    /// The budget of clients' pushed requests, and of all requests of strangers' clients.
     let pushedRequests: Budget
     /// The budget of reports to the operator about each client.
     private let notes: SourceBudget

@@ -235,8 +235,7 @@ extension SQLConnection {
                     INSERT INTO rested_activation (device_id, change_id)
                     SELECT device_id, ?1 FROM activation WHERE is_permanent = 0 AND \(isNew)
                     """), [id, account, since])
-            // An attempt that is being judged counts as wrong: if the attempt were right, it would enable the activation
-            // again.
+            // An attempt that is being judged counts as wrong: a right attempt would enable the activation again.
             try self.run(
                 .composed(
                     """
@@ -426,8 +425,9 @@ extension SQLConnection {
                 """), [change] + values)
     }
 
-    /// Takes over a second factor as ``takeOver(_:where:change:_:)``, with its recovery codes and with the password that
-    /// rests beside the factor. The unknown password in its place is from now on the unknown password of this change.
+    /// Takes over a second factor as ``takeOver(_:where:change:_:)``, with its recovery codes and with the password
+    /// that rests beside the factor. The unknown password in its place is from now on the unknown password of this
+    /// change.
     private func takeOverFactor(_ change: AccountChangeRecord, at now: Timestamp) throws {
         let values: SQLValues = [change.accountID, change.madeAt.milliseconds]
         // A newer factor of the account takes the place of the factor that rests, whose recovery codes end with the
@@ -488,8 +488,8 @@ private struct RestingTable {
     let columns: String
     /// The expressions that put back ``columns``, in the same order.
     let columnsPutBack: String
-    /// The condition for a row of `resting` to come back. In the condition `?2` is the moment at which the rows began to
-    /// rest.
+    /// The condition for a row of `resting` to come back. In the condition `?2` is the moment at which the rows began
+    /// to rest.
     let isWanted: String
 
     private init(_ name: String, _ columns: String, putBack: String? = nil, wanted isWanted: String = "TRUE") {
