@@ -245,8 +245,8 @@ actor SignInCore {
         return try await self.sharing { try await $0.renewKept(prompt, recording) }
     }
 
-    /// Shares one renewal among all callers: callers that want a renewal while one runs get its result. The renewal
-    /// continues if a caller is cancelled; the cancelled caller stops waiting.
+    /// Shares one renewal among all callers: a caller that comes during a renewal gets the result of this renewal. The
+    /// renewal continues if a caller is cancelled; the cancelled caller stops waiting.
     private func sharing(_ renewal: @escaping @Sendable (isolated SignInCore) async throws -> LiveSession) async throws
         -> LiveSession
     {

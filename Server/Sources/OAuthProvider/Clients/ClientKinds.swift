@@ -32,8 +32,8 @@ extension ClientRules {
     /// `OAuthError` `invalid_request` with a sentence for the administrator; `invalid_client_metadata` for its keys.
     ///
     /// - Parameters:
-    ///   - before: The client before the change, if the client is changed. Its earlier keys may stay even without a
-    ///     use, such as the keys to which its tokens were encrypted.
+    ///   - before: The client before the change, if the client is changed. The earlier client's keys may stay without
+    ///     a use, for example the keys to which tokens were encrypted.
     ///   - read: The client's keys, if the set has been read already (``keySet(_:)``).
     func checkKind(of client: ClientRecord, insteadOf before: ClientRecord? = nil, keys read: JWKSet? = nil) throws {
         let settings = client.settings

@@ -47,8 +47,8 @@ extension Tokens {
     ///   - protection: The ID token's signing algorithm and encryption key.
     ///   - binding: The key or certificate that the access token is bound to.
     ///
-    /// Cost: The call needs one ES256 signature, one signature of the client's algorithm, one hash and one HMAC. An
-    /// encrypted ID token adds an encryption.
+    /// Cost: two signatures (ES256, and the client's algorithm), one hash, one HMAC; for an encrypted ID token one
+    /// encryption more.
     func issue(
         for admitted: AdmittedGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, protection: IDTokenProtection, boundTo binding: TokenBinding?,

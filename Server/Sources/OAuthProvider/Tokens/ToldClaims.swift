@@ -16,8 +16,8 @@ struct ToldClaims: Sendable {
     func told(
         of standing: StandingGrant, _ facts: StandingFacts, scope: Scope, named: [ClaimsRequest.Claim]
     ) async throws -> (claims: JSONObject, role: String?)? {
-        // A service that asks people itself receives the claims that they have confirmed, and nothing more by its
-        // scopes.
+        // A service that asks people itself receives the claims that a person has confirmed. Its scopes give the
+        // service nothing more.
         let confirmed = try await self.people.confirmedClaims(
             account: standing.authentication.account, client: standing.grant.client)
         let role = standing.authentication.role
