@@ -22,8 +22,8 @@ extension AuthenticatorModule {
     /// Creates a key (Register): verifies or enrols the person, then attests the new key with the key itself.
     ///
     /// The key is pending until the server's answer reaches ``notify(_:_:)``. The attestation announces the `device` if
-    /// the device's key can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key remains
-    /// then.
+    /// the device's key can sign. Throws ``OperationFailure``, `CancellationError` and ``StorageError``. No key remains
+    /// then, except a pending key that the storage could not delete.
     package func register(
         _ model: AuthenticatorModel, appID: String, username: String, finalChallenge: String,
         attestationType: AttestationType, announcing device: AnnouncedDevice = .nobody,
@@ -92,7 +92,8 @@ extension AuthenticatorModule {
                 device: announcement?.keys)
         } catch {
             self.forgetIfNew(announcement?.keys, of: device)
-            try self.delete([name])
+            // The app needs the reason. A key that cannot be deleted now is deleted at the next start.
+            try? self.delete([name])
             throw error
         }
     }

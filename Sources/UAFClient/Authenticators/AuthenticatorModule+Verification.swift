@@ -221,14 +221,14 @@ extension AuthenticatorModule {
     }
 
     /// Runs `body`, and turns errors of the device's keys into the authenticator's status. If the device has lost a
-    /// key, the module deletes its record too.
+    /// key, the module deletes its record too, now or at the next use.
     func usingKeys<Value>(
         _ command: CommandStatus.Command, _ record: KeyRecord? = nil, _ body: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await body()
         } catch let error as DeviceKeyError {
-            if error == .gone, let record { try self.delete([record.name]) }
+            if error == .gone, let record { try? self.delete([record.name]) }
             throw OperationFailure(error.status, of: command, "the key: \(error)")
         }
     }
@@ -375,8 +375,7 @@ extension AuthenticatorModule {
     /// that ended with its enrolment is deleted.
     ///
     /// Throws ``OperationFailure``: `keyDisappearedPermanently` for an ended key and for a missing key,
-    /// `userNotEnrolled` if no person is enrolled, and the failures of a sensor that does not answer. Also throws
-    /// ``StorageError``.
+    /// `userNotEnrolled` if no person is enrolled, and the failures of a sensor that does not answer.
     package func checkEnrolment(of name: KeyName) async throws {
         guard let index = self.ownIndex(of: name), let model = AuthenticatorModel(aaid: name.aaid) else {
             throw OperationFailure(.keyDisappearedPermanently, of: .sign, "no such key")
@@ -385,11 +384,12 @@ extension AuthenticatorModule {
         try await self.checkEnrolment(of: self.database.keys[index], model)
     }
 
-    /// Deletes a key that ends with its enrolment, if the enrolment has changed.
+    /// Throws if a key ends with its enrolment and the enrolment has changed. The key is deleted, now or at the next
+    /// use.
     private func checkEnrolment(of record: KeyRecord, _ model: AuthenticatorModel) async throws {
         let enrolment = try await self.enrolment(model, .sign)
         guard let expected = record.protection.enrolment, !constantTimeEqual(expected, enrolment) else { return }
-        try self.deregister(appID: record.appID, aaid: record.aaid, keyID: record.keyID)
+        try? self.deregister(appID: record.appID, aaid: record.aaid, keyID: record.keyID)
         throw OperationFailure(.keyDisappearedPermanently, of: .sign, "the enrolment has changed")
     }
 

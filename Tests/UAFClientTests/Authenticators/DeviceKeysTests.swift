@@ -155,6 +155,24 @@ struct DeviceKeysTests {
         #expect(Set(device.storage.snapshot.keys).subtracting(before).isSubset(of: ["authenticators"]))
     }
 
+    @Test("A person who gives up a registration hears this, also where the new key cannot be deleted yet")
+    func givenUpOnFullDisk() async throws {
+        let (device, keys) = try Self.device()
+        let person = TestPerson()
+        await person.whileAsked { [storage = device.storage] in storage.refuseWrites(true) }
+        device.sensor?.feel(.cancelled)
+        #expect(
+            await failure {
+                _ = try await device.module.register(
+                    Self.model(.fingerprint), appID: Device.facet, username: "alice", finalChallenge: "challenge",
+                    attestationType: .basicSurrogate, verification: person)
+            } == OperationFailure(.userCancelled, ""))
+        device.storage.refuseWrites(false)
+        #expect(await device.module.registrations(appID: Device.facet).map(\.isPending) == [true])
+        try await device.module.deleteAll(except: [])
+        #expect(keys.count == 0)
+    }
+
     @Test("Fingers that change while the registration's dialog waits are nobody's")
     func enrolledMeanwhile() async throws {
         let (device, keys) = try Self.device()
@@ -175,6 +193,26 @@ struct DeviceKeysTests {
             await failure { _ = try await device.sign(name) } == OperationFailure(.keyDisappearedPermanently, ""))
         #expect(await device.module.registrations(appID: Device.facet).isEmpty)
         #expect(!device.storage.snapshot.keys.contains { $0.hasPrefix("attempts-") })
+    }
+
+    @Test("A key that is gone or has ended is called so where it cannot be deleted, and the next use deletes it")
+    func lostOnFullDisk() async throws {
+        let (device, keys) = try Self.device()
+        let lost = try await device.register(Self.model(.devicePossession)).name
+        keys.lose()
+        let ended = try await device.register(Self.model(.fingerprint)).name
+        device.sensor?.enroll(Array("another set".utf8))
+        // The counter of the lost key is written before its signature is tried.
+        device.storage.interruptAfterWrite { [storage = device.storage] _ in storage.refuseWrites(true) }
+        for name in [lost, ended] {
+            #expect(
+                await failure { _ = try await device.sign(name) } == OperationFailure(.keyDisappearedPermanently, ""))
+        }
+        #expect(await device.module.registrations(appID: Device.facet).map(\.name) == [lost, ended])
+        device.storage.interruptAfterWrite(nil)
+        device.storage.refuseWrites(false)
+        for name in [lost, ended] { _ = await failure { _ = try await device.sign(name) } }
+        #expect(await device.module.registrations(appID: Device.facet).isEmpty)
     }
 
     @Test("What is deleted here is deleted on the device")
