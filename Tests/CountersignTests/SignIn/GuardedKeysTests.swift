@@ -62,6 +62,18 @@ struct GuardedKeysTests {
         }
     }
 
+    @Test("another set of fingers is told also where the secret cannot be removed, and the next release removes it")
+    func changedOnFullDisk() async throws {
+        try await self.keys.keep(self.secret, as: "a", guardedBy: .currentSet)
+        self.sensor.enroll(Array("second".utf8))
+        self.storage.refuseWrites(true)
+        #expect(try await self.release() == .changed)
+        #expect(try self.keys.contains("a"))
+        self.storage.refuseWrites(false)
+        #expect(try await self.release() == .changed)
+        #expect(try !self.keys.contains("a") && self.sensor.readingCount == 0)
+    }
+
     @Test("a secret for any set outlives a finger more, and no set at all ends it")
     func anySet() async throws {
         try await self.keys.keep(self.secret, as: "a", guardedBy: .anySet)

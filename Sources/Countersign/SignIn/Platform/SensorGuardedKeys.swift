@@ -40,14 +40,14 @@ public struct SensorGuardedKeys: BiometricKeys {
     /// either guard.
     public func release(_ name: String, _ prompt: SystemPrompt) async throws -> BiometricRelease {
         guard let record = try self.record(name) else { return .missing }
-        guard try await self.isOpened(record) else { return try self.ended(name) }
+        guard try await self.isOpened(record) else { return self.ended(name) }
         switch try await self.sensor.read(prompt, allowingDevicePasscode: false) {
         case .match: break
         case .noMatch(let hint): return .noMatch(hint: hint)
         case .cancelled: return .cancelled
         case .lockedOut: return .lockedOut
         }
-        guard try await self.isOpened(record) else { return try self.ended(name) }
+        guard try await self.isOpened(record) else { return self.ended(name) }
         return .released(record.secret)
     }
 
@@ -59,8 +59,9 @@ public struct SensorGuardedKeys: BiometricKeys {
         return record.set.map { constantTimeEqual($0, enrolled) } ?? true
     }
 
-    private func ended(_ name: String) throws -> BiometricRelease {
-        try self.remove(name)
+    private func ended(_ name: String) -> BiometricRelease {
+        // The caller needs the reason. A secret that cannot be removed now is removed at the next release.
+        try? self.remove(name)
         return .changed
     }
 
