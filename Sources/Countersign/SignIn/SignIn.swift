@@ -122,6 +122,10 @@ public struct SignIn: Sendable {
     /// `false` also forgets a session that lies behind a finger or face: the session ends at the server by expiry,
     /// because its token cannot be named.
     ///
+    /// If the app's configuration keeps no session behind a finger or face, `true` changes the choice alone. `false`
+    /// then also applies to a session that an earlier configuration has put there. With
+    /// ``SignInConfiguration/Keeping/onThisDevice`` a running session stays on the device, and opens without a question.
+    ///
     /// Throws ``SignInError``, and leaves the choice unchanged: `biometricsUnavailable` if no finger or face is
     /// enrolled; `renewedElsewhere` if another process has renewed the session. This process is then signed out until
     /// ``restore(prompt:)`` opens the session again. `notSignedIn` if the person has signed out meanwhile.
@@ -131,7 +135,7 @@ public struct SignIn: Sendable {
             guard isPossible || !areWanted else {
                 throw SignInError(.biometricsUnavailable, "no finger or face is enrolled")
             }
-            if case .behindBiometrics = self.core.configuration.keeping { try await self.core.setGuarded(areWanted) }
+            try await self.core.setGuarded(areWanted)
             let store = self.core.store
             try await store.alone {
                 try store.setChoice(areWanted)

@@ -152,7 +152,12 @@ actor SignInCore {
     /// Puts the running session behind the person's finger or face, or forgets the session on the device. If no session
     /// runs, a session that lies behind a finger or face is forgotten. No renewal runs meanwhile, in this process or in
     /// another process.
+    ///
+    /// If the configuration keeps no session behind a finger or face, only the end of the guard has an effect, on a
+    /// session that an earlier configuration has guarded.
     func setGuarded(_ isGuarded: Bool) async throws {
+        let isUsual = if case .behindBiometrics = self.configuration.keeping { true } else { false }
+        guard try isUsual || (!isGuarded && self.store.sessionToEnd().session?.key != nil) else { return }
         try await self.platform.storage.withLock(SignInStore.renewalLock) { try await self.setGuardedAlone(isGuarded) }
     }
 
@@ -167,7 +172,8 @@ actor SignInCore {
         let mark = try await self.changeRecord(of: live.mark, in: self.epoch) { before in
             // A session that already lies behind the finger or face stays there, with its key.
             guard !isGuarded || before?.key == nil else { return before }
-            return isGuarded ? try await self.kept(refreshToken, live.proofKey, isGuarded: true) : nil
+            guard isGuarded || self.configuration.keeping == .onThisDevice else { return nil }
+            return try await self.kept(refreshToken, live.proofKey, isGuarded: isGuarded)
         }
         self.live = LiveSession(
             serial: live.serial, accessToken: live.accessToken, isBound: live.isBound, expiresAt: live.expiresAt,

@@ -119,6 +119,42 @@ struct BiometricChoiceTests {
         #expect(await app.isSignedIn)
     }
 
+    @Test(
+        "a no also ends the guard that an earlier configuration has put a session behind",
+        arguments: [SignInConfiguration.Keeping.onThisDevice, .inMemory], [false, true])
+    func guardedBefore(keeping: SignInConfiguration.Keeping, isSignedIn: Bool) async throws {
+        var world = SignInWorld()
+        _ = try await world.signedIn()
+        world.configuration.keeping = keeping
+        let app = try await world.start()
+        if isSignedIn {
+            world.device.sensor.feel(.match)
+            try await app.restore()
+        }
+        try await app.setBiometrics(true)
+        #expect(try app.kept == .guardedSession)
+        try await app.setBiometrics(false)
+        #expect(await app.isSignedIn == isSignedIn)
+        #expect(try app.kept == (isSignedIn && keeping == .onThisDevice ? .session : .nothing))
+        #expect(!world.device.storage.snapshot.keys.contains { $0.hasPrefix("guarded-") })
+        guard try app.kept == .session else { return }
+        let next = try await world.start()
+        try await next.restore()
+        #expect(await next.isSignedIn)
+        #expect(world.device.sensor.readingCount == 1)
+    }
+
+    @Test("a choice leaves a session that is kept without a question as it is", arguments: [true, false])
+    func choiceAlone(areWanted: Bool) async throws {
+        var world = SignInWorld()
+        world.configuration.keeping = .onThisDevice
+        let app = try await world.signedIn()
+        let before = world.device.storage.snapshot["sign-in-session"]
+        try await app.setBiometrics(areWanted)
+        #expect(world.device.storage.snapshot["sign-in-session"] == before)
+        #expect(try app.kept == .session && app.wantsBiometrics == areWanted)
+    }
+
     @Test("the device secret is an item of its own, survives the app's end, and is new at each sign-in")
     func deviceSecret() async throws {
         for face in SignInWorld.Face.allCases {
