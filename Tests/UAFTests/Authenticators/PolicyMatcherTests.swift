@@ -179,6 +179,23 @@ struct PolicyMatcherTests {
         #expect(PolicyMatcher(policy).selection(needing: candidates)?.candidates == [2, 3, 4, 5, 6, 7, 0, 1])
     }
 
+    @Test("A thousand alternatives that cannot be met cost one look at each pair, and no search through the orders")
+    func unmeetable() {
+        let (any, pin) = (MatchCriteria(), Self.criteria(Self.pin))
+        // Two criteria want the only PIN. The orders of the others would take a search for ever.
+        let alternative = Array(repeating: any, count: 6) + [pin, pin]
+        let matcher = PolicyMatcher(Policy(accepted: Array(repeating: alternative, count: 1000)))
+        let candidates = (0..<24).map { Self.candidate($0 == 0 ? Self.pin : Self.device) }
+        #expect(matcher.selections(among: candidates).isEmpty)
+        var pairs = 0
+        let needed = matcher.selection(needing: Array(candidates[..<8])) { _, _ in
+            pairs += 1
+            return true
+        }
+        // In each alternative, six criteria fit eight candidates, and two criteria fit one.
+        #expect(needed == nil && pairs == 1000 * (6 * 8 + 2))
+    }
+
     @Test("The policy that accepts anything accepts silent authenticators too (§2.2)")
     func anything() {
         var any = MatchCriteria()
