@@ -42,8 +42,32 @@ public struct PolicyMatcher: Sendable {
     ///
     /// Two ways with the same candidates for the same alternative, in another order, count as one. The search has
     /// bounds, so ways can be missing: it leaves out an alternative of more than eight criteria, and in an alternative
-    /// every order uses up `limit`. The first way of an alternative is never missing.
+    /// every order uses up `limit`. Until `limit` is used up, the first way of an alternative is never missing.
     public func selections(among candidates: [PolicyCandidate], limit: Int = 64) -> [Selection] {
+        self.selections(among: candidates, limit: limit) { fitting in
+            Combinations(fitting: fitting, authenticators: Array(candidates.indices))
+        }
+    }
+
+    /// Returns all ways as ``selections(among:limit:)``, where each candidate is a single key.
+    ///
+    /// Keys of one authenticator exclude each other, because each criterion requires another authenticator. A way
+    /// counts only if `isUsable` accepts the indices of its candidates. Refused ways do not use up `limit`, so
+    /// `isUsable` may only refuse ways of which few exist.
+    package func selections(
+        amongKeys candidates: [PolicyCandidate], limit: Int = 64, where isUsable: @escaping ([Int]) -> Bool
+    ) -> [Selection] {
+        let authenticators = candidates.map { candidate in
+            candidates.firstIndex { $0.info.aaid == candidate.info.aaid } ?? 0
+        }
+        return self.selections(among: candidates, limit: limit) { fitting in
+            Combinations(fitting: fitting, authenticators: authenticators, isUsable: isUsable)
+        }
+    }
+
+    private func selections(
+        among candidates: [PolicyCandidate], limit: Int, by search: ([[Int]]) -> Combinations
+    ) -> [Selection] {
         let allowed = candidates.indices.filter { self.allows(candidates[$0]) }
         var selections: [Selection] = []
         var seen: Set<[Int]> = []
@@ -51,7 +75,7 @@ public struct PolicyMatcher: Sendable {
             // The policy can never be met with more criteria than authenticators. The check also bounds the search.
             guard !criteria.isEmpty, criteria.count <= allowed.count, criteria.count <= 8 else { continue }
             let fitting = criteria.map { criterion in allowed.filter { criterion.matches(candidates[$0]) } }
-            for choice in Combinations(fitting: fitting).first(limit - selections.count)
+            for choice in search(fitting).first(limit - selections.count)
             where seen.insert([index] + choice.sorted()).inserted {
                 selections.append(Selection(alternative: index, candidates: choice))
             }
@@ -81,7 +105,8 @@ public struct PolicyMatcher: Sendable {
             }
             guard (1...8).contains(criteria.count) else { continue }
             let fitting = criteria.map { criterion in candidates.indices.filter { fits($0, criterion) } }
-            if let choice = Combinations(fitting: fitting).first(1).first {
+            let search = Combinations(fitting: fitting, authenticators: Array(candidates.indices))
+            if let choice = search.first(1).first {
                 return Selection(alternative: index, candidates: choice)
             }
         }
@@ -89,10 +114,14 @@ public struct PolicyMatcher: Sendable {
     }
 }
 
-/// The ways to choose a different candidate for each criterion.
+/// The ways to choose a candidate of a different authenticator for each criterion.
 private struct Combinations {
     /// For each criterion, the candidates that meet it.
     let fitting: [[Int]]
+    /// For each candidate, the number of its authenticator.
+    let authenticators: [Int]
+    /// Returns `true` if a whole way counts.
+    var isUsable: ([Int]) -> Bool = { _ in true }
 
     /// Returns the first ways by depth-first search, at most `limit`.
     ///
@@ -102,10 +131,11 @@ private struct Combinations {
         var ways: [[Int]] = []
         func extend(_ chosen: [Int]) {
             guard chosen.count < self.fitting.count else {
-                ways.append(chosen)
+                if self.isUsable(chosen) { ways.append(chosen) }
                 return
             }
-            for candidate in self.fitting[chosen.count] where !chosen.contains(candidate) {
+            let taken = chosen.map { self.authenticators[$0] }
+            for candidate in self.fitting[chosen.count] where !taken.contains(self.authenticators[candidate]) {
                 guard ways.count < limit else { return }
                 if self.canEnd(chosen + [candidate]) { extend(chosen + [candidate]) }
             }
@@ -114,15 +144,17 @@ private struct Combinations {
         return ways
     }
 
-    /// Returns `true` if different candidates remain for the criteria without a choice: a maximum matching in a
+    /// Returns `true` if different authenticators remain for the criteria without a choice: a maximum matching in a
     /// bipartite graph, by augmenting paths.
     private func canEnd(_ chosen: [Int]) -> Bool {
+        let taken = chosen.map { self.authenticators[$0] }
         var criterion: [Int: Int] = [:]
         func place(_ index: Int, _ tried: inout Set<Int>) -> Bool {
-            for candidate in self.fitting[index] where !chosen.contains(candidate) {
-                guard tried.insert(candidate).inserted else { continue }
-                if let other = criterion[candidate], !place(other, &tried) { continue }
-                criterion[candidate] = index
+            for authenticator in self.fitting[index].map({ self.authenticators[$0] })
+            where !taken.contains(authenticator) {
+                guard tried.insert(authenticator).inserted else { continue }
+                if let other = criterion[authenticator], !place(other, &tried) { continue }
+                criterion[authenticator] = index
                 return true
             }
             return false

@@ -214,8 +214,7 @@ public struct PreparedRegistration: Sendable {
     /// the server's first way to use these authenticators together (§9.2 step 6).
     private func attestationType(of model: AuthenticatorModel, among models: [AuthenticatorModel]) -> AttestationType {
         let selection = PolicyMatcher(self.request.policy)
-            .selections(among: models.map { PolicyCandidate(info: $0.info) })
-            .first { $0.candidates.count == models.count }
+            .selection(needing: models.map { PolicyCandidate(info: $0.info) })
         let criterion = selection.flatMap { selection in
             selection.candidates.firstIndex { models[$0] == model }
                 .map { self.request.policy.accepted[selection.alternative][$0] }
@@ -259,10 +258,10 @@ public struct PreparedAuthentication: Sendable {
                 return matcher.allows(PolicyCandidate(info: info, keyIDs: Set(held)))
             }
         let candidates = known.map { PolicyCandidate(info: $0.1, keyIDs: [$0.0.keyID]) }
-        return matcher.selections(among: candidates).map(\.candidates)
-            .filter { way in
-                way.contains { !known[$0].1.isSecondFactorOnly } && Set(way.map { known[$0].1.aaid }).count == way.count
-            }.map { way in way.map { known[$0].0 } }
+        // Few ways are refused: the ways of second factors alone, of which a device has one for each key store.
+        return matcher.selections(amongKeys: candidates) { way in
+            way.contains { !known[$0].1.isSecondFactorOnly }
+        }.map { selection in selection.candidates.map { known[$0].0 } }
     }
 
     /// Signs with each key and creates the message for the server. Every key that a person unlocks confirms the

@@ -209,6 +209,28 @@ struct MessageClientTests {
         #expect(named.selections(among: [second]).isEmpty)
     }
 
+    @Test("However many keys of one authenticator are newer, the ways that another key makes possible are not cut off")
+    func manyKeys() async throws {
+        func keys(_ model: AuthenticatorModel, _ count: UInt8) throws -> [KeyName] {
+            try (0..<count).map { KeyName(aaid: model.aaid, keyID: try KeyID([UInt8](repeating: $0, count: 32))) }
+        }
+        var any = MatchCriteria()
+        any.authenticationAlgorithms = [.p256Raw]
+        any.assertionSchemes = [.uafV1TLV]
+        func prepared(_ criteriaCount: Int) async throws -> PreparedAuthentication {
+            let policy = Policy(accepted: [Array(repeating: any, count: criteriaCount)])
+            return try await self.client.prepareAuthentication(self.authentication(policy).serialized)
+        }
+        let (pins, silent) = try (keys(Device.pin, 70), keys(Device.possession, 70))
+        let finger = try keys(Device.fingerprint, 1)
+        #expect(try await prepared(1).selections(among: finger + silent) == [finger])
+        let pairs = try await prepared(2).selections(among: finger + pins)
+        #expect(pairs.count == 64 && pairs.allSatisfy { $0.contains(finger[0]) && Set($0.map(\.aaid)).count == 2 })
+        #expect(try await prepared(2).selections(among: pins).isEmpty)
+        // A search that tried the keys and not the authenticators would not end here.
+        #expect(try await prepared(8).selections(among: finger + silent + pins).isEmpty)
+    }
+
     @Test("A silent key alone neither meets a policy nor signs")
     func silentAlone() async throws {
         let keys = try await self.enrol(Device.possession)
