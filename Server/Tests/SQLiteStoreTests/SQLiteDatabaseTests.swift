@@ -43,6 +43,15 @@ struct SQLiteDatabaseTests {
         await store.database.close()
     }
 
+    @Test("Keys are also looked up for a name that no account has, so that the time of the answer tells nothing")
+    func keysOfUnknownName() async throws {
+        let store = try TemporaryStore()
+        #expect(try await store.database.keys(username: "nobody").active == nil)
+        try await DatabaseQueue(path: store.file).write { try $0.execute(sql: "DROP TABLE credential") }
+        await #expect(throws: (any Error).self) { try await store.database.keys(username: "nobody") }
+        await store.database.close()
+    }
+
     @Test func whatWasAcknowledgedIsThereAfterReopening() async throws {
         let store = try TemporaryStore()
         try await store.database.createAccount(self.account("alice"), audit: self.event())

@@ -200,10 +200,12 @@ extension SQLiteDatabase: AccountStore {
             let account = try db.row(
                 .composed("SELECT id, is_locked FROM account WHERE \(AccountRecord.hasName)"), codes)
             let document = try db.inventedAccounts()
-            let active = try account.map { account in
-                let id = try account.text("id")
-                return ActiveKeys(
-                    accountID: id, isAccountLocked: try account.flag("is_locked"), keys: try db.activeKeys(of: id))
+            // An unknown name costs the same queries as a known name, so that the time does not reveal a known name. No
+            // account has an empty identifier.
+            let keys = try db.activeKeys(of: try account?.text("id") ?? "")
+            let active = try account.map {
+                ActiveKeys(
+                    accountID: try $0.text("id"), isAccountLocked: try $0.flag("is_locked"), keys: keys)
             }
             return NamedKeys(active: active, inventedAccounts: document)
         }
