@@ -90,6 +90,7 @@ public protocol GrantListStore: Sendable {
     /// Ends grants and device secrets of an account, also grants that end with a session, with all grants and tokens
     /// that came of them, together with the audit event. Returns the number of ended grants and secrets; without any
     /// there is no event. Another account's grant does not count. The grants of apps by a device secret go on if the
-    /// secret is ended by its identifier. Consents stay in every case.
+    /// secret is ended by its identifier. A session without a browser ends if no grant and no device secret of the
+    /// session is left. Consents stay in every case.
     func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int
 }

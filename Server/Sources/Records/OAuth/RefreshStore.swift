@@ -156,7 +156,7 @@ public protocol RefreshStore: Sendable {
     func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant?
 
     /// Ends a grant of a client with all dependent rows and all grants made from it, with the audit event. Returns
-    /// `true` if the grant existed; otherwise no event is kept. A session without a browser ends with the last grant in
-    /// the session.
+    /// `true` if the grant existed; otherwise no event is kept. A session without a browser ends if no grant and no
+    /// device secret of the session is left.
     func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool
 }

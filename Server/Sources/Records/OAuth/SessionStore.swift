@@ -13,8 +13,9 @@ public struct SessionRecord: Sendable, Equatable {
     public let usedAt: Timestamp
     /// The absolute end of the session.
     public let expiresAt: Timestamp
-    /// `true` if a browser has the session. A session without a browser belongs to an app or a device, and ends when a
-    /// client ends the last grant given in it (``RefreshStore/deleteGrant(_:client:audit:)``).
+    /// `true` if a browser has the session. A session without a browser belongs to an app or a device. The session ends
+    /// when a client, the person or an operator ends the last grant given in the session
+    /// (``RefreshStore/deleteGrant(_:client:audit:)``, ``GrantListStore/endGrants(_:account:audit:)``).
     public let hasBrowser: Bool
 
     /// The authentication that counts, the last.

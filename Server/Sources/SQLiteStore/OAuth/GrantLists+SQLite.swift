@@ -64,7 +64,9 @@ extension SQLiteDatabase: GrantListStore {
 
     public func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
+            let sessions = try db.sessions(giving: selection, ofAccount: account)
             let ended = EndedRows(try db.end(selection, ofAccount: account), event: audit)
+            try db.endSpentSessions(sessions, at: audit.at)
             try db.record(ended.event, sealing)
             return ended.count
         }
@@ -105,6 +107,25 @@ extension SQLConnection {
             return try self.endGrants(where: Self.isGrantOfAccount, [account])
                 + self.endDeviceSecrets(where: Self.isSecretOfAccount, [account])
         }
+    }
+
+    /// Returns the sessions of an account that no browser has and in which the selected grants and device secrets were
+    /// given.
+    fileprivate func sessions(giving selection: GrantSelection, ofAccount account: String) throws -> [String] {
+        let (condition, values): (String, SQLValues) =
+            switch selection {
+            case .grant(let id): (" AND id = ?2", [account, id])
+            case .client(let client): (" AND client = ?2", [account, client])
+            case .all: ("", [account])
+            }
+        return try self.texts(
+            .composed(
+                """
+                SELECT oauth_session.id FROM oauth_session WHERE account = ?1 AND has_browser = 0 AND (
+                    oauth_session.id IN (SELECT session FROM oauth_grant WHERE \(Self.isGrantOfAccount)\(condition))
+                    OR oauth_session.id IN (
+                        SELECT session FROM oauth_device_secret WHERE \(Self.isSecretOfAccount)\(condition)))
+                """), values)
     }
 
     /// A condition on `oauth_grant`: the grant is of the account `?1`.

@@ -96,14 +96,7 @@ extension SQLiteDatabase: RefreshStore {
             let session = try db.text(
                 .composed("SELECT session FROM oauth_grant WHERE \(SQLConnection.isGrantOfClient)"), [id, client])
             let ended = EndedRows(try db.endGrants(where: SQLConnection.isGrantOfClient, [id, client]), event: audit)
-            // The grants of a session rest on an authentication of the session.
-            _ = try db.endSessions(
-                where: """
-                    id = ? AND has_browser = 0 AND NOT EXISTS (
-                        SELECT 1 FROM oauth_session_authentication AS held
-                        JOIN oauth_grant ON oauth_grant.authentication = held.authentication
-                        WHERE held.session = oauth_session.id)
-                    """, [session], at: audit.at)
+            try db.endSpentSessions([session].compactMap(\.self), at: audit.at)
             try db.record(ended.event, sealing)
             return ended.isAny
         }

@@ -67,6 +67,22 @@ extension SQLConnection {
         try self.row(Self.sessionQuery, [id]).flatMap { try self.session($0, sealing) }
     }
 
+    /// Ends those of the sessions that no browser has and in which nothing stands any more: no grant, and no device
+    /// secret by which apps get grants.
+    func endSpentSessions(_ ids: [String], at moment: Timestamp) throws {
+        for id in ids {
+            // The grants of a session rest on an authentication of the session.
+            _ = try self.endSessions(
+                where: """
+                    id = ? AND has_browser = 0 AND NOT EXISTS (
+                        SELECT 1 FROM oauth_session_authentication AS held
+                        JOIN oauth_grant ON oauth_grant.authentication = held.authentication
+                        WHERE held.session = oauth_session.id)
+                    AND NOT EXISTS (SELECT 1 FROM oauth_device_secret WHERE session = oauth_session.id)
+                    """, [id], at: moment)
+        }
+    }
+
     /// Adds a session within the present step. Its authentications exist already.
     func insert(_ session: SessionRecord) throws {
         try self.insert(

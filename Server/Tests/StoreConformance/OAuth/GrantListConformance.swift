@@ -9,7 +9,8 @@ public enum GrantListConformance {
         & RefreshStore & SessionStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.lists + Self.ends + Self.bounds + Self.signIns
+    public static let checks: [ConformanceCheck<Subject>] =
+        Self.lists + Self.ends + Self.browserless + Self.bounds + Self.signIns
 
     private static let start = Timestamp(seconds: 1_800_000_000)
     private static let day: Duration = .seconds(24 * 60 * 60)
@@ -162,6 +163,32 @@ public enum GrantListConformance {
             try expect(try await store.endGrants(.all, account: "a", audit: Self.event) == 1, "what was left")
             try expect(try await Self.list(store).isEmpty, "nothing")
             try expect(try await Self.list(store, account: "b").map(\.id) == ["grant-3"], "another person's stands")
+        },
+    ]
+
+    private static let browserless: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("with its last grant a session ends that no browser has, whichever way the person ends it") {
+            store in
+            try await Self.addClient("c", store)
+            let selections: [GrantSelection] = [.grant("grant-1"), .client("c"), .all, .grant("grant-4")]
+            for (number, selection) in zip(1..., selections) {
+                var sample = SampleSignIn(
+                    "\(number)", secret: Self.bytes(number), account: "a", client: "c", at: Self.start)
+                let session = sample.session
+                let hasBrowser = number == 4
+                sample.session = SessionRecord(
+                    id: session.id, cookieDigest: session.cookieDigest, authentications: session.authentications,
+                    usedAt: session.usedAt, expiresAt: session.expiresAt, hasBrowser: hasBrowser)
+                try await sample.keep(in: store)
+                let (other, code) = SampleSignIn.grant(
+                    "\(number)-2", of: session, secret: Self.bytes(100 + number), client: "c", at: Self.start)
+                try await store.addGrant(other, code: code, usedAt: Self.start, audit: Self.event)
+                _ = try await store.endGrants(.grant(other.id), account: "a", audit: Self.event)
+                try expect(try await store.session(cookieDigest: session.cookieDigest) != nil, "another is left")
+                try expect(try await store.endGrants(selection, account: "a", audit: Self.event) == 1, "the last one")
+                let isThere = try await store.session(cookieDigest: session.cookieDigest) != nil
+                try expect(isThere == hasBrowser, "a browser's session alone goes on")
+            }
         },
     ]
 
