@@ -109,7 +109,7 @@ struct IdentityFacetTests {
         #expect(told.withLock { $0.count } == 2)
     }
 
-    @Test("A request of it that comes again has the same answer")
+    @Test("A request of it that comes again has the same answer, and the first answer's code is for the log")
     func again() async throws {
         let server = try TestServer()
         try await server.addService()
@@ -119,7 +119,11 @@ struct IdentityFacetTests {
         let other = IdentityPhone(phone, at: server, facet: Self.facet)
         let prepared = try await phone.prepared(code.id)
         let call = try await other.finishCall(code.id, prepared, [.device, .pin])
-        let answer = try await server.engine.identities.judgement.finish(code.id, call).body
-        #expect(try await server.engine.identities.judgement.finish(code.id, call).body == answer)
+        let answer = try await server.engine.identities.judgement.finish(code.id, call)
+        #expect(answer.status == .answered && answer.refusal == "untrustedFacetId")
+        let again = try await server.engine.identities.judgement.finish(code.id, call)
+        #expect(again.body == answer.body && again.refusal == nil)
+        let right = try await phone.finishCall(code.id, prepared, [.device, .pin])
+        #expect(try await server.engine.identities.judgement.finish(code.id, right).refusal == nil)
     }
 }

@@ -1,5 +1,6 @@
 import Ceremony
 import Records
+import Synchronization
 import _Primitives
 
 /// A request of a phone, as received.
@@ -44,8 +45,7 @@ public struct IdentityReply: Sendable, Equatable {
     public let body: [UInt8]
     /// The status over HTTP.
     public let status: Status
-    /// The code of a refusal that changed nothing, for the log; `nil` without a refusal, for a refusal that a step has
-    /// kept as its answer, and for a repeated answer.
+    /// The code of a refusal, for the log; `nil` without a refusal, and for a repeated answer.
     public let refusal: String?
 }
 
@@ -63,6 +63,23 @@ struct ProvenCall: Sendable {
     let at: Timestamp
     /// The body of the request.
     let body: [UInt8]
+    /// The refusal that a step has kept as its answer.
+    let keptRefusal = NotedRefusal()
+}
+
+/// The code of a refusal that a step has kept as its answer, for the log. A step can be judged several times, and the
+/// last judgement counts.
+final class NotedRefusal: Sendable {
+    private let noted = Mutex<IdentityProblem.Code?>(nil)
+
+    /// The code; `nil` if no step has kept a refusal.
+    var code: IdentityProblem.Code? { self.noted.withLock { $0 } }
+
+    /// Notes the content of a step's answer.
+    func note(_ content: ManagerResponse.Content) {
+        let code: IdentityProblem.Code? = if case .refusal(let problem) = content { problem.code } else { nil }
+        self.noted.withLock { $0 = code }
+    }
 }
 
 extension ProvenCall {

@@ -17,14 +17,18 @@ struct IdentityEnvelope: CeremonyPart {
     let keys: ManagerKeys
     let budgets: Budgets
 
+    /// A signed answer, with the code of the refusal that the answer is and that a step has kept.
+    private typealias Made = (body: [UInt8], refusal: IdentityProblem.Code?)
+
     /// Answers a request that must be proved by the key of an activation.
     func reply(to call: IdentityCall, _ make: (ProvenCall) async throws -> [UInt8]) async throws -> IdentityReply {
-        try await self.answer(call) { request, now in
+        try await self.signed(call) { request, now in
             guard let claim = ProofClaim(call) else { throw IdentityProblem(.notProven) }
             guard let activation = try await self.store.activation(id: claim.claimant) else {
-                return try await self.lastAnswer(to: call, claim, at: now)
+                return (try await self.lastAnswer(to: call, claim, at: now), nil)
             }
-            return try await make(self.proven(call, request, claim, of: activation, at: now))
+            let proven = try self.proven(call, request, claim, of: activation, at: now)
+            return (try await make(proven), proven.keptRefusal.code)
         }
     }
 
@@ -33,11 +37,12 @@ struct IdentityEnvelope: CeremonyPart {
     func reply(
         to call: IdentityCall, about session: String, _ make: (ProvenCall, IdentityTerms) async throws -> [UInt8]
     ) async throws -> IdentityReply {
-        try await self.answer(call) { request, now in
+        try await self.signed(call) { request, now in
             guard let claim = ProofClaim(call),
                 let terms = try await self.store.terms(session: session, activation: claim.claimant)
             else { throw IdentityProblem(.notProven) }
-            return try await make(self.proven(call, request, claim, of: terms.activation, at: now), terms)
+            let proven = try self.proven(call, request, claim, of: terms.activation, at: now)
+            return (try await make(proven, terms), proven.keptRefusal.code)
         }
     }
 
@@ -48,15 +53,21 @@ struct IdentityEnvelope: CeremonyPart {
     func answer(
         _ call: IdentityCall, _ make: (_ request: String, _ now: Timestamp) async throws -> [UInt8]
     ) async throws -> IdentityReply {
+        try await self.signed(call) { request, now in (try await make(request, now), nil) }
+    }
+
+    private func signed(
+        _ call: IdentityCall, _ make: (_ request: String, _ now: Timestamp) async throws -> Made
+    ) async throws -> IdentityReply {
         let now = self.time.now()
         let request = ManagerResponse.name(ofRequest: call.proof.map { Array($0.utf8) } ?? call.body)
         // The budget is spent before the judgement, and given back if the request was proved.
         let shortage = call.source.flatMap { self.budgets.guesses.spend($0, at: now) }
         var problem: IdentityProblem
         do {
-            let body = try await make(request, now)
+            let made = try await make(request, now)
             if let source = call.source, shortage == nil { self.budgets.guesses.refund(source) }
-            return IdentityReply(body: body, status: .answered, refusal: nil)
+            return IdentityReply(body: made.body, status: .answered, refusal: made.refusal?.rawValue)
         } catch let refusal as IdentityProblem {
             problem = refusal
         } catch let error as IdentityMessageError {

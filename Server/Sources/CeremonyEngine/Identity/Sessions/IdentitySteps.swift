@@ -64,6 +64,7 @@ struct IdentitySteps: CeremonyPart {
             } catch let kept as KeptRefusal {
                 content = .refusal(kept.problem)
             }
+            call.keptRefusal.note(content)
             try turn.write(to: &scene)
             let answer = try keys.sign(content, to: call.request, at: call.at)
             turn.change.answer = call.answered(answer)
