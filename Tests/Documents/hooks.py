@@ -38,12 +38,7 @@ OPTIONAL = {
     "response_mode", "ui_locales", "resource", "authorization_details", "client_assertion", "client_assertion_type",
     "client_secret",
     # Settings of a client, of which each has a few right values alone.
-    "idTokenSignedResponseAlg", "pkce", "grantTypes", "tokenEndpointAuthMethod", "jwks", "jwksUri", "scopes",
-    "resources", "audiences", "accessTokenFormat", "signInMethods", "profile", "requireSignedRequestObject", "origins",
-    "party", "backchannelLogoutUri", "clientUri", "postLogoutRedirectUris", "authorizationDetailsTypes",
-    "subjectClients", "mayAct", "ssoGroup", "certificateBoundTokens", "certificateName",
-    "backchannelTokenDeliveryMode", "backchannelClientNotificationEndpoint", "disabled",
-    "signsInDirectly", "signInService", "clientId", "usedRefreshTokenSeconds", "assertionAudience", "idTokenAtRefresh",
+    *WORLD.get("settings", ()),
 }
 # How often each operation was called, and each of its parameters was one that is known.
 turns = collections.Counter()

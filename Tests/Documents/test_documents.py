@@ -90,8 +90,15 @@ class World:
         self.client_id, secret = self.server.add_client("Shop", REDIRECT, REDIRECT)
         self.known = {
             "clientId": self.client_id, "clientSecret": secret.read_text().strip(), "redirectUri": REDIRECT,
-            "username": "alice", "id": self.client_id, **self.sign_in(),
+            "username": "alice", "id": self.client_id, "settings": self.settings(), **self.sign_in(),
         }
+
+    def settings(self):
+        """The settings of a client that need not be there, by the document. A name and a return address are right ones."""
+        paths = document(self.server, "/admin/v1/openapi.json")["paths"]
+        bodies = (paths["/clients"]["post"]["requestBody"], paths["/clients/{id}"]["patch"]["requestBody"])
+        names = {name for body in bodies for name in body["content"]["application/json"]["schema"]["properties"]}
+        return sorted(names - {"name", "redirectUris"})
 
     def sign_in(self):
         """A sign-in that waits for its phone, and the cookie of its browser."""
