@@ -290,6 +290,7 @@ extension SQLConnection {
             UPDATE account SET email_verified = 0
             WHERE id = ?2 AND (SELECT rests_first_email FROM account_change WHERE id = ?1) = 1
             """, [change.id, change.accountID])
+        try self.takeOverFirstEmail(code, change, sealing)
         try self.withdrawVerification(of: address, accountID: change.accountID, sealing)
     }
 
@@ -423,6 +424,25 @@ extension SQLConnection {
                     WHERE earlier.account_id = later.account_id AND earlier.made_at < later.made_at
                     AND earlier.decided_at >= later.made_at)
                 """), [change] + values)
+    }
+
+    /// Takes over the confirmation of the account's first address as ``takeOver(_:where:change:_:)``, if the address has
+    /// the code.
+    private func takeOverFirstEmail(_ code: [UInt8], _ change: AccountChangeRecord, _ sealing: Sealing) throws {
+        let changes = try self.rows(
+            .composed(
+                """
+                SELECT \(ChangeColumn.selection) FROM account_change
+                WHERE account_id = ?1 AND rests_first_email = 1 AND made_at < ?2 AND decided_at >= ?2
+                    AND (SELECT later.address_was_known FROM account_change AS later WHERE later.id = ?3) = 0
+                """), [change.accountID, change.madeAt.milliseconds, change.id]
+        ) { try AccountChangeRecord($0, sealing) }
+        for earlier in changes
+        where earlier.state == .disowned && earlier.addition.email.map({ sealing.emailCode($0) }) == code {
+            try self.run(
+                "UPDATE account_change SET rests_first_email = (id = ?1) WHERE id IN (?1, ?2)",
+                [change.id, earlier.id])
+        }
     }
 
     /// Takes over a second factor as ``takeOver(_:where:change:_:)``, with its recovery codes and with the password

@@ -692,6 +692,27 @@ public enum AccountChangeConformance {
             try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
             try expect(try await store.additionalEmails(accountID: Self.alice).map(\.id) == ["x"], "as before")
         },
+        ConformanceCheck(
+            "the first address is confirmed again by the later of the two changes that may have confirmed it"
+        ) { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            func setFirst(isVerified: Bool) async throws {
+                _ = try await store.setAccountEmail(
+                    AccountEmail(address: "x@post.example", isVerified: isVerified), id: Self.alice,
+                    audit: sampleAudit())
+            }
+            for (id, moment) in Self.twoChanges {
+                // Somebody has put the address in again, and so the address was not confirmed.
+                try await setFirst(isVerified: false)
+                try await Self.keep(Self.change(.email("x@post.example"), id, at: moment), store)
+                try await setFirst(isVerified: true)
+            }
+            try await Self.disownTwo(store)
+            try expect(try await Self.decide(.reclaimed, store, "earlier", after: 2), "reclaimed")
+            try expect(try await store.account(id: Self.alice)?.email?.isVerified == false, "still disowned")
+            try expect(try await Self.decide(.reclaimed, store, "later", after: 3), "reclaimed")
+            try expect(try await store.account(id: Self.alice)?.email?.isVerified == true, "as before")
+        },
         ConformanceCheck("a disowned second factor does not come back with the factor that it has replaced") { store in
             try await Self.keep(Self.change(.nothing), store)
             try await Self.password("$older$", at: .start, store)
