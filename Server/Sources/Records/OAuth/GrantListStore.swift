@@ -80,6 +80,14 @@ public enum GrantSelection: Sendable, Equatable {
     case all
 }
 
+extension GrantSelection {
+    /// The identifier of the selected grant or device secret; `nil` for the other selections.
+    package var grantID: String? { if case .grant(let id) = self { id } else { nil } }
+
+    /// The client whose grants are selected; `nil` for the other selections.
+    package var clientID: String? { if case .client(let id) = self { id } else { nil } }
+}
+
 /// Shows and ends the grants that clients have of a person, whatever became of the browser in which they were given;
 /// device secrets too.
 public protocol GrantListStore: Sendable {

@@ -112,20 +112,16 @@ extension SQLConnection {
     /// Returns the sessions of an account that no browser has and in which the selected grants and device secrets were
     /// given.
     fileprivate func sessions(giving selection: GrantSelection, ofAccount account: String) throws -> [String] {
-        let (condition, values): (String, SQLValues) =
-            switch selection {
-            case .grant(let id): (" AND id = ?2", [account, id])
-            case .client(let client): (" AND client = ?2", [account, client])
-            case .all: ("", [account])
-            }
+        let isSelected = "(?2 IS NULL OR id = ?2) AND (?3 IS NULL OR client = ?3)"
         return try self.texts(
             .composed(
                 """
                 SELECT oauth_session.id FROM oauth_session WHERE account = ?1 AND has_browser = 0 AND (
-                    oauth_session.id IN (SELECT session FROM oauth_grant WHERE \(Self.isGrantOfAccount)\(condition))
+                    oauth_session.id IN (
+                        SELECT session FROM oauth_grant WHERE \(Self.isGrantOfAccount) AND \(isSelected))
                     OR oauth_session.id IN (
-                        SELECT session FROM oauth_device_secret WHERE \(Self.isSecretOfAccount)\(condition)))
-                """), values)
+                        SELECT session FROM oauth_device_secret WHERE \(Self.isSecretOfAccount) AND \(isSelected)))
+                """), [account, selection.grantID, selection.clientID])
     }
 
     /// A condition on `oauth_grant`: the grant is of the account `?1`.
