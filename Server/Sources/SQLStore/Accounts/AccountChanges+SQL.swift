@@ -1,76 +1,7 @@
-import GRDB
 import PersonalInformation
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds changes of accounts, and tables for the rows that rest because a change was disowned. A resting row moves
-    /// to a separate table, so that no reader of the first table can find the row.
-    static let accountChanges = Migration(name: "changes of accounts") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE account_change (
-                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    addition BLOB NOT NULL, words BLOB NOT NULL, made_at INTEGER NOT NULL, state TEXT NOT NULL,
-                    decided_at INTEGER NOT NULL, rests_first_email INTEGER NOT NULL DEFAULT 0
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX account_change_account ON account_change (account_id, decided_at);
-                CREATE INDEX account_change_time ON account_change (decided_at);
-                CREATE TABLE rested_activation (
-                    device_id TEXT PRIMARY KEY REFERENCES device (id) ON DELETE CASCADE,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX rested_activation_change ON rested_activation (change_id);
-                CREATE TABLE rested_upstream_link (
-                    id TEXT PRIMARY KEY, provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
-                    issuer TEXT NOT NULL, subject_code BLOB NOT NULL, subject BLOB NOT NULL,
-                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, created_at INTEGER NOT NULL,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
-                ) STRICT;
-                CREATE INDEX rested_upstream_link_change ON rested_upstream_link (change_id);
-                CREATE INDEX rested_upstream_link_provider ON rested_upstream_link (provider);
-                CREATE TABLE rested_account_email (
-                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    address BLOB NOT NULL, address_code BLOB NOT NULL, is_verified INTEGER NOT NULL,
-                    created_at INTEGER NOT NULL,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
-                ) STRICT;
-                CREATE INDEX rested_account_email_change ON rested_account_email (change_id);
-                CREATE TABLE rested_personal_value (
-                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    attribute TEXT NOT NULL, alias BLOB NOT NULL, value BLOB NOT NULL, is_primary INTEGER NOT NULL,
-                    is_verified INTEGER NOT NULL, source TEXT NOT NULL, created_at INTEGER NOT NULL,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
-                ) STRICT;
-                CREATE INDEX rested_personal_value_change ON rested_personal_value (change_id);
-                CREATE TABLE rested_password (
-                    account_id TEXT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
-                    hash BLOB NOT NULL, set_at INTEGER NOT NULL, is_one_time INTEGER NOT NULL,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX rested_password_change ON rested_password (change_id);
-                CREATE TABLE rested_totp (
-                    account_id TEXT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
-                    secret BLOB NOT NULL, algorithm TEXT NOT NULL, digits INTEGER NOT NULL,
-                    period_seconds INTEGER NOT NULL, set_at INTEGER NOT NULL, last_step INTEGER,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX rested_totp_change ON rested_totp (change_id);
-                CREATE TABLE rested_recovery_code (
-                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, code BLOB NOT NULL,
-                    change_id TEXT NOT NULL REFERENCES account_change (id) ON DELETE CASCADE,
-                    PRIMARY KEY (account_id, code)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX rested_recovery_code_change ON rested_recovery_code (change_id);
-                """)
-    }
-
-    /// Notes of a change that adds an address if the account's person had confirmed the address before the change.
-    static let knownAddresses = Migration(name: "changes with known addresses") { db, _ in
-        try db.execute(sql: "ALTER TABLE account_change ADD COLUMN address_was_known INTEGER NOT NULL DEFAULT 0")
-    }
-}
 
 extension SealingPurpose {
     /// The addition of a change, bound to the change.

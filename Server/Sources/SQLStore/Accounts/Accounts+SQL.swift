@@ -1,88 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    static let accounts = Migration(name: "accounts") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE account (
-                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, username_code BLOB NOT NULL UNIQUE,
-                    username BLOB NOT NULL, display_name BLOB, is_locked INTEGER NOT NULL, created_at INTEGER NOT NULL
-                ) STRICT;
-                CREATE TABLE device (
-                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
-                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    name BLOB NOT NULL, is_active INTEGER NOT NULL, created_at INTEGER NOT NULL
-                ) STRICT;
-                CREATE INDEX device_by_account ON device (account_id);
-                CREATE TABLE credential (
-                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
-                    device_id TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
-                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    aaid TEXT NOT NULL, key_id BLOB NOT NULL, public_key BLOB NOT NULL, key_format INTEGER NOT NULL,
-                    algorithm INTEGER NOT NULL, counter INTEGER NOT NULL, registration_counter INTEGER NOT NULL,
-                    authenticator_version INTEGER NOT NULL, is_active INTEGER NOT NULL, created_at INTEGER NOT NULL,
-                    last_used_at INTEGER, UNIQUE (aaid, key_id)
-                ) STRICT;
-                CREATE INDEX credential_by_account ON credential (account_id);
-                CREATE INDEX credential_by_device ON credential (device_id);
-                """)
-    }
-}
-
-extension Migration {
-    /// Adds the attestations of keys. Older keys have none, because the server did not keep their attestations.
-    static let attestations = Migration(name: "attestations of keys") { db, _ in
-        try db.execute(sql: "ALTER TABLE credential ADD COLUMN attestation BLOB")
-    }
-}
-
-extension Migration {
-    /// Adds the picture displays of keys. Older keys show no pictures, because the server did not keep the displays
-    /// that their authenticators reported.
-    static let pictureDisplays = Migration(name: "pictures that authenticators show") { db, _ in
-        try db.execute(sql: "ALTER TABLE credential ADD COLUMN picture_displays BLOB")
-    }
-}
-
-extension Migration {
-    /// Adds the secrets of devices. Older devices have no secret, so nobody can prove to be such a device.
-    static let deviceSecrets = Migration(name: "secrets of devices, and what replaces what") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE device ADD COLUMN secret_code BLOB;
-                CREATE TABLE replaced_credential (
-                    successor_id TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
-                    credential_id TEXT NOT NULL REFERENCES credential (id) ON DELETE CASCADE,
-                    PRIMARY KEY (successor_id, credential_id)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX replaced_credential_by_credential ON replaced_credential (credential_id);
-                """)
-    }
-}
-
-extension Migration {
-    /// Binds public keys to their accounts. Before, a public key was sealed to its row alone: the key still opened
-    /// after somebody had assigned the row to another account.
-    static let boundKeys = Migration(name: "public keys bound to their accounts") { db, sealing in
-        let keys = try SQLConnection(db).rows(
-            "SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential"
-        ) { row in
-            let id = try row.text("id")
-            let place = Sealing.place(
-                ofKey: id, account: try row.text("account_id"), device: try row.text("device_id"),
-                aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
-            return (id, try sealing.open(try row.bytes("public_key"), purpose: .publicKey, row: id), place)
-        }
-        for (id, key, place) in keys {
-            try db.execute(
-                sql: "UPDATE credential SET public_key = ? WHERE id = ?",
-                arguments: [try sealing.seal(key, purpose: .boundPublicKey, row: place).blob, id])
-        }
-    }
-}
 
 extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
@@ -585,5 +503,16 @@ extension SQLConnection {
         try self.deleteAnswers(of: id)
         try self.run("DELETE FROM device WHERE id = ?", [id])
         return self.hasChangedOneRow
+    }
+}
+
+extension SQLConnection {
+    /// Refuses a user name of which other accounts have spellings, each by its exact bytes. Throws ``StoreError``
+    /// `conflict`.
+    func refuseColliding(_ username: AccountName?, for account: String, _ sealing: Sealing) throws {
+        try self.require(
+            "SELECT NOT EXISTS (SELECT 1 FROM account WHERE colliding_code = ? AND id <> ?)",
+            [username.map { sealing.usernameCode($0) }, account],
+            orThrow: StoreError(.conflict, "accounts have other spellings of the user name"))
     }
 }

@@ -1,33 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Adds to each session the device that signed the session in.
-    static let devices = Migration(name: "devices of sessions") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_session ADD COLUMN device TEXT;
-                CREATE INDEX oauth_session_device ON oauth_session (device) WHERE device IS NOT NULL;
-                CREATE INDEX oauth_subject_account ON oauth_subject (account);
-                """)
-    }
-}
-
-extension Migration {
-    /// Adds the keys that a dispatched deregistration has deleted, for a phone that lost the answer.
-    static let deregisteredKeys = Migration(name: "keys of dispatched deregistrations") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE deregistered_key (
-                    number INTEGER PRIMARY KEY, ceremony_id TEXT NOT NULL REFERENCES ceremony (id) ON DELETE CASCADE,
-                    aaid TEXT NOT NULL, key_id BLOB NOT NULL
-                ) STRICT;
-                CREATE INDEX deregistered_key_by_ceremony ON deregistered_key (ceremony_id);
-                """)
-    }
-}
 
 extension SQLiteDatabase {
     public func deregister(

@@ -1,29 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Adds the keys of devices for themselves. An existing device has no keys yet, and adds keys at its next
-    /// authentication.
-    ///
-    /// A row outlives the device for a while, but never the account, so the row refers to the account. One phone may
-    /// have several registrations, all with the phone's single pair of keys.
-    static let deviceIdentities = Migration(name: "keys of devices for themselves") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE device_identity (
-                    device_id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    signing_key BLOB NOT NULL, signing_code BLOB NOT NULL, encryption_key BLOB NOT NULL,
-                    encryption_code BLOB NOT NULL, ended_at INTEGER
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX device_identity_by_account ON device_identity (account_id);
-                CREATE INDEX device_identity_by_signing_key ON device_identity (signing_code);
-                CREATE INDEX device_identity_by_encryption_key ON device_identity (encryption_code);
-                CREATE INDEX device_identity_stale ON device_identity (ended_at) WHERE ended_at IS NOT NULL;
-                """)
-    }
-}
 
 extension SealingPurpose {
     static let deviceSigningKey = SealingPurpose("device signing key")

@@ -1,13 +1,4 @@
-import GRDB
 public import Records
-
-extension Migration {
-    static let inventedAccounts = Migration(name: "invented accounts") { db, _ in
-        try db.execute(
-            sql: "CREATE TABLE invented_accounts (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL) STRICT"
-        )
-    }
-}
 
 extension SQLiteDatabase: InventedAccountStore {
     public func inventedAccounts() async throws -> String? {

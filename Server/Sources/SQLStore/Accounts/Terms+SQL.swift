@@ -1,19 +1,5 @@
-import GRDB
 public import Records
 import _Primitives
-
-extension Migration {
-    /// Adds the versions of the operator's terms that people have agreed to. Existing accounts have agreed to none.
-    static let terms = Migration(name: "terms that people agree to") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE agreement (
-                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, version TEXT NOT NULL,
-                    agreed_at INTEGER NOT NULL, PRIMARY KEY (account_id, version)
-                ) STRICT, WITHOUT ROWID
-                """)
-    }
-}
 
 extension SQLiteDatabase: TermsStore {
     public func hasAgreed(account: String, version: String) async throws -> Bool {

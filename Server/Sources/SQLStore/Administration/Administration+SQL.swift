@@ -1,21 +1,5 @@
-import GRDB
 public import Records
 public import _Primitives
-
-extension Migration {
-    static let administration = Migration(name: "administration") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE administrator (
-                    id TEXT PRIMARY KEY, token_digest BLOB NOT NULL UNIQUE, created_at INTEGER NOT NULL,
-                    expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE TABLE administrator_link (
-                    id INTEGER PRIMARY KEY, digest BLOB NOT NULL, expires_at INTEGER NOT NULL
-                ) STRICT;
-                """)
-    }
-}
 
 extension SQLiteDatabase: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {

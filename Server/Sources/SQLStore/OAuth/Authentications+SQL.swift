@@ -1,112 +1,12 @@
-import GRDB
 import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Splits the former single record into an authentication, the sessions and grants that rest on the authentication,
-    /// and the codes of a grant.
-    ///
-    /// ```
-    /// oauth_authentication <── oauth_session_authentication ──> oauth_session
-    ///          ^                                                     ^
-    ///          └──────────────── oauth_grant ── (session) ───────────┘
-    ///                                 ^
-    ///                             oauth_code
-    /// ```
-    ///
-    /// People stay signed in, and a code under way still gives its tokens.
-    static let authentications = Migration(name: "authentications") { db, sealing in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_authentication (
-                    id TEXT PRIMARY KEY, account TEXT NOT NULL, method TEXT NOT NULL, at INTEGER NOT NULL,
-                    acr TEXT NOT NULL, amr TEXT NOT NULL, browser BLOB, address BLOB, device TEXT,
-                    expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_authentication_account ON oauth_authentication (account);
-                CREATE INDEX oauth_authentication_device ON oauth_authentication (device) WHERE device IS NOT NULL;
-                CREATE INDEX oauth_authentication_end ON oauth_authentication (expires_at);
-                CREATE TABLE oauth_session_authentication (
-                    session TEXT NOT NULL REFERENCES oauth_session (id) ON DELETE CASCADE,
-                    authentication TEXT NOT NULL REFERENCES oauth_authentication (id) ON DELETE CASCADE,
-                    PRIMARY KEY (session, authentication)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_session_authentication_authentication
-                    ON oauth_session_authentication (authentication);
-                INSERT INTO oauth_authentication
-                    (id, account, method, at, acr, amr, browser, address, device, expires_at)
-                    SELECT id, account, 'phone', authenticated_at, acr, amr, NULL, NULL, device, expires_at
-                    FROM oauth_session;
-                INSERT INTO oauth_session_authentication (session, authentication) SELECT id, id FROM oauth_session;
-                """)
-        try SQLConnection(db).movePlaces(sealing)
-        try db.execute(
-            sql: """
-                DROP INDEX oauth_session_device;
-                ALTER TABLE oauth_session DROP COLUMN authenticated_at;
-                ALTER TABLE oauth_session DROP COLUMN acr;
-                ALTER TABLE oauth_session DROP COLUMN amr;
-                ALTER TABLE oauth_session DROP COLUMN browser;
-                ALTER TABLE oauth_session DROP COLUMN address;
-                ALTER TABLE oauth_session DROP COLUMN device;
-                ALTER TABLE oauth_grant RENAME TO former_grant;
-                CREATE TABLE oauth_grant (
-                    id TEXT PRIMARY KEY, client TEXT NOT NULL, subject TEXT NOT NULL,
-                    authentication TEXT NOT NULL REFERENCES oauth_authentication (id) ON DELETE CASCADE,
-                    session TEXT, scope TEXT NOT NULL, expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE TABLE oauth_code (
-                    digest BLOB PRIMARY KEY, grant_id TEXT NOT NULL REFERENCES oauth_grant (id) ON DELETE CASCADE,
-                    redirect_uri TEXT NOT NULL, nonce TEXT, challenge BLOB, expires_at INTEGER NOT NULL,
-                    taken_at INTEGER
-                ) STRICT, WITHOUT ROWID;
-                INSERT INTO oauth_grant (id, client, subject, authentication, session, scope, expires_at)
-                    SELECT id, client, subject, session, session, scope, expires_at FROM former_grant
-                    WHERE revoked = 0 AND session IN (SELECT id FROM oauth_session);
-                INSERT INTO oauth_code (digest, grant_id, redirect_uri, nonce, challenge, expires_at, taken_at)
-                    SELECT code_digest, id, redirect_uri, nonce, nullif(code_challenge, x''), code_expires_at, taken_at
-                    FROM former_grant WHERE id IN (SELECT id FROM oauth_grant);
-                DROP TABLE former_grant;
-                CREATE INDEX oauth_grant_authentication ON oauth_grant (authentication);
-                CREATE INDEX oauth_grant_end ON oauth_grant (expires_at);
-                CREATE INDEX oauth_code_grant ON oauth_code (grant_id);
-                """)
-        // An authentication without a session ends with its last grant. The deletion of a session reaches this trigger
-        // through the session's rows of oauth_session_authentication.
-        try db.execute(
-            sql: """
-                CREATE TRIGGER oauth_authentication_left AFTER DELETE ON oauth_session_authentication
-                BEGIN
-                    UPDATE oauth_authentication SET expires_at = coalesce(
-                        (SELECT max(expires_at) FROM oauth_grant WHERE authentication = OLD.authentication), 0)
-                    WHERE id = OLD.authentication AND NOT EXISTS (
-                        SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
-                END
-                """)
-    }
-}
-
-extension Migration {
-    /// Adds the service and the role of an authentication. An older authentication is for no service of personalised
-    /// identities, and no such service accepts it.
-    static let authenticationRoles = Migration(name: "roles of authentications") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_authentication ADD COLUMN service TEXT;
-                ALTER TABLE oauth_authentication ADD COLUMN role TEXT;
-                """)
-    }
-}
 
 extension SealingPurpose {
     /// The browser of an authentication, bound to the authentication.
     static let authenticationBrowser = SealingPurpose("oauth authentication browser")
     /// The network address of an authentication, bound to the authentication.
     static let authenticationAddress = SealingPurpose("oauth authentication address")
-    /// The former purposes of browser and address.
-    fileprivate static let sessionBrowser = SealingPurpose("oauth session browser")
-    fileprivate static let sessionAddress = SealingPurpose("oauth session address")
 }
 
 private enum AuthenticationColumn: Int, TableColumn {
@@ -210,28 +110,6 @@ extension SQLConnection {
             where: "authentication IN (SELECT oauth_authentication.id FROM oauth_authentication WHERE \(condition))",
             values)
         try self.run(.composed("DELETE FROM oauth_authentication WHERE \(condition)"), values)
-    }
-
-    /// Copies browsers and addresses from the sessions to their authentications, which have the sessions' identifiers.
-    fileprivate func movePlaces(_ sealing: Sealing) throws {
-        // Values that cannot be opened are left out: a description for people, needed for some hours, must not stop a
-        // start.
-        func moved(_ sealed: [UInt8]?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> [UInt8]? {
-            let text = sealed.flatMap { try? sealing.openText($0, purpose: old, row: id) }
-            return try text.map { try sealing.seal($0, purpose: new, row: id) }
-        }
-        let sessions = try self.rows("SELECT id, browser, address FROM oauth_session") { row in
-            let id = try row.text("id")
-            return (
-                id: id,
-                browser: try moved(row.optionalBytes("browser"), .sessionBrowser, .authenticationBrowser, id),
-                address: try moved(row.optionalBytes("address"), .sessionAddress, .authenticationAddress, id)
-            )
-        }
-        for (id, browser, address) in sessions {
-            try self.run(
-                "UPDATE oauth_authentication SET browser = ?, address = ? WHERE id = ?", [browser, address, id])
-        }
     }
 }
 

@@ -1,19 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds the wishes of requests for the sign-in, and the word that names the level to the client. Requests that wait
-    /// already have no wishes.
-    static let requestWishes = Migration(name: "wishes of requests") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_request ADD COLUMN wishes BLOB;
-                ALTER TABLE oauth_code ADD COLUMN acr TEXT;
-                """)
-    }
-}
 
 extension SealingPurpose {
     /// The wishes of a request for the sign-in, bound to the request.

@@ -1,25 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds the requests by which clients ask people without a browser.
-    static let backchannelRequests = Migration(name: "backchannel requests") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_backchannel_request (
-                    id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, client TEXT NOT NULL, scope TEXT NOT NULL,
-                    pause INTEGER NOT NULL, ends_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, asked_at INTEGER,
-                    grant_id TEXT REFERENCES oauth_grant (id) ON DELETE CASCADE
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_backchannel_request_end ON oauth_backchannel_request (expires_at);
-                CREATE INDEX oauth_backchannel_request_client ON oauth_backchannel_request (client);
-                CREATE INDEX oauth_backchannel_request_grant ON oauth_backchannel_request (grant_id)
-                    WHERE grant_id IS NOT NULL;
-                """)
-    }
-}
 
 private enum BackchannelColumn: Int, TableColumn {
     static let table = "oauth_backchannel_request"

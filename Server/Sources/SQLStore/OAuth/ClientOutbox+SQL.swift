@@ -1,55 +1,5 @@
-import GRDB
 public import Records
 public import _Primitives
-
-extension Migration {
-    /// Adds the messages to clients about ended sessions, and the clients' addresses for these messages. Existing
-    /// clients have no address yet.
-    static let logoutOutbox = Migration(name: "logout outbox") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_client ADD COLUMN backchannel_logout_uri TEXT;
-                ALTER TABLE oauth_client ADD COLUMN backchannel_logout_session_required INTEGER NOT NULL DEFAULT 0;
-                CREATE TABLE oauth_logout (
-                    number INTEGER PRIMARY KEY, client TEXT NOT NULL, session TEXT NOT NULL,
-                    subject TEXT NOT NULL, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL,
-                    attempts INTEGER NOT NULL
-                ) STRICT;
-                CREATE INDEX oauth_logout_client ON oauth_logout (client, due_at);
-                CREATE INDEX oauth_logout_due ON oauth_logout (due_at);
-                """)
-    }
-
-    /// Extends the outbox to all messages for clients. The answers of people enter the outbox by triggers. The existing
-    /// messages stay.
-    static let clientOutbox = Migration(name: "client outbox") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_client ADD COLUMN backchannel_mode TEXT NOT NULL DEFAULT 'poll';
-                ALTER TABLE oauth_client ADD COLUMN backchannel_address TEXT;
-                ALTER TABLE oauth_backchannel_request ADD COLUMN notification BLOB;
-                ALTER TABLE oauth_backchannel_request ADD COLUMN details BLOB;
-                CREATE TABLE oauth_delivery (
-                    number INTEGER PRIMARY KEY, client TEXT NOT NULL, kind INTEGER NOT NULL, matter TEXT NOT NULL,
-                    subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL
-                ) STRICT;
-                INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
-                SELECT client, \(ClientDelivery.Kind.logout.rawValue), session, subject, created_at, due_at, attempts
-                FROM oauth_logout ORDER BY number;
-                DROP TABLE oauth_logout;
-                CREATE INDEX oauth_delivery_client ON oauth_delivery (client, due_at);
-                CREATE INDEX oauth_delivery_due ON oauth_delivery (due_at);
-                CREATE TRIGGER oauth_backchannel_answered AFTER UPDATE OF phase ON ceremony
-                WHEN NEW.reference IS NOT NULL AND NEW.phase = \(CeremonyRecord.Phase.ended.rawValue)
-                    AND OLD.phase <> NEW.phase
-                BEGIN
-                    INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
-                    SELECT client, \(ClientDelivery.Kind.answer.rawValue), id, NEW.changed_at, NEW.changed_at, 0
-                    FROM oauth_backchannel_request WHERE id = NEW.reference AND notification IS NOT NULL;
-                END
-                """)
-    }
-}
 
 extension SQLiteDatabase: ClientOutbox {
     public func takeDeliveries(

@@ -1,38 +1,7 @@
-import GRDB
 public import Records
 import Sealing
 import Settings
 public import _Primitives
-
-extension Migration {
-    /// Adds the consents of people. Existing clients belong to the operator, so people are not asked for them.
-    static let consents = Migration(name: "consents") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_consent (
-                    id TEXT PRIMARY KEY, account TEXT NOT NULL, client TEXT NOT NULL, content BLOB NOT NULL,
-                    scope TEXT NOT NULL, claims BLOB, resources TEXT NOT NULL, granted_at INTEGER NOT NULL, UNIQUE (account, client, content)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_consent_client ON oauth_consent (client);
-                ALTER TABLE oauth_grant ADD COLUMN consent TEXT REFERENCES oauth_consent (id) ON DELETE CASCADE;
-                CREATE INDEX oauth_grant_consent ON oauth_grant (consent) WHERE consent IS NOT NULL;
-                ALTER TABLE oauth_request ADD COLUMN session TEXT;
-                ALTER TABLE oauth_client ADD COLUMN party TEXT NOT NULL DEFAULT 'first-party';
-                """)
-    }
-}
-
-extension Migration {
-    /// Adds the session in which each consent was given. The session of an existing consent is unknown.
-    static let consentSessions = Migration(name: "sessions of consents") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_consent ADD COLUMN session TEXT;
-                ALTER TABLE oauth_consent ADD COLUMN browser BLOB;
-                ALTER TABLE oauth_consent ADD COLUMN address BLOB;
-                """)
-    }
-}
 
 extension SealingPurpose {
     /// The claims that a person granted a client by name, bound to the consent.

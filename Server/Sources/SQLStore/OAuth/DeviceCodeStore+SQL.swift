@@ -1,38 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds the codes of devices that wait for their person. If the request of a device ends without a grant, the
-    /// device is denied.
-    static let deviceCodes = Migration(name: "device codes") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_device_code (
-                    digest BLOB PRIMARY KEY, user_code BLOB NOT NULL UNIQUE, shown_code BLOB NOT NULL,
-                    client TEXT NOT NULL, scope TEXT NOT NULL, pause INTEGER NOT NULL, ends_at INTEGER NOT NULL,
-                    expires_at INTEGER NOT NULL, asked_at INTEGER, is_denied INTEGER NOT NULL DEFAULT 0, request TEXT,
-                    grant_id TEXT REFERENCES oauth_grant (id) ON DELETE CASCADE, taken_at INTEGER
-                ) STRICT;
-                CREATE INDEX oauth_device_code_end ON oauth_device_code (expires_at);
-                CREATE INDEX oauth_device_code_client ON oauth_device_code (client);
-                CREATE UNIQUE INDEX oauth_device_code_request ON oauth_device_code (request) WHERE request IS NOT NULL;
-                CREATE INDEX oauth_device_code_grant ON oauth_device_code (grant_id) WHERE grant_id IS NOT NULL;
-                CREATE TRIGGER oauth_device_code_denied AFTER DELETE ON oauth_request
-                BEGIN
-                    UPDATE oauth_device_code SET is_denied = 1, request = NULL WHERE request = OLD.id;
-                END
-                """)
-    }
-}
-
-extension Migration {
-    /// Removes the trigger that denies the device of an ended request. The steps that end a request deny the device.
-    static let deniedDevices = Migration(name: "devices that steps deny") { db, _ in
-        try db.execute(sql: "DROP TRIGGER oauth_device_code_denied")
-    }
-}
 
 extension SealingPurpose {
     /// The code that a person types for a device. The code is found by its HMAC.

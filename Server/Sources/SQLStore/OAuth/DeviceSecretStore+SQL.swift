@@ -1,25 +1,5 @@
-import GRDB
 public import Records
 public import _Primitives
-
-extension Migration {
-    /// Adds the secrets by which the apps of a device sign in through each other. A secret ends with its session, and
-    /// with the consent that it rests on.
-    static let deviceSecretsOfApps = Migration(name: "device secrets of apps") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_device_secret (
-                    digest BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE,
-                    session TEXT NOT NULL REFERENCES oauth_session (id) ON DELETE CASCADE,
-                    client TEXT NOT NULL, sharing_group TEXT NOT NULL, scope TEXT NOT NULL, is_bound INTEGER NOT NULL,
-                    consent TEXT REFERENCES oauth_consent (id) ON DELETE CASCADE,
-                    given_at INTEGER NOT NULL, used_at INTEGER, UNIQUE (session, client)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_device_secret_client ON oauth_device_secret (client);
-                CREATE INDEX oauth_device_secret_consent ON oauth_device_secret (consent) WHERE consent IS NOT NULL;
-                """)
-    }
-}
 
 private enum DeviceSecretColumn: Int, TableColumn {
     static let table = "oauth_device_secret"

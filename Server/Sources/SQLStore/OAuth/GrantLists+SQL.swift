@@ -1,31 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds the data by which a person recognises a lasting grant, and the order of a client's and a person's lasting
-    /// grants: if too many exist, the oldest ends. Also adds the time of an account's last lock: an authentication from
-    /// before the lock is invalid after it.
-    static let grantLists = Migration(name: "lists of grants") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_grant ADD COLUMN lasting_since INTEGER;
-                ALTER TABLE oauth_grant ADD COLUMN lasting_number INTEGER;
-                ALTER TABLE oauth_refresh ADD COLUMN used_at INTEGER;
-                ALTER TABLE account ADD COLUMN locked_at INTEGER;
-                UPDATE oauth_refresh SET used_at = parent_used_at;
-                UPDATE oauth_grant SET lasting_since = began.at, lasting_number = began.number FROM (
-                    SELECT oauth_grant.id AS id, oauth_authentication.at AS at, row_number() OVER (
-                        PARTITION BY client, subject ORDER BY oauth_grant.expires_at, oauth_grant.id) AS number
-                    FROM oauth_grant JOIN oauth_refresh ON oauth_refresh.grant_id = oauth_grant.id
-                    JOIN oauth_authentication ON oauth_authentication.id = authentication
-                ) AS began WHERE oauth_grant.id = began.id;
-                CREATE UNIQUE INDEX oauth_grant_lasting_number ON oauth_grant (client, subject, lasting_number)
-                    WHERE lasting_number IS NOT NULL;
-                """)
-    }
-}
 
 extension SQLiteDatabase: GrantListStore {
     public func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing] {

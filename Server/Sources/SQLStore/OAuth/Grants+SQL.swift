@@ -1,26 +1,6 @@
-import GRDB
 import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Adds the keys that requests, codes and refresh tokens are bound to. Existing rows are bound to no key.
-    static let keyBindings = Migration(name: "bindings to keys") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_request ADD COLUMN key_thumbprint TEXT;
-                ALTER TABLE oauth_code ADD COLUMN key_thumbprint TEXT;
-                ALTER TABLE oauth_grant ADD COLUMN key_thumbprint TEXT;
-                """)
-    }
-}
-
-extension Migration {
-    /// Adds the claims that clients have named. Existing grants are for scopes alone.
-    static let grantClaims = Migration(name: "claims of grants") { db, _ in
-        try db.execute(sql: "ALTER TABLE oauth_grant ADD COLUMN claims BLOB")
-    }
-}
 
 extension SealingPurpose {
     /// The claims that a client has named, bound to the grant.

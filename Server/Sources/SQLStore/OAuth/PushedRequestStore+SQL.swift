@@ -1,24 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Adds requests that clients send before a browser presents them.
-    static let pushedRequests = Migration(name: "pushed requests") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_pushed_request (
-                    digest BLOB PRIMARY KEY, client TEXT NOT NULL, parameters BLOB NOT NULL, expires_at INTEGER NOT NULL,
-                    request TEXT REFERENCES oauth_request (id) ON DELETE CASCADE
-                ) STRICT;
-                CREATE INDEX oauth_pushed_request_end ON oauth_pushed_request (expires_at);
-                CREATE INDEX oauth_pushed_request_client ON oauth_pushed_request (client);
-                CREATE INDEX oauth_pushed_request_request ON oauth_pushed_request (request)
-                    WHERE request IS NOT NULL;
-                """)
-    }
-}
 
 extension SealingPurpose {
     /// The parameters of a pushed request, bound to its digest.

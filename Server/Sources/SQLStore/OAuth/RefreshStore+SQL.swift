@@ -1,36 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds grants that outlive their session, the refresh tokens that renew these grants, and revoked access tokens.
-    static let refreshTokens = Migration(name: "refresh tokens") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_grant ADD COLUMN is_lasting INTEGER NOT NULL DEFAULT 0;
-                CREATE INDEX oauth_grant_lasting ON oauth_grant (session) WHERE is_lasting = 1;
-                CREATE TABLE oauth_refresh (
-                    grant_id TEXT PRIMARY KEY REFERENCES oauth_grant (id) ON DELETE CASCADE, head BLOB NOT NULL,
-                    parent BLOB, parent_used_at INTEGER, expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE TABLE oauth_revoked_token (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL)
-                    STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_revoked_token_end ON oauth_revoked_token (expires_at);
-                """)
-        // An authentication without a session ends with its last grant.
-        try db.execute(
-            sql: """
-                CREATE TRIGGER oauth_authentication_granted AFTER DELETE ON oauth_grant WHEN OLD.is_lasting = 1
-                BEGIN
-                    UPDATE oauth_authentication SET expires_at = coalesce(
-                        (SELECT max(expires_at) FROM oauth_grant WHERE authentication = OLD.authentication), 0)
-                    WHERE id = OLD.authentication AND NOT EXISTS (
-                        SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
-                END
-                """)
-    }
-}
 
 private enum RefreshColumn: Int, TableColumn {
     static let table = "oauth_refresh"
@@ -38,18 +8,6 @@ private enum RefreshColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case grantID, head, parent, parentUsedAt, expiresAt, usedAt, step, grandparent
-}
-
-extension Migration {
-    /// Makes the successor of a refresh token computable again. The token before the present one is refused for a while
-    /// without consequences.
-    static let refreshSteps = Migration(name: "steps of refresh tokens") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_refresh ADD COLUMN step BLOB;
-                ALTER TABLE oauth_refresh ADD COLUMN grandparent BLOB;
-                """)
-    }
 }
 
 extension SQLiteDatabase: RefreshStore {

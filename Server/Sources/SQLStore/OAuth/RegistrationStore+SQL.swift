@@ -1,21 +1,5 @@
-import GRDB
 public import Records
 public import _Primitives
-
-extension Migration {
-    /// Adds the registration of clients by themselves. An operator has registered all existing clients.
-    static let clientRegistrations = Migration(name: "registrations of clients") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_client ADD COLUMN registration_digest BLOB;
-                ALTER TABLE oauth_client ADD COLUMN registered_by TEXT;
-                CREATE TABLE oauth_initial_token (
-                    id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, created_at INTEGER NOT NULL,
-                    expires_at INTEGER NOT NULL, uses_left INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                """)
-    }
-}
 
 private enum InitialTokenColumn: Int, TableColumn {
     static let table = "oauth_initial_token"

@@ -1,17 +1,5 @@
-import GRDB
 public import Records
 public import _Primitives
-
-extension Migration {
-    /// Adds statements that clients have signed for one use, until the statement is too old to be used.
-    static let shownOnce = Migration(name: "what counts once") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE oauth_shown (digest BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-                CREATE INDEX oauth_shown_end ON oauth_shown (expires_at);
-                """)
-    }
-}
 
 extension SQLiteDatabase: ReplayStore {
     public func takeOnce(digest: [UInt8], until end: Timestamp) async throws -> Bool {

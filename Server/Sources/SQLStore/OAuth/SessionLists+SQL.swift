@@ -1,22 +1,5 @@
-import GRDB
 public import Records
 public import _Primitives
-
-extension Migration {
-    /// Adds the data by which a person recognises a session: the browser, and the session's services. A grant is
-    /// deleted minutes after the sign-in, so the services have a separate table.
-    static let sessionLists = Migration(name: "session lists") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_session ADD COLUMN browser BLOB;
-                ALTER TABLE oauth_session ADD COLUMN address BLOB;
-                CREATE TABLE oauth_session_service (
-                    session TEXT NOT NULL REFERENCES oauth_session (id) ON DELETE CASCADE, client TEXT NOT NULL,
-                    redirect_uri TEXT NOT NULL, used_at INTEGER NOT NULL, PRIMARY KEY (session, client)
-                ) STRICT, WITHOUT ROWID;
-                """)
-    }
-}
 
 extension SQLiteDatabase {
     public func sessions(

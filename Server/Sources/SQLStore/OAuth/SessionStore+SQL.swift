@@ -1,16 +1,7 @@
-import GRDB
 public import Records
 import Sealing
 import Settings
 public import _Primitives
-
-extension Migration {
-    /// Adds the mark of sessions with a browser. An existing session counts as a browser's session, since nothing else
-    /// is known.
-    static let browserlessSessions = Migration(name: "sessions that no browser has") { db, _ in
-        try db.execute(sql: "ALTER TABLE oauth_session ADD COLUMN has_browser INTEGER NOT NULL DEFAULT 1")
-    }
-}
 
 extension SQLiteDatabase: SessionStore {
     public func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int {

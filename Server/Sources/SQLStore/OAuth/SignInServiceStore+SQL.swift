@@ -1,30 +1,5 @@
-import GRDB
 public import Records
 import _Primitives
-
-extension Migration {
-    /// Adds the app sign-in service. No existing client, grant or key belongs to the service.
-    static let signInService = Migration(name: "app sign-in service") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE oauth_client ADD COLUMN sign_in_service TEXT;
-                CREATE INDEX oauth_client_sign_in_service ON oauth_client (id) WHERE sign_in_service IS NOT NULL;
-                ALTER TABLE oauth_grant ADD COLUMN device_secret BLOB;
-                ALTER TABLE oauth_grant ADD COLUMN origin TEXT;
-                CREATE INDEX oauth_grant_device_secret ON oauth_grant (device_secret) WHERE device_secret IS NOT NULL;
-                CREATE INDEX oauth_grant_origin ON oauth_grant (origin) WHERE origin IS NOT NULL;
-                ALTER TABLE oauth_key ADD COLUMN face TEXT NOT NULL DEFAULT 'openid';
-                """)
-    }
-}
-
-extension Migration {
-    /// Removes two indexes of grants. Such grants are found by their authentication, and each index is one more page to
-    /// write for a session.
-    static let fewerGrantIndexes = Migration(name: "fewer indexes of grants") { db, _ in
-        try db.execute(sql: "DROP INDEX oauth_grant_device_secret; DROP INDEX oauth_grant_origin;")
-    }
-}
 
 extension SQLiteDatabase: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {

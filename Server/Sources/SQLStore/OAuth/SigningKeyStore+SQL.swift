@@ -107,3 +107,10 @@ private enum KeyColumn: Int, TableColumn {
 
     case id, sealed, createdAt, retiredAt, algorithm, face
 }
+
+extension SealingPurpose {
+    /// A private signing key, bound to its name.
+    static let signingKey = SealingPurpose("oauth signing key")
+    /// The secret of the pairwise subjects.
+    static let subjectSecret = SealingPurpose("oauth subject secret")
+}

@@ -1,34 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 public import _Primitives
-
-extension Migration {
-    /// Adds the daily counts of all password attempts, and the browsers and networks from which people have signed in
-    /// by password.
-    static let knownBrowsers = Migration(name: "known browsers") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE password_attempt_day (
-                    holder TEXT NOT NULL, day INTEGER NOT NULL,
-                    account_id TEXT REFERENCES account (id) ON DELETE CASCADE, count INTEGER NOT NULL,
-                    PRIMARY KEY (holder, day)
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX password_attempt_day_account ON password_attempt_day (account_id)
-                    WHERE account_id IS NOT NULL;
-                CREATE INDEX password_attempt_day_time ON password_attempt_day (day);
-                CREATE TABLE known_browser (
-                    digest BLOB PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    wrong INTEGER NOT NULL, used_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX known_browser_account ON known_browser (account_id);
-                CREATE TABLE known_network (
-                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, network BLOB NOT NULL,
-                    used_at INTEGER NOT NULL, PRIMARY KEY (account_id, network)
-                ) STRICT, WITHOUT ROWID;
-                """)
-    }
-}
 
 extension SealingPurpose {
     /// A network from which a person has signed in, with the account.

@@ -1,5 +1,4 @@
 import GRDB
-import Sealing
 
 extension Migration {
     /// Clients, authorization requests, grants, sessions, subjects and signing keys.
@@ -104,11 +103,84 @@ extension Migration {
                 ALTER TABLE account ADD COLUMN email_verified INTEGER NOT NULL DEFAULT 0;
                 """)
     }
-}
 
-extension SealingPurpose {
-    /// A private signing key, bound to its name.
-    static let signingKey = SealingPurpose("oauth signing key")
-    /// The secret of the pairwise subjects.
-    static let subjectSecret = SealingPurpose("oauth subject secret")
+    /// Adds the rules for a client's requests. Existing clients keep their rules.
+    static let clientProfiles = Migration(name: "profiles of clients") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN security_profile TEXT NOT NULL DEFAULT 'usual';
+                ALTER TABLE oauth_client ADD COLUMN requires_signed_requests INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE oauth_client ADD COLUMN origins TEXT NOT NULL DEFAULT '[]';
+                """)
+    }
+
+    /// Adds the detailed consents of people. No existing client asks for details, and no details were granted.
+    static let authorizationDetails = Migration(name: "authorization details") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN detail_types TEXT NOT NULL DEFAULT '[]';
+                ALTER TABLE oauth_grant ADD COLUMN details BLOB;
+                """)
+    }
+
+    /// Adds the names in clients' certificates. Existing clients authenticate in other ways.
+    static let clientCertificates = Migration(name: "certificates of clients") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN certificate_name TEXT")
+    }
+
+    /// Adds the permission to sign people in without a browser. Existing clients do not have this permission.
+    static let directSignIn = Migration(name: "direct sign-in") { db, _ in
+        try db.execute(
+            sql: "ALTER TABLE oauth_client ADD COLUMN signs_in_directly INTEGER NOT NULL DEFAULT 0")
+    }
+
+    /// Adds the mark of clients that are switched off. No existing client is switched off.
+    static let disabledClients = Migration(name: "clients that are switched off") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN is_disabled INTEGER NOT NULL DEFAULT 0")
+    }
+
+    /// Adds the registration of clients by themselves. An operator has registered all existing clients.
+    static let clientRegistrations = Migration(name: "registrations of clients") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN registration_digest BLOB;
+                ALTER TABLE oauth_client ADD COLUMN registered_by TEXT;
+                CREATE TABLE oauth_initial_token (
+                    id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, created_at INTEGER NOT NULL,
+                    expires_at INTEGER NOT NULL, uses_left INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+
+    /// Adds the app sign-in service. No existing client, grant or key belongs to the service.
+    static let signInService = Migration(name: "app sign-in service") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN sign_in_service TEXT;
+                CREATE INDEX oauth_client_sign_in_service ON oauth_client (id) WHERE sign_in_service IS NOT NULL;
+                ALTER TABLE oauth_grant ADD COLUMN device_secret BLOB;
+                ALTER TABLE oauth_grant ADD COLUMN origin TEXT;
+                CREATE INDEX oauth_grant_device_secret ON oauth_grant (device_secret) WHERE device_secret IS NOT NULL;
+                CREATE INDEX oauth_grant_origin ON oauth_grant (origin) WHERE origin IS NOT NULL;
+                ALTER TABLE oauth_key ADD COLUMN face TEXT NOT NULL DEFAULT 'openid';
+                """)
+    }
+
+    /// Removes two indexes of grants. Such grants are found by their authentication, and each index is one more page to
+    /// write for a session.
+    static let fewerGrantIndexes = Migration(name: "fewer indexes of grants") { db, _ in
+        try db.execute(sql: "DROP INDEX oauth_grant_device_secret; DROP INDEX oauth_grant_origin;")
+    }
+
+    /// Adds the resources that clients may have tokens for or own, and the resources of requests and grants. Existing
+    /// rows are for this server alone.
+    static let resources = Migration(name: "resources") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN token_settings TEXT NOT NULL DEFAULT '{}';
+                CREATE INDEX oauth_client_tokens ON oauth_client (token_settings) WHERE token_settings <> '{}';
+                ALTER TABLE oauth_request ADD COLUMN resources TEXT NOT NULL DEFAULT '';
+                ALTER TABLE oauth_grant ADD COLUMN resources TEXT NOT NULL DEFAULT '';
+                """)
+    }
 }

@@ -1,24 +1,7 @@
-import GRDB
 import PersonalInformation
 public import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Numbers the history entries of each account. By the number, entries past the account's bound are found without a
-    /// walk over the remaining entries, and pages are requested.
-    static let historyByAge = Migration(name: "histories of identities by age") { db, _ in
-        try db.execute(
-            sql: """
-                ALTER TABLE identity_history ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
-                UPDATE identity_history SET place = (
-                    SELECT count(*) FROM identity_history AS earlier
-                    WHERE earlier.account_id = identity_history.account_id AND earlier.number <= identity_history.number);
-                DROP INDEX identity_history_account;
-                CREATE INDEX identity_history_account ON identity_history (account_id, place);
-                """)
-    }
-}
 
 extension SQLiteDatabase: IdentityHistoryStore {
     public func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws {

@@ -1,24 +1,6 @@
-import GRDB
 public import Records
 import Sealing
 import _Primitives
-
-extension Migration {
-    /// Adds the consents of people to services with personalised identities. The consents of earlier sessions are
-    /// unknown.
-    ///
-    /// Rows are in the order of their creation: rows of one commit share pages, and the oldest rows are deleted first.
-    static let identityConsents = Migration(name: "consents of identities") { db, _ in
-        try db.execute(
-            sql: """
-                CREATE TABLE identity_consent (
-                    number INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-                    session TEXT NOT NULL, evidence BLOB NOT NULL, kept_until INTEGER NOT NULL
-                ) STRICT;
-                CREATE INDEX identity_consent_account ON identity_consent (account_id, number);
-                """)
-    }
-}
 
 extension SealingPurpose {
     /// A consent, bound to the session and the account.

@@ -1,0 +1,61 @@
+import GRDB
+
+extension Migration {
+    /// Adds ceremonies. Rows are in the order of their creation, because a ceremony's life is short: open ceremonies
+    /// lie close together, and steps that share a commit share pages.
+    static let ceremonies = Migration(name: "ceremonies") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE ceremony (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind INTEGER NOT NULL,
+                    phase INTEGER NOT NULL, outcome INTEGER, client_id TEXT, reference TEXT, browser_digest BLOB,
+                    account_id TEXT, channel INTEGER, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL, continuation_digest BLOB, confirmation_code BLOB, device_id TEXT,
+                    uaf_status INTEGER, client_error INTEGER, asm_status INTEGER, authenticators TEXT NOT NULL,
+                    content_hash BLOB, is_consumed INTEGER NOT NULL, detail BLOB NOT NULL
+                ) STRICT;
+                CREATE UNIQUE INDEX ceremony_by_reference ON ceremony (reference) WHERE reference IS NOT NULL;
+                CREATE UNIQUE INDEX ceremony_by_continuation ON ceremony (continuation_digest)
+                WHERE continuation_digest IS NOT NULL;
+                CREATE INDEX ceremony_overdue ON ceremony (expires_at) WHERE phase < 4;
+                CREATE INDEX ceremony_stale ON ceremony (changed_at) WHERE phase = 4;
+                CREATE INDEX ceremony_by_account ON ceremony (account_id) WHERE account_id IS NOT NULL;
+                CREATE TABLE dispatch_token (
+                    digest BLOB PRIMARY KEY, ceremony_id TEXT NOT NULL REFERENCES ceremony (id) ON DELETE CASCADE,
+                    channel INTEGER NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX dispatch_token_by_ceremony ON dispatch_token (ceremony_id);
+                CREATE TABLE answered_challenge (
+                    digest BLOB PRIMARY KEY, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX answered_challenge_stale ON answered_challenge (expires_at);
+                """)
+    }
+
+    /// Adds the methods and the assurance of ceremonies. An answer from before the migration counts as the least,
+    /// because its proofs were not kept.
+    static let assurance = Migration(name: "assurance of ceremonies") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE ceremony ADD COLUMN methods TEXT NOT NULL DEFAULT 'swk';
+                ALTER TABLE ceremony ADD COLUMN assurance TEXT NOT NULL DEFAULT 'urn:countersign:acr:one-factor';
+                """)
+    }
+
+    /// Replaces one index by two for the sweep, which comes every few seconds.
+    static let staleCeremonies = Migration(name: "ended ceremonies by how long they are kept") { db, _ in
+        try db.execute(
+            sql: """
+                DROP INDEX ceremony_stale;
+                CREATE INDEX ceremony_stale ON ceremony (changed_at)
+                WHERE phase = 4 AND (kind <> 4 OR outcome IS NOT 1);
+                CREATE INDEX ceremony_deregistered ON ceremony (changed_at)
+                WHERE phase = 4 AND kind = 4 AND outcome = 1;
+                """)
+    }
+
+    static let openedElsewhere = Migration(name: "whether a continuation was opened in another browser") { db, _ in
+        try db.execute(
+            sql: "ALTER TABLE ceremony ADD COLUMN is_opened_elsewhere INTEGER NOT NULL DEFAULT 0")
+    }
+}
