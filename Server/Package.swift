@@ -91,10 +91,8 @@ let package = Package(
         .target(name: "Texts", dependencies: sdk("_Primitives")),
         // Floor 7
         .target(
-            name: "SQLiteStore",
-            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "OAuth") + [
-                "Settings", "Records", "Sealing", grdb, sqlite, crypto, "CSQLiteSettings",
-            ]),
+            name: "SQLStore",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation") + ["Settings", "Records", "Sealing"]),
         .target(
             name: "Pages", dependencies: sdk("_Primitives") + ["Texts", mustache, crypto, "CQREncode", "CZlib"]),
         .target(
@@ -112,6 +110,11 @@ let package = Package(
             ]),
         // Floor 8
         .target(
+            name: "SQLiteStore",
+            dependencies: sdk("_Primitives") + [
+                "Settings", "Records", "Sealing", "SQLStore", grdb, sqlite, crypto, "CSQLiteSettings",
+            ]),
+        .target(
             name: "CountersignServer",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
                 "Texts", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records",
@@ -121,10 +124,10 @@ let package = Package(
         .executableTarget(
             name: "CountersignCommand",
             dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony", "OAuth") + [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLiteStore",
-                "Settings", "Records", "Sealing", "UAFRelyingParty", arguments, configuration, hummingbird,
-                hummingbirdCore, hummingbirdTLS, httpClient, lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system,
-                unixSignals, x509, asn1, crypto, cryptoExtras, "CSystemClock",
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLStore",
+                "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty", arguments, configuration,
+                hummingbird, hummingbirdCore, hummingbirdTLS, httpClient, lifecycle, log, metrics, nio, nioHTTP1,
+                nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras, "CSystemClock",
             ]),
         .executableTarget(
             name: "PhoneCommand",
@@ -150,7 +153,7 @@ let package = Package(
         .testTarget(name: "PasswordsTests", dependencies: sdk("_Primitives") + ["Passwords", crypto]),
         // New stores with a schema that is made once.
         .target(
-            name: "FreshStores", dependencies: ["SQLiteStore", "Settings", "Records", "Sealing", grdb],
+            name: "FreshStores", dependencies: ["SQLStore", "SQLiteStore", "Settings", "Records", "Sealing", grdb],
             path: "Tests/FreshStores"),
         // The suite that every store passes.
         .target(
@@ -164,23 +167,24 @@ let package = Package(
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF") + [
-                "FreshStores", "SQLiteStore", "StoreConformance", "Settings", "Records", "Sealing", crypto, grdb,
+                "FreshStores", "SQLStore", "SQLiteStore", "StoreConformance", "Settings", "Records", "Sealing", crypto,
+                grdb,
             ]),
         .testTarget(
             name: "CeremonyEngineTests",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "CountersignTestKit") + [
-                "CeremonyEngine", "Accounts", "FreshStores", "SQLiteStore", "Settings", "Records", "Sealing",
-                "StoreConformance", "UAFRelyingParty", "Secp256k1TestKeys", crypto, sqlite,
+                "CeremonyEngine", "Accounts", "FreshStores", "SQLStore", "SQLiteStore", "Settings", "Records",
+                "Sealing", "StoreConformance", "UAFRelyingParty", "Secp256k1TestKeys", crypto, sqlite,
             ]),
         .testTarget(
             name: "AccountsTests",
             dependencies: sdk("_Primitives", "PersonalInformation", "UAF") + [
-                "Accounts", "FreshStores", "Passwords", "SQLiteStore", "Records",
+                "Accounts", "FreshStores", "Passwords", "SQLStore", "Records",
             ]),
         .testTarget(
             name: "OAuthProviderTests",
             dependencies: sdk("_Primitives", "JOSE", "OAuth") + [
-                "OAuthProvider", "FreshStores", "SQLiteStore", "Settings", "Records", "Sealing", crypto,
+                "OAuthProvider", "FreshStores", "SQLStore", "Settings", "Records", "Sealing", crypto,
             ]),
         .testTarget(name: "TextsTests", dependencies: ["Texts"]),
         .testTarget(
@@ -197,7 +201,7 @@ let package = Package(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
                 "CountersignBackend", "CountersignLinux", "CountersignTestKit") + [
                     "SeedListing", "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts",
-                    "Pages", "Passwords", "Texts", "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty",
+                    "Pages", "Passwords", "Texts", "SQLStore", "Settings", "Records", "Sealing", "UAFRelyingParty",
                     "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras,
                     log, metrics, nio, nioSSL, x509, asn1, grdb,
                 ]),
@@ -206,7 +210,7 @@ let package = Package(
             name: "PublicReports",
             dependencies: sdk("_Primitives", "JOSE", "Ceremony", "OAuth", "Countersign", "CountersignTestKit") + [
                 "CountersignServerTests", "CountersignCommandTests", "CountersignCommand", "CountersignServer",
-                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLiteStore", "Records", hummingbird,
+                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLStore", "Records", hummingbird,
                 hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
         .testTarget(
@@ -222,9 +226,9 @@ let package = Package(
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
                     "CountersignCommand", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts",
-                    "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing", arguments, hummingbird,
-                    hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS, httpClient, nio,
-                    nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
+                    "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing", arguments,
+                    hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS, httpClient,
+                    nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
                 ]),
         // The fuzz targets' code for data that only the server judges.
         .testTarget(

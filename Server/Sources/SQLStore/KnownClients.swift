@@ -1,16 +1,15 @@
-package import GRDB
 package import Records
 import Synchronization
 import _Primitives
 
 /// A cache of clients: nearly every request names a client, and few clients ever change.
 ///
-/// Only one process writes the database, and all its writes use one connection. The connection reports each commit that
-/// touches a client. The cache then forgets everything, before the step that made the change is acknowledged. A reader
-/// that began before the commit does not cache the result, because the reader may have seen the former state.
-package final class KnownClients: TransactionObserver, Sendable {
+/// The database empties the cache for each commit that touches a client, before the step that made the change is
+/// acknowledged. A reader that began before the commit does not cache the result, because the reader may have seen the
+/// former state.
+package final class KnownClients: Sendable {
     /// The table of the clients.
-    static let table = "oauth_client"
+    package static let table = "oauth_client"
 
     private struct State {
         var clients: [ExactText: ClientRecord] = [:]
@@ -20,7 +19,6 @@ package final class KnownClients: TransactionObserver, Sendable {
     }
 
     private let state = Mutex(State())
-    private let isTouched = Mutex(false)
     private let capacity: Int
 
     /// Makes a cache of at most `capacity` clients. The cache is emptied when another client comes.
@@ -85,25 +83,12 @@ package final class KnownClients: TransactionObserver, Sendable {
         return value
     }
 
-    // MARK: What the writer tells
-
-    package func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == Self.table }
-
-    package func databaseDidChange(with event: DatabaseEvent) { self.isTouched.withLock { $0 = true } }
-
-    package func databaseDidCommit(_ db: Database) {
-        guard
-            self.isTouched.withLock({ isTouched in
-                defer { isTouched = false }
-                return isTouched
-            })
-        else { return }
+    /// Forgets everything, because a commit has touched a client.
+    package func forget() {
         self.state.withLock { state in
             state.clients = [:]
             state.facts = Facts()
             state.generation += 1
         }
     }
-
-    package func databaseDidRollback(_ db: Database) { self.isTouched.withLock { $0 = false } }
 }

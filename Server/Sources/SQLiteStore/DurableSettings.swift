@@ -1,5 +1,6 @@
 import GRDB
 import Records
+import SQLStore
 import Settings
 import _Primitives
 
@@ -56,14 +57,5 @@ final class ConnectedPool: Sendable {
     func close() {
         self.connections.close()
         try? self.library.close()
-    }
-}
-
-extension SQLiteDatabase {
-    /// Checks that a step can be made durable now. Throws ``StoreError/Code/unavailable``.
-    public func assertWritable() async throws {
-        try await self.step { db in
-            try db.run("UPDATE store_check SET probes = probes + 1")
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 package import GRDB
 import GRDBSQLite
+package import SQLStore
 
 extension SQLDriver {
     /// The functions of SQLite.

@@ -2,25 +2,20 @@ import CSQLiteSettings
 import Foundation
 import GRDB
 import Records
-public import Sealing
+package import SQLStore
+package import Sealing
 import Settings
 import Synchronization
 import _Primitives
 
-/// The SQLite store: one file in a data folder that one process holds.
+/// The database of a store in SQLite: one file in a data folder that one process holds.
 ///
 /// The store is durable: a step that returned is on disk, and so is every state that a read has seen (``CommitLog``).
 /// Steps that wait at the same time share one commit. A step that throws leaves no changes and does not affect the
 /// other steps of the commit.
-/// The features are extensions of this type, one file each, that conform to the narrow protocols of `Records`.
-public final class SQLiteDatabase: Sendable {
-    /// Reads and writes sealed values.
-    public let sealing: Sealing
-    let limits: Limits
-    let handedOutTokens: HandedOutTokens
-    let knownClients = KnownClients(capacity: Limits.Fixed.knownClients)
-    /// Profiles of services by their text. A query reads the text each time.
-    let readProfiles = RecentValues<ExactText, ServiceProfile>(capacity: Limits.Fixed.knownClients)
+package final class SQLiteDatabase: SQLDatabase {
+    package let sealing: Sealing
+    package let knownClients = KnownClients(capacity: Limits.Fixed.knownClients)
     private let pool: ConnectedPool
     private let folderLock: FolderLock
     private let path: String
@@ -37,9 +32,7 @@ public final class SQLiteDatabase: Sendable {
         synchronize: @escaping @Sendable (LogFile) throws -> Void
     ) throws {
         _ = Self.keepsNoMemoryAccount
-        self.limits = limits
         self.measure = measure
-        self.handedOutTokens = HandedOutTokens(capacity: limits.handedOutTokens)
         self.folderLock = try FolderLock(folder: folder)
         // A restore that was interrupted after its last check is finished first, so the folder holds one complete
         // store.
@@ -50,7 +43,7 @@ public final class SQLiteDatabase: Sendable {
         do {
             let pool = try ConnectedPool(ofStore: self.path, limits)
             self.sealing = try pool.library.writeWithoutTransaction { try StoreKeys(keys: keys).open($0, migrations) }
-            pool.library.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
+            pool.library.add(transactionObserver: ClientObserver(self.knownClients), extent: .databaseLifetime)
             self.pool = pool
             let file = try LogFile(of: self.path)
             // The writes of opening the store are made durable, too.
@@ -79,9 +72,8 @@ public final class SQLiteDatabase: Sendable {
         self.log.stop()
     }
 
-    /// Finishes the waiting steps and releases the folder. The store cannot be used afterwards. Closing the store again
-    /// does nothing.
-    public func close() async {
+    /// Finishes the waiting steps and releases the folder. Closing the database again does nothing.
+    package func close() async {
         // SQLite does not survive a call on a closed connection.
         guard self.isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
         await withCheckedContinuation { continuation in
@@ -108,23 +100,26 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// The numbers of steps and reads that wait for the store.
-    public var waiting: (steps: Int, reads: Int) { (self.writer.count, self.readers.count) }
+    package var waiting: (steps: Int, reads: Int) { (self.writer.count, self.readers.count) }
 
-    // MARK: For the features
+    // MARK: Steps and reads
 
     /// Does one whole business step: the whole step is durable when this returns, and nothing is kept when this throws.
     ///
     /// `body` runs on the writer's thread. `body` must not wait for anything, and has no effect outside the database:
     /// `body` runs again if another step of its commit fails late.
-    func step<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result {
+    package func step<Result: Sendable>(
+        _ body: @escaping @Sendable (SQLConnection) throws -> Result
+    ) async throws -> Result {
         try await self.measured(.step) { continuation in
             do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
         }
     }
 
     /// Reads one consistent state of the database, on a separate thread.
-    func read<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result {
+    package func read<Result: Sendable>(
+        _ body: @escaping @Sendable (SQLConnection) throws -> Result
+    ) async throws -> Result {
         try await self.measured(.read) { continuation in
             let log = self.log
             let job = ReadJob(
@@ -137,20 +132,12 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// The result of a reader's look before a step.
-    enum Screening<Found: Sendable, Result: Sendable> {
-        /// Nothing has to be written: the value is the result.
-        case answered(Result)
-        /// The step follows, with the value that the reader found.
-        case step(Found)
-    }
-
     /// Does a step as ``step(_:)`` does, but a reader looks first. If the reader answers or refuses, the writer is not
     /// involved.
     ///
     /// The reader's thread hands the step directly to the writer: returning to the caller in between would cost two
     /// more thread changes. The step must judge the found values again, because other steps may have come in between.
-    func step<Found: Sendable, Result: Sendable>(
+    package func step<Found: Sendable, Result: Sendable>(
         screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result {

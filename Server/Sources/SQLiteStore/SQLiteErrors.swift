@@ -1,5 +1,6 @@
 import GRDB
 package import Records
+import SQLStore
 import _Primitives
 
 extension SQLiteDatabase {

@@ -1,4 +1,5 @@
 import GRDB
+import SQLStore
 
 /// The work of the store's threads. Steps share one commit, and reads share one state.
 extension SQLiteDatabase {

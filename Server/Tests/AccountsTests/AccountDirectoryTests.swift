@@ -2,7 +2,7 @@ import Accounts
 import Foundation
 import FreshStores
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Settings
 import Synchronization
@@ -14,7 +14,7 @@ struct AccountDirectoryTests {
     /// A store of its own, with a clock to move.
     private final class Fixture: Sendable {
         let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
-        let database: SQLiteDatabase
+        let database: SQLStore
         let directory: AccountDirectory
         let clock = Clock()
 

@@ -2,7 +2,7 @@ import Accounts
 import Foundation
 import FreshStores
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Settings
 import Testing

@@ -2,7 +2,7 @@ import Accounts
 import CeremonyEngine
 import Dispatch
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import StoreConformance
 import Testing

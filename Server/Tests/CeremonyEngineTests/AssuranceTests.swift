@@ -3,7 +3,7 @@ import CeremonyEngine
 import CountersignTestKit
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import UAFRelyingParty

@@ -4,7 +4,7 @@ import CountersignTestKit
 import Crypto
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import UAFRelyingParty

@@ -1,7 +1,7 @@
 import Accounts
 import CeremonyEngine
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import _Primitives

@@ -3,7 +3,7 @@ import Ceremony
 import CeremonyEngine
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

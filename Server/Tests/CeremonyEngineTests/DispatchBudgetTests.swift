@@ -1,6 +1,6 @@
 import CeremonyEngine
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

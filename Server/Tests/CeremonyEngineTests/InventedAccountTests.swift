@@ -2,7 +2,7 @@ import CeremonyEngine
 import Crypto
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

@@ -2,7 +2,7 @@ import Accounts
 import CeremonyEngine
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

@@ -4,6 +4,7 @@ import Foundation
 import FreshStores
 import JOSE
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -24,7 +25,7 @@ final class TestClock: Sendable {
 /// An engine over a store of its own, with a clock to move.
 final class TestServer: Sendable {
     let folder: String
-    let database: SQLiteDatabase
+    let database: SQLStore
     let engine: CeremonyEngine
     /// The engine of the same store after a backup was restored.
     let laterEngine: CeremonyEngine
@@ -56,7 +57,7 @@ final class TestServer: Sendable {
             former?.folder ?? FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         let keys = ring ?? KeyRing(KeyEncryptionKey())
         let database =
-            try former.map { try SQLiteDatabase(folder: $0.folder, keys: keys, limits: storeLimits) }
+            try former.map { try SQLStore(folder: $0.folder, keys: keys, limits: storeLimits) }
             ?? FreshStore.open(in: self.folder, key: keys.newest, limits: storeLimits)
         self.database = database
         let root = former?.root ?? SealingRoot(of: keys.newest)

@@ -3,7 +3,7 @@ import ArgumentParser
 import CeremonyEngine
 import CountersignServer
 import Foundation
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

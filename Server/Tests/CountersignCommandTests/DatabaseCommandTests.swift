@@ -4,6 +4,7 @@ import CountersignServer
 import Foundation
 import Logging
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import ServiceLifecycle

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives
@@ -61,7 +61,7 @@ struct IdentityCommandTests {
         func service() async throws -> JSONObject { try await self.call("GET", "/clients/\(self.client)/service") }
 
         /// What becomes of the database while no command has it.
-        func change(_ body: (SQLiteDatabase, _ account: String) async throws -> Void) async throws {
+        func change(_ body: (SQLStore, _ account: String) async throws -> Void) async throws {
             let account = try await self.call("GET", "/accounts/anna").requiredString("id")
             let database = try OpenStore(
                 folder: DataFolder(path: self.folder + "/data"), keyFile: KeyFile(path: self.folder + "/key"),

@@ -2,7 +2,7 @@ import CountersignServer
 import Foundation
 import Hummingbird
 import NIOCore
-import SQLiteStore
+import SQLStore
 import ServiceLifecycle
 import Settings
 import _Primitives

@@ -13,7 +13,7 @@ import NIOSSL
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Settings
 import Testing

@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import Records
+import SQLStore
 import SQLiteStore
 import ServiceLifecycle
 import Settings

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

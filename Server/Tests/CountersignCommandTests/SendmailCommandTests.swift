@@ -1,6 +1,7 @@
 import Accounts
 import Foundation
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -50,7 +51,7 @@ struct SendmailCommandTests {
     func aMessageIsReadByAnotherParser() async throws {
         let folder = try Folder()
         let script = try folder.write("catch.py", Self.catcher)
-        let store = try SQLiteDatabase(folder: folder.path + "/data", key: KeyEncryptionKey())
+        let store = try SQLStore(folder: folder.path + "/data", key: KeyEncryptionKey())
         let (sealing, moment) = (Sealing(KeyEncryptionKey()), Timestamp(seconds: 1_800_000_000))
         let directory = AccountDirectory(
             store: store, time: TimeSource { moment }, endOfSessions: { _ in { _ in nil } })

@@ -1,7 +1,7 @@
 import CountersignServer
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -13,7 +13,7 @@ import JOSE
 import NIOCore
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAFClient
 import _Primitives

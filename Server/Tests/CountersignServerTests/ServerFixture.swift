@@ -13,7 +13,7 @@ import NIOCore
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Settings
 import Testing
@@ -24,7 +24,7 @@ import _Primitives
 /// A whole server over a store of its own in a temporary folder, with a clock that the test moves.
 final class ServerFixture: Sendable {
     let assembly: ServerAssembly
-    let database: SQLiteDatabase
+    let database: SQLStore
     let store: FailingStore
     let clock: FakeClock
     let folder: String

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+package import SQLStore
 package import SQLiteStore
 package import Sealing
 package import Settings
@@ -19,7 +20,7 @@ public enum FreshStore {
     package static func open(
         in folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
         synchronize: @escaping @Sendable (LogFile) throws -> Void = { _ in }
-    ) throws -> SQLiteDatabase {
+    ) throws -> SQLStore {
         let (made, former) = try self.made.get()
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -29,7 +30,7 @@ public enum FreshStore {
             throw StoreError(.unavailable, "no file can be made in \(folder)")
         }
         try self.give(key, to: file, former)
-        return try SQLiteDatabase(folder: folder, keys: KeyRing(key), limits: limits, synchronize: synchronize)
+        return try SQLStore(folder: folder, keys: KeyRing(key), limits: limits, synchronize: synchronize)
     }
 
     /// Locks an account of the open store in `folder` by another connection. Nothing of the account ends, as between the
@@ -49,7 +50,7 @@ public enum FreshStore {
         let key = KeyEncryptionKey()
         // Nothing closes it before its file is read: it is one of the steps that tests are about. What is in its log is
         // moved into the file here.
-        try withExtendedLifetime(try SQLiteDatabase(folder: folder, key: key)) {
+        try withExtendedLifetime(try SQLStore(folder: folder, key: key)) {
             try DatabaseQueue(path: folder + "/countersign.sqlite").writeWithoutTransaction { db in
                 _ = try db.checkpoint(.truncate)
             }

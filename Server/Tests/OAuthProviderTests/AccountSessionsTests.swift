@@ -1,7 +1,7 @@
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

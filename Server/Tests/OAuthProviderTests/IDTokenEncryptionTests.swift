@@ -4,7 +4,7 @@ import JOSE
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -3,7 +3,7 @@ import JOSE
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

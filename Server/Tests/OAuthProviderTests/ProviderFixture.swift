@@ -4,7 +4,7 @@ import JOSE
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Settings
 import Synchronization
@@ -75,7 +75,7 @@ struct ProviderFixture: Sendable {
     static let afterLogout = "https://bank.example/bye"
 
     let provider: OpenIDProvider
-    let store: SQLiteDatabase
+    let store: SQLStore
     let clock: MovedClock
     let outcomes: RecordedOutcomes
     let people: ListedPeople

@@ -13,7 +13,7 @@ import OAuth
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -1,12 +1,13 @@
 import Foundation
 import Records
+import SQLStore
 import SQLiteStore
 import Testing
 import _Primitives
 
 /// What a store of the backup tests has of activations and identity sessions.
 struct BackupActivations {
-    let store: SQLiteDatabase
+    let store: SQLStore
 
     private static let now = Timestamp(seconds: 1_800_000_000)
     static let root = SecretBytes([UInt8](repeating: 0x77, count: 32))

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import PersonalInformation
 import Records
+import SQLStore
 import SQLiteStore
 import Testing
 import UAF
@@ -9,7 +10,7 @@ import _Primitives
 
 /// What a store of the backup tests has of personalised identities, and what becomes of it after the backup.
 struct BackupIdentities {
-    let store: SQLiteDatabase
+    let store: SQLStore
 
     /// What a restore says of ``change()``.
     static let differences = [

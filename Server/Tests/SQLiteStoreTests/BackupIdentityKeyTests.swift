@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Testing
 import _Primitives
@@ -25,7 +26,7 @@ struct BackupIdentityKeyTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder).sorted() == ["backup", "data"])
         for folder in [place.data, place.folder + "/other"] {
             try place.restore(into: folder)
-            let restored = try SQLiteDatabase(folder: folder, key: place.key)
+            let restored = try SQLStore(folder: folder, key: place.key)
             #expect(try await restored.identitySealingKeys().isEmpty)
             #expect(
                 try await restored.identityRoot(orElse: SecretBytes([1]), audit: BackupPlace.event("root")) == root)
@@ -40,13 +41,13 @@ struct BackupIdentityKeyTests {
         let root = try await place.store.identityRoot(orElse: BackupActivations.root, audit: BackupPlace.event("root"))
         await place.store.close()
         try place.restore(into: place.data, .undone)
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.identityRoot(orElse: SecretBytes([1]), audit: BackupPlace.event("root")) == root)
         await restored.close()
         // One that somebody has written is none.
         try await place.changing { try $0.execute(sql: "UPDATE identity_root SET sealed = randomblob(80)") }
         try place.restore(into: place.data, .undone)
-        let again = try SQLiteDatabase(folder: place.data, key: place.key)
+        let again = try SQLStore(folder: place.data, key: place.key)
         let other = SecretBytes([2])
         #expect(try await again.identityRoot(orElse: other, audit: BackupPlace.event("root")) == other)
         await again.close()

@@ -1,4 +1,5 @@
 import Records
+import SQLStore
 import SQLiteStore
 import StoreConformance
 import Testing
@@ -24,7 +25,7 @@ struct BackupLanguageTests {
         await place.store.close()
         let report = try place.restore(into: place.data)
         #expect(!report.changes.contains { $0.kind == .accountChanged || $0.kind == .accountChangedOutside })
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.account(id: "alice")?.language == "de")
         await restored.close()
     }

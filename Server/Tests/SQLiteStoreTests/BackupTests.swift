@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import JOSE
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import StoreConformance
@@ -37,7 +38,7 @@ struct BackupTests {
         let report = try place.restore(into: other)
         #expect(report.comparison == .nothingThere && report.changes.isEmpty && report.replacedFolder == nil)
         #expect(report.manifest == manifest && report.auditBrokenAt == nil)
-        let restored = try SQLiteDatabase(folder: other, key: place.key)
+        let restored = try SQLStore(folder: other, key: place.key)
         #expect(try await restored.accounts(after: nil, limit: 9).map(\.username) == ["alice"])
         #expect(try await restored.credentials(accountID: "alice").map(\.counter) == [5])
         #expect(try await restored.verifyAudit() == .intact(entries: 3))
@@ -260,7 +261,7 @@ struct BackupTests {
         ]
         // Of the requests one waits for its person, and one for its browser.
         #expect(numbers == [1, 2, 1, 1, 1, 1])
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.ceremony(.id("ceremony")) == nil)
         #expect(try await restored.request("request-2") == nil)
         #expect(try await restored.session(cookieDigest: BackupPlace.digest(3)) == nil)
@@ -289,7 +290,7 @@ struct BackupTests {
         await place.store.close()
         let newest = KeyEncryptionKey()
         let both = KeyRing(newest, former: [place.key])
-        let store = try SQLiteDatabase(folder: place.data, keys: both)
+        let store = try SQLStore(folder: place.data, keys: both)
         _ = try await store.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
         await store.close()
         let error = #expect(throws: StoreError.self) {
@@ -301,12 +302,12 @@ struct BackupTests {
             .restore(place.backup, revocations: .kept, mayReplace: true, at: BackupPlace.now)
         // What was sealed anew is the same as before, and nobody has changed it.
         #expect(report.comparison == .compared(counters: 0, auditEntries: 1) && report.changes.isEmpty)
-        #expect(throws: StoreError(.missingKey, "")) { try SQLiteDatabase(folder: place.data, key: newest) }
-        let restored = try SQLiteDatabase(folder: place.data, keys: both)
+        #expect(throws: StoreError(.missingKey, "")) { try SQLStore(folder: place.data, key: newest) }
+        let restored = try SQLStore(folder: place.data, keys: both)
         #expect(try await restored.account(username: "alice")?.id == "alice")
         _ = try await restored.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
         await restored.close()
-        let again = try SQLiteDatabase(folder: place.data, key: newest)
+        let again = try SQLStore(folder: place.data, key: newest)
         #expect(try await again.credentials(accountID: "alice").count == 1)
         await again.close()
     }
@@ -317,7 +318,7 @@ struct BackupTests {
         try await place.live()
         let newest = KeyEncryptionKey()
         let both = KeyRing(newest, former: [place.key])
-        let store = try SQLiteDatabase(folder: place.data, keys: both)
+        let store = try SQLStore(folder: place.data, keys: both)
         _ = try await store.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
         await store.close()
         let report = try DatabaseRestore(folder: place.data, keys: both)
@@ -325,7 +326,7 @@ struct BackupTests {
         #expect(
             report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
                 == BackupPlace.differences.sorted())
-        let restored = try SQLiteDatabase(folder: place.data, keys: both)
+        let restored = try SQLStore(folder: place.data, keys: both)
         #expect(try await restored.sealingKeys() == [newest.identifier, place.key.identifier])
         #expect(try await restored.account(username: "mailed")?.email?.address != nil)
         await restored.close()
@@ -364,7 +365,7 @@ struct BackupTests {
             }
         }
         let newest = KeyEncryptionKey()
-        let store = try SQLiteDatabase(folder: place.data, keys: KeyRing(newest, former: [place.key]))
+        let store = try SQLStore(folder: place.data, keys: KeyRing(newest, former: [place.key]))
         let resealed = try await store.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
         #expect(resealed.unreadable == 0)
         await store.close()
@@ -446,7 +447,7 @@ struct BackupTests {
         let kinds = BackupDifference.allCases.filter { $0.treatment != .refused }
         #expect(Set(report.changes.map(\.kind)) == Set(kinds))
 
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.account(username: "deleted") == nil)
         #expect(try await restored.account(username: "locked")?.isLocked == true)
         #expect(try await restored.account(username: "unlocked")?.isLocked == true)
@@ -488,7 +489,7 @@ struct BackupTests {
             report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted()
                 == BackupPlace.differences.sorted())
         #expect(report.changes.filter(\.isKept).map(\.kind) == [.counterAdvanced], "a counter is no revocation")
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.account(username: "deleted") != nil)
         #expect(try await restored.account(username: "locked")?.isLocked == false)
         #expect(try await restored.devices(accountID: "revoked").count == 1)
@@ -553,7 +554,7 @@ struct BackupTests {
                 "invented-accounts-changed-outside invented-accounts invented-accounts false",
                 "provider-changed-outside kept Kept false",
             ])
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.upstreamProvider("kept") == BackupPlace.provider("kept"))
         var expected = before
         if !undone, let index = expected.firstIndex(where: { $0.id == "shop" }) {
@@ -575,7 +576,7 @@ struct BackupTests {
         #expect(try await place.store.takeOnce(digest: BackupPlace.digest(2), until: end))
         await place.store.close()
         try place.restore(into: place.data, revocations)
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await !restored.takeOnce(digest: BackupPlace.digest(1), until: end))
         #expect(try await !restored.takeOnce(digest: BackupPlace.digest(2), until: end))
         #expect(try await restored.takeOnce(digest: BackupPlace.digest(3), until: end))
@@ -614,7 +615,7 @@ struct BackupTests {
             report.changes.map { "\($0.kind.rawValue) \($0.id)" } == [
                 "client-changed bank", "client-changed-outside shop",
             ])
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         let bank = try await restored.client("bank")
         #expect(bank?.settings == signing && bank?.secretDigest == nil)
         #expect(try await restored.client("shop") == BackupPlace.client("shop"))
@@ -658,7 +659,7 @@ struct BackupTests {
                 "password-changed changed", "password-changed removed", "password-changed spent",
                 "account-changed-outside outside",
             ])
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         func kept(_ name: String) async throws -> PasswordAccount? { try await restored.passwordAccount(id: name) }
         #expect(try await kept("changed")?.password?.hash == "second")
         #expect(try await kept("removed").map { $0.password == nil && $0.recoveryCodes == 2 } == true)
@@ -706,7 +707,7 @@ struct BackupTests {
         try await place.live()
         let report = try place.restore(into: place.data)
         let folder = try #require(report.replacedFolder)
-        let old = try SQLiteDatabase(folder: folder, key: place.key)
+        let old = try SQLStore(folder: folder, key: place.key)
         #expect(try await old.account(username: "added") != nil)
         await old.close()
     }
@@ -718,7 +719,7 @@ struct BackupTests {
         _ = try place.backUp()
         await place.store.close()
         let other = place.folder + "/other"
-        let fresh = try SQLiteDatabase(folder: other, key: place.key)
+        let fresh = try SQLStore(folder: other, key: place.key)
         try await fresh.createAccount(BackupPlace.account("stranger"), audit: BackupPlace.event("account-created"))
         await fresh.close()
         let report = try place.restore(into: other)
@@ -726,7 +727,7 @@ struct BackupTests {
             Issue.record("\(report.comparison)")
             return
         }
-        let restored = try SQLiteDatabase(folder: other, key: place.key)
+        let restored = try SQLStore(folder: other, key: place.key)
         #expect(try await restored.accounts(after: nil, limit: 9).map(\.username) == ["alice"])
         #expect(try await restored.devices(accountID: "alice").count == 1)
         await restored.close()
@@ -751,7 +752,7 @@ struct BackupTests {
             Issue.record("it was compared with")
             return
         }
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.devices(accountID: "alice").count == 1)
         await restored.close()
     }
@@ -770,7 +771,7 @@ struct BackupTests {
             Issue.record("it was compared with")
             return
         }
-        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let restored = try SQLStore(folder: place.data, key: place.key)
         #expect(try await restored.account(username: "alice") != nil)
         #expect(try await restored.verifyAudit() == .intact(entries: 3))
         await restored.close()
@@ -800,7 +801,7 @@ struct BackupTests {
         if steps > 3 {
             try manager.moveItem(atPath: old + "-wal", toPath: place.data + "/replaced-x/countersign.sqlite-wal")
         }
-        let opened = try SQLiteDatabase(folder: place.data, key: place.key)
+        let opened = try SQLStore(folder: place.data, key: place.key)
         let expected = steps == 0 ? ["alice", "bob"] : ["alice"]
         #expect(try await opened.accounts(after: nil, limit: 9).map(\.reference.text) == expected)
         guard case .intact = try await opened.verifyAudit() else {
@@ -810,7 +811,7 @@ struct BackupTests {
         await opened.close()
         #expect(try place.names == place.namesOfAStoppedServer + (steps == 0 ? [] : ["replaced-x"]))
         guard steps > 0 else { return }
-        let replaced = try SQLiteDatabase(folder: place.data + "/replaced-x", key: place.key)
+        let replaced = try SQLStore(folder: place.data + "/replaced-x", key: place.key)
         #expect(try await replaced.accounts(after: nil, limit: 9).map(\.username) == ["alice", "bob"])
         await replaced.close()
     }
@@ -846,7 +847,7 @@ final class BackupPlace: Sendable {
     let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
     let keyBytes: [UInt8]
     let key: KeyEncryptionKey
-    let store: SQLiteDatabase
+    let store: SQLStore
     let epoch: String
 
     var data: String { self.folder + "/data" }
@@ -859,7 +860,7 @@ final class BackupPlace: Sendable {
     init() async throws {
         self.keyBytes = RandomSource.system.bytes(32)
         self.key = try KeyEncryptionKey(self.keyBytes)
-        self.store = try SQLiteDatabase(folder: self.folder + "/data", key: self.key)
+        self.store = try SQLStore(folder: self.folder + "/data", key: self.key)
         self.epoch = self.store.sealing.epoch
         try await self.store.appendAudit(Self.event("begun"))
     }
@@ -1056,7 +1057,7 @@ final class BackupPlace: Sendable {
         let copy = self.folder + "/copy-\(revocations)"
         try FileManager.default.copyItem(atPath: self.data, toPath: copy)
         try self.restore(into: copy, revocations)
-        let restored = try SQLiteDatabase(folder: copy, key: self.key)
+        let restored = try SQLStore(folder: copy, key: self.key)
         var told: [String: [String]] = [:]
         for token: UInt8 in [1, 2] {
             guard let offered = try await restored.ceremony(ofToken: Self.digest(token)) else { continue }

@@ -1,4 +1,5 @@
 import Records
+import SQLStore
 import SQLiteStore
 import StoreConformance
 import Testing

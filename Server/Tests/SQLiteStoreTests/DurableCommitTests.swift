@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -72,9 +73,9 @@ struct DurableCommitTests {
     private let key = KeyEncryptionKey()
 
     /// A store on a disk of the test's, with so many ceremonies.
-    private func store(ceremonies count: Int) async throws -> (SQLiteDatabase, Disk) {
+    private func store(ceremonies count: Int) async throws -> (SQLStore, Disk) {
         let disk = Disk(of: self.folder + "/countersign.sqlite")
-        let database = try SQLiteDatabase(folder: self.folder, keys: KeyRing(self.key)) { try disk.synchronize($0) }
+        let database = try SQLStore(folder: self.folder, keys: KeyRing(self.key)) { try disk.synchronize($0) }
         for number in 0..<count {
             let ceremony = CeremonyRecord(
                 id: "\(number)", kind: .transaction, createdAt: self.now, expiresAt: self.now + .seconds(60),
@@ -85,7 +86,7 @@ struct DurableCommitTests {
     }
 
     /// Writes a word into a ceremony.
-    private func write(_ word: String, _ number: Int, _ database: SQLiteDatabase) async throws {
+    private func write(_ word: String, _ number: Int, _ database: SQLStore) async throws {
         _ = try await database.change(.id("\(number)")) { ceremony in
             ceremony.authenticators = [word]
             return CeremonyChange()
@@ -279,7 +280,7 @@ struct DurableCommitTests {
         let files = try self.files(in: self.folder)
         await database.close()
         #expect(try self.files(in: self.folder) == files)
-        let again = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let again = try SQLStore(folder: self.folder, key: self.key)
         try await self.write("found", 0, again)
         #expect(try await again.ceremony(.id("0"))?.authenticators == ["found"])
         await again.close()
@@ -317,7 +318,7 @@ struct DurableCommitTests {
         let past = Date(timeIntervalSince1970: 1_000_000_000)
         try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: log)
         let before = try self.files(in: killed)
-        let again = try SQLiteDatabase(folder: killed, key: self.key)
+        let again = try SQLStore(folder: killed, key: self.key)
         let written = try #require(
             try FileManager.default.attributesOfItem(atPath: log)[.modificationDate] as? Date)
         #expect(written > past)
@@ -339,13 +340,13 @@ struct DurableCommitTests {
             try FileManager.default.moveItem(atPath: place + suffix, toPath: other + "/moved.sqlite" + suffix)
         }
         try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: other + "/moved.sqlite")
-        let linked = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let linked = try SQLStore(folder: self.folder, key: self.key)
         try await self.write("new", 0, linked)
         #expect(!FileManager.default.fileExists(atPath: place + "-wal"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: other + "/moved.sqlite-wal")).count > 32)
         await linked.close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: other + "/moved.sqlite-wal")).count == 32)
-        let again = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let again = try SQLStore(folder: self.folder, key: self.key)
         #expect(try await again.ceremony(.id("0"))?.authenticators == ["new"])
         await again.close()
     }
@@ -354,11 +355,11 @@ struct DurableCommitTests {
     func opening() async throws {
         defer { self.remove() }
         #expect(throws: StoreError(.unavailable, "")) {
-            _ = try SQLiteDatabase(folder: self.folder, keys: KeyRing(self.key)) { _ in
+            _ = try SQLStore(folder: self.folder, keys: KeyRing(self.key)) { _ in
                 throw StoreError(.unavailable, "the disk is gone")
             }
         }
-        let database = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let database = try SQLStore(folder: self.folder, key: self.key)
         try await database.assertWritable()
         await database.close()
     }

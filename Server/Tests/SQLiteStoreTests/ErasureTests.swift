@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Testing
 import _Primitives
@@ -34,7 +35,7 @@ struct ErasureTests {
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(sealed.allSatisfy { before.range(of: $0) != nil }, "the search would find something")
 
-        let store = try SQLiteDatabase(folder: place.data, key: place.key)
+        let store = try SQLStore(folder: place.data, key: place.key)
         let later = BackupPlace.now + .seconds(3600)
         let left = try await store.followSealingKeys(
             by: Self.key(Self.count, at: later), unlessMadeSince: later, at: later)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -42,7 +43,7 @@ struct HistoryUpgradeTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let key = KeyEncryptionKey()
-        let new = try SQLiteDatabase(folder: folder, key: key)
+        let new = try SQLStore(folder: folder, key: key)
         for name in ["alice", "bob"] {
             try await new.createAccount(
                 AccountRecord(id: name, username: AccountName(stored: name), displayName: nil, createdAt: Self.now),
@@ -51,7 +52,7 @@ struct HistoryUpgradeTests {
         await new.close()
         try await Self.turnBack(folder + "/countersign.sqlite")
 
-        let store = try SQLiteDatabase(folder: folder, key: key)
+        let store = try SQLStore(folder: folder, key: key)
         func entries(_ account: String) async throws -> [String] {
             try await store.identityHistory(accountID: account, before: nil, limit: 9).map {
                 "\($0.number) \($0.record.service ?? "")"

@@ -1,5 +1,6 @@
 import Foundation
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Testing
@@ -16,7 +17,7 @@ struct IdentityRestartTests {
         let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (first, second) = (KeyEncryptionKey(), KeyEncryptionKey())
-        let before = try SQLiteDatabase(folder: folder, key: first)
+        let before = try SQLStore(folder: folder, key: first)
         try await before.createAccount(
             AccountRecord(id: "alice", username: "alice", displayName: nil, createdAt: Self.now), audit: Self.event())
         let activations = BackupActivations(store: before)
@@ -41,7 +42,7 @@ struct IdentityRestartTests {
         let keys = try await before.identitySealingKeys()
         await before.close()
 
-        let after = try SQLiteDatabase(folder: folder, keys: KeyRing(second, former: [first]))
+        let after = try SQLStore(folder: folder, keys: KeyRing(second, former: [first]))
         for _ in 0..<2 {
             let found = try #require(
                 try await after.scene(session: "session", activation: "rested", tokenDigest: token.digest))

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import JOSE
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import StoreConformance
@@ -24,11 +25,11 @@ struct KeyRotationTests {
         deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 
         /// Opens it with these keys, the newest first.
-        func open(_ keys: [KeyEncryptionKey]) throws -> SQLiteDatabase {
-            try SQLiteDatabase(folder: self.folder, keys: KeyRing(keys[0], former: Array(keys.dropFirst())))
+        func open(_ keys: [KeyEncryptionKey]) throws -> SQLStore {
+            try SQLStore(folder: self.folder, keys: KeyRing(keys[0], former: Array(keys.dropFirst())))
         }
 
-        func open(_ keys: KeyEncryptionKey...) throws -> SQLiteDatabase { try self.open(keys) }
+        func open(_ keys: KeyEncryptionKey...) throws -> SQLStore { try self.open(keys) }
 
         func raw<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
             let raw = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
@@ -37,7 +38,7 @@ struct KeyRotationTests {
         }
     }
 
-    private static func addAccount(_ name: String, to store: SQLiteDatabase) async throws {
+    private static func addAccount(_ name: String, to store: SQLStore) async throws {
         try await store.createAccount(
             AccountRecord(
                 id: "id-\(name)", username: AccountName(stored: name), displayName: "Person \(name)",
@@ -45,7 +46,7 @@ struct KeyRotationTests {
             audit: self.event("account-created"))
     }
 
-    private static func reseal(_ store: SQLiteDatabase) async throws -> Resealed {
+    private static func reseal(_ store: SQLStore) async throws -> Resealed {
         try await store.reseal(audit: { self.event("resealed") }, told: { _ in })
     }
 
@@ -60,7 +61,7 @@ struct KeyRotationTests {
         let isTrailIntact: Bool
     }
 
-    private static func promise(_ store: SQLiteDatabase, names: [String], sessions: Int) async throws -> Promise {
+    private static func promise(_ store: SQLStore, names: [String], sessions: Int) async throws -> Promise {
         var accounts: [String: String?] = [:]
         var displayNames: [String?] = []
         for name in names {

@@ -1,5 +1,6 @@
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Testing
 import _Primitives
@@ -23,7 +24,7 @@ struct KnownClientsTests {
                     INSERT INTO oauth_client VALUES ('bank', 'Bank');
                     """)
         }
-        queue.add(transactionObserver: known, extent: .databaseLifetime)
+        queue.add(transactionObserver: ClientObserver(known), extent: .databaseLifetime)
         return queue
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import StoreConformance
@@ -34,12 +35,12 @@ struct RefreshUpgradeTests {
         try raw.close()
     }
 
-    private func run(_ body: (SQLiteDatabase) async throws -> Void) async throws {
+    private func run(_ body: (SQLStore) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let key = KeyEncryptionKey()
-        let new = try SQLiteDatabase(folder: folder, key: key)
+        let new = try SQLStore(folder: folder, key: key)
         var sample = SampleSignIn("r", secret: Self.bytes(9), account: "a", client: "c", at: Self.start)
         sample.grant = GrantRecord(
             id: "grant", client: "c", subject: "c-a", authentication: sample.grant.authentication,
@@ -52,12 +53,12 @@ struct RefreshUpgradeTests {
         #expect(isThere)
         await new.close()
         try await Self.turnBack(folder + "/countersign.sqlite")
-        let store = try SQLiteDatabase(folder: folder, key: key)
+        let store = try SQLStore(folder: folder, key: key)
         try await body(store)
         await store.close()
     }
 
-    private func show(_ presented: UInt8, to successor: UInt8, in store: SQLiteDatabase, after seconds: Int)
+    private func show(_ presented: UInt8, to successor: UInt8, in store: SQLStore, after seconds: Int)
         async throws
         -> Renewal.Token?
     {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Testing
 import _Primitives
@@ -263,7 +264,7 @@ struct SQLConnectionTests {
     func observed() throws {
         let known = KnownClients(capacity: 1)
         let queue = try DatabaseQueue()
-        queue.add(transactionObserver: known, extent: .databaseLifetime)
+        queue.add(transactionObserver: ClientObserver(known), extent: .databaseLifetime)
         try queue.inDatabase { library in
             try library.execute(
                 sql: """

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import JOSE
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -56,7 +57,7 @@ struct SQLiteDatabaseTests {
         let store = try TemporaryStore()
         try await store.database.createAccount(self.account("alice"), audit: self.event())
         await store.database.close()
-        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let again = try SQLStore(folder: store.folder, key: store.key)
         #expect(try await again.account(username: "alice") == self.account("alice"))
         #expect(try await again.verifyAudit() == .intact(entries: 1))
         await again.close()
@@ -80,7 +81,7 @@ struct SQLiteDatabaseTests {
             }
         }
         try raw.close()
-        let database = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let database = try SQLStore(folder: store.folder, key: store.key)
         let end = self.now + .seconds(60)
         try await database.createAccount(self.account("alice"), audit: self.event())
         #expect(try await database.account(username: "alice") == self.account("alice"))
@@ -147,7 +148,7 @@ struct SQLiteDatabaseTests {
             try file.write(contentsOf: Data(repeating: 0xEE, count: 4096))
         }
         try file.close()
-        let spoilt = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let spoilt = try SQLStore(folder: store.folder, key: store.key)
         await #expect(throws: StoreError(.corrupt, "")) { try await spoilt.ceremony(.id("7")) }
         let deleted = try await spoilt.deleteStale(
             endedBefore: self.now + .seconds(99), deregisteredBefore: self.now, now: self.now, limit: 500)
@@ -188,7 +189,7 @@ struct SQLiteDatabaseTests {
         let before = try files()
         #expect(before["countersign.sqlite"]?.changedAt != nil)
         #expect(before["countersign.sqlite-wal"]?.bytes.count == 32, "the log stays, with its header alone")
-        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let again = try SQLStore(folder: store.folder, key: store.key)
         #expect(try await again.account(username: "alice") != nil)
         #expect(try files() == before)
         await again.close()
@@ -204,23 +205,23 @@ struct SQLiteDatabaseTests {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try FileManager.default.copyItem(atPath: store.file, toPath: folder + "/countersign.sqlite")
-        let copy = try SQLiteDatabase(folder: folder, key: store.key)
+        let copy = try SQLStore(folder: folder, key: store.key)
         #expect(try await copy.account(username: "alice") == self.account("alice"))
         await copy.close()
     }
 
     @Test func aSecondProcessDoesNotGetTheFolder() async throws {
         let store = try TemporaryStore()
-        #expect(throws: StoreError(.locked, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }
+        #expect(throws: StoreError(.locked, "")) { try SQLStore(folder: store.folder, key: store.key) }
         await store.database.close()
-        try await SQLiteDatabase(folder: store.folder, key: store.key).close()
+        try await SQLStore(folder: store.folder, key: store.key).close()
     }
 
     @Test func anotherKeyIsRecognised() async throws {
         let store = try TemporaryStore()
         await store.database.close()
         #expect(throws: StoreError(.wrongKey, "")) {
-            try SQLiteDatabase(folder: store.folder, key: KeyEncryptionKey())
+            try SQLStore(folder: store.folder, key: KeyEncryptionKey())
         }
     }
 
@@ -230,14 +231,14 @@ struct SQLiteDatabaseTests {
         let raw = try DatabaseQueue(path: store.file)
         try await raw.write { try $0.execute(sql: "PRAGMA user_version = 999") }
         try raw.close()
-        #expect(throws: StoreError(.newerSchema, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }
+        #expect(throws: StoreError(.newerSchema, "")) { try SQLStore(folder: store.folder, key: store.key) }
     }
 
     @Test func aFileThatIsNoDatabaseIsCorrupt() async throws {
         let store = try TemporaryStore()
         await store.database.close()
         try Data(repeating: 0x41, count: 8192).write(to: URL(fileURLWithPath: store.file))
-        #expect(throws: StoreError(.corrupt, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }
+        #expect(throws: StoreError(.corrupt, "")) { try SQLStore(folder: store.folder, key: store.key) }
     }
 
     @Test func nobodyElseCanReadTheFiles() async throws {
@@ -308,7 +309,7 @@ struct SQLiteDatabaseTests {
                     """)
         }
         try raw.close()
-        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let again = try SQLStore(folder: store.folder, key: store.key)
         await #expect(throws: StoreError(.corrupt, "")) { try await again.account(id: "id-mallory") }
         await again.close()
     }
@@ -341,7 +342,7 @@ struct SQLiteDatabaseTests {
         let raw = try DatabaseQueue(path: store.file)
         try await raw.write { try $0.execute(sql: "UPDATE credential SET \(change) WHERE id = 'key-alice'") }
         try raw.close()
-        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let again = try SQLStore(folder: store.folder, key: store.key)
         await #expect(throws: StoreError(.corrupt, "")) {
             for account in ["id-alice", "id-mallory"] { _ = try await again.credentials(accountID: account) }
         }
@@ -369,7 +370,7 @@ struct SQLiteDatabaseTests {
         let raw = try DatabaseQueue(path: store.file)
         try await raw.write { try $0.execute(sql: sql) }
         try raw.close()
-        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let again = try SQLStore(folder: store.folder, key: store.key)
         guard case .broken(let number) = try await again.verifyAudit() else {
             Issue.record("the forgery was not seen")
             return
@@ -420,7 +421,7 @@ struct SQLiteDatabaseTests {
             try FileManager.default.copyItem(atPath: store.folder, toPath: crashed)
             return names
         }
-        let again = try SQLiteDatabase(folder: crashed, key: store.key)
+        let again = try SQLStore(folder: crashed, key: store.key)
         let found = Set(try await again.accounts(after: nil, limit: 999).map(\.reference.text))
         #expect(acknowledged.isSubset(of: found))
         #expect(try await again.verifyAudit() == .intact(entries: Int64(found.count)), "whole steps or nothing")

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Records
+import SQLStore
 import SQLiteStore
 import Synchronization
 import Testing
@@ -43,7 +44,7 @@ struct SharedCommitTests {
 
     /// Takes a step of a kind, which looks around before it writes. Throws what it throws.
     private func step(
-        _ kind: Kind, _ number: Int, _ database: SQLiteDatabase,
+        _ kind: Kind, _ number: Int, _ database: SQLStore,
         looking look: @escaping @Sendable () throws -> Void = {}
     ) async throws {
         let now = self.now

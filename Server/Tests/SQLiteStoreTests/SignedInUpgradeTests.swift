@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import StoreConformance
@@ -28,7 +29,7 @@ struct SignedInUpgradeTests {
     /// Opens a copy, to which `change` may have added something before.
     private func run(
         changing change: (DatabaseQueue) async throws -> Void = { _ in },
-        _ body: (SQLiteDatabase) async throws -> Void
+        _ body: (SQLStore) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -39,12 +40,12 @@ struct SignedInUpgradeTests {
         try await change(raw)
         try raw.close()
         let key = try KeyEncryptionKey(try #require(Base64URL.decode(Self.keyText)))
-        let store = try SQLiteDatabase(folder: folder, key: key)
+        let store = try SQLStore(folder: folder, key: key)
         try await body(store)
         await store.close()
     }
 
-    private func sessions(_ store: SQLiteDatabase) async throws -> [SessionListing] {
+    private func sessions(_ store: SQLStore) async throws -> [SessionListing] {
         try await store.sessions(
             account: Self.account, at: Self.usedAt, idleSince: Self.authenticatedAt, limit: 9, services: 9)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import FreshStores
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -9,7 +10,7 @@ import _Primitives
 final class TemporaryStore: Sendable {
     let folder: String
     let key: KeyEncryptionKey
-    let database: SQLiteDatabase
+    let database: SQLStore
 
     init(limits: Limits = Limits()) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Testing
@@ -32,13 +33,13 @@ struct UpgradeTests {
 
         var database: String { self.path + "/countersign.sqlite" }
 
-        func open() throws -> SQLiteDatabase {
-            try SQLiteDatabase(folder: self.path, key: UpgradeTests.key())
+        func open() throws -> SQLStore {
+            try SQLStore(folder: self.path, key: UpgradeTests.key())
         }
     }
 
     /// Everything that is sealed is opened here.
-    private func check(_ store: SQLiteDatabase) async throws {
+    private func check(_ store: SQLStore) async throws {
         let accounts = try await store.accounts(after: nil, limit: 10)
         #expect(accounts.count == 3 && accounts.allSatisfy { $0.reference.text.hasPrefix("bench-") && $0.email == nil })
         for account in accounts {
@@ -80,8 +81,8 @@ struct UpgradeTests {
         let folder = try Folder()
         let (first, second) = (try UpgradeTests.key(), KeyEncryptionKey())
         let sealing = Sealing(first)
-        #expect(throws: StoreError(.wrongKey, "")) { try SQLiteDatabase(folder: folder.path, key: second) }
-        let store = try SQLiteDatabase(folder: folder.path, keys: KeyRing(second, former: [first]))
+        #expect(throws: StoreError(.wrongKey, "")) { try SQLStore(folder: folder.path, key: second) }
+        let store = try SQLStore(folder: folder.path, keys: KeyRing(second, former: [first]))
         try await self.check(store)
         let purpose = SealingPurpose("any")
         #expect(store.sealing.code("name", purpose: purpose) == sealing.code("name", purpose: purpose))
@@ -102,7 +103,7 @@ struct UpgradeTests {
         }
         #expect(left == 0)
         try raw.close()
-        let again = try SQLiteDatabase(folder: folder.path, key: second)
+        let again = try SQLStore(folder: folder.path, key: second)
         try await self.check(again)
         #expect(again.sealing.code("name", purpose: purpose) == sealing.code("name", purpose: purpose))
         await again.close()

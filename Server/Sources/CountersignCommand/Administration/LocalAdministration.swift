@@ -3,7 +3,7 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
-import SQLiteStore
+import SQLStore
 import ServiceLifecycle
 import Settings
 

@@ -1,6 +1,7 @@
 import Ceremony
 import CountersignServer
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import Settings
@@ -8,7 +9,7 @@ import _Primitives
 
 /// The store of a data folder, opened under its key.
 struct OpenStore {
-    let database: SQLiteDatabase
+    let database: SQLStore
     private let sealing: Sealing
     let limits: Limits
 
@@ -20,7 +21,7 @@ struct OpenStore {
         try folder.prepare()
         let keys = try keyFile.keys(mayCreate: !folder.holdsDatabase, dataFolder: folder.path)
         do {
-            self.database = try SQLiteDatabase(folder: folder.path, keys: keys, limits: limits, measure: measure)
+            self.database = try SQLStore(folder: folder.path, keys: keys, limits: limits, measure: measure)
             self.sealing = self.database.sealing
             self.limits = limits
         } catch let error as StoreError {

@@ -12,7 +12,7 @@ import NIOSSL
 import OAuth
 import OAuthProvider
 import Passwords
-import SQLiteStore
+import SQLStore
 import ServiceLifecycle
 import Settings
 import Synchronization
@@ -141,7 +141,7 @@ struct ServerProcess {
 
     /// Refuses another address than the address at which people's phones were enrolled, unless the operator means the
     /// change: the phones' keys are bound to the address.
-    private func checkIssuer(_ folder: DataFolder, _ database: SQLiteDatabase) async throws {
+    private func checkIssuer(_ folder: DataFolder, _ database: SQLStore) async throws {
         let issuer = self.configuration.issuer
         // An earlier version kept the address only beside the database, in a file that could be lost.
         guard let former = try await database.issuer() ?? folder.issuer, !former.hasSameBytes(as: issuer),
@@ -432,7 +432,7 @@ private struct FirstStart: Service {
     let issuer: String
     let endpoint: ServeConfiguration.Endpoint
     let folder: DataFolder
-    let database: SQLiteDatabase
+    let database: SQLStore
     let administrators: Administrators
     let listening: Listening
     let logger: Logger

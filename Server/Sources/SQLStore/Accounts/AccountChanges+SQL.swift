@@ -18,7 +18,7 @@ private enum ChangeColumn: Int, TableColumn {
     case id, accountID, addition, words, madeAt, state, decidedAt
 }
 
-extension SQLiteDatabase: AccountChangeStore {
+extension SQLStore: AccountChangeStore {
     public func accountChange(_ id: String) async throws -> AccountChangeRecord? {
         try await self.read { [sealing] db in try db.accountChange(id, sealing) }
     }

@@ -1,14 +1,16 @@
-import Records
-import Sealing
+package import Records
+package import Sealing
 import _Primitives
 
 /// The stored forms of an account's values, and the codes by which its user name is found.
 extension Sealing {
     /// Returns the code by which a user name is found, in all spellings.
-    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
+    package func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.key, purpose: .usernameCode) }
 
     /// Returns the code for a user name that another account has in another spelling.
-    func exactUsernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .exactUsernameCode) }
+    package func exactUsernameCode(_ username: AccountName) -> [UInt8] {
+        self.code(username.text, purpose: .exactUsernameCode)
+    }
 
     /// Returns the two codes by which an account may be found, in the order of ``AccountRecord/hasName``. At most one
     /// account has either code: if names collide, no account has the code of all spellings.
@@ -17,7 +19,7 @@ extension Sealing {
     }
 
     /// Returns the code by which a user name of this spelling is found.
-    func usernameCode(_ username: AccountName, _ spelling: AccountNameSpelling) -> [UInt8] {
+    package func usernameCode(_ username: AccountName, _ spelling: AccountNameSpelling) -> [UInt8] {
         switch spelling {
         case .any: self.usernameCode(username)
         case .exact: self.exactUsernameCode(username)
@@ -43,7 +45,9 @@ extension Sealing {
 
     /// Returns the place of a public key, to which the key is bound: row, account, device, AAID and key identifier.
     /// None of the parts contains a space.
-    static func place(ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]) -> String {
+    package static func place(
+        ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]
+    ) -> String {
         "\(id) \(account) \(device) \(aaid) \(Base64URL.encode(keyID))"
     }
 

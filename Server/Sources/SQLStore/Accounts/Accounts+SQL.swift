@@ -1,5 +1,5 @@
 public import Records
-import Sealing
+package import Sealing
 import _Primitives
 
 extension SealingPurpose {
@@ -8,18 +8,18 @@ extension SealingPurpose {
     static let usernameCode = SealingPurpose("user name code")
     /// Takes the place of ``usernameCode`` for an account whose name another account has in another spelling.
     static let exactUsernameCode = SealingPurpose("exact user name code")
-    static let username = SealingPurpose("user name")
+    package static let username = SealingPurpose("user name")
     /// Takes the place of a name's code in an account without a user name.
     static let noUsername = SealingPurpose("no user name")
     static let displayName = SealingPurpose("display name")
-    static let email = SealingPurpose("e-mail address")
-    static let deviceName = SealingPurpose("device name", isOpenedOften: true)
+    package static let email = SealingPurpose("e-mail address")
+    package static let deviceName = SealingPurpose("device name", isOpenedOften: true)
     /// The purpose of public keys before ``boundPublicKey``.
-    static let publicKey = SealingPurpose("public key")
-    static let boundPublicKey = SealingPurpose("public key of an account", isOpenedOften: true)
+    package static let publicKey = SealingPurpose("public key")
+    package static let boundPublicKey = SealingPurpose("public key of an account", isOpenedOften: true)
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     /// Returns the address for enrolling phones (`issuer`), kept at the server's last start; `nil` before the first
     /// start.
     public func issuer() async throws -> String? {
@@ -39,7 +39,7 @@ extension SQLiteDatabase {
     }
 }
 
-extension SQLiteDatabase: AccountStore {
+extension SQLStore: AccountStore {
     public func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             try db.insert(account, sealing)

@@ -8,7 +8,7 @@ extension SealingPurpose {
     static let profile = SealingPurpose("profile of a person")
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.run(

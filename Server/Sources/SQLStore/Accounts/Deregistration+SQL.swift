@@ -2,7 +2,7 @@ public import Records
 import Sealing
 import _Primitives
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func deregister(
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
         notice: NoticeRecord?, ending: @escaping SessionEnding

@@ -13,7 +13,7 @@ extension Sealing {
     fileprivate func deviceKeyCode(_ name: String) -> [UInt8] { self.code(name, purpose: .deviceKeyCode) }
 }
 
-extension SQLiteDatabase: DeviceIdentityStore {
+extension SQLStore: DeviceIdentityStore {
     public func device(ofKey name: String) async throws -> ProvingDevice? {
         let code = self.sealing.deviceKeyCode(name)
         return try await self.read { [sealing] db in
@@ -145,7 +145,7 @@ extension SQLConnection {
     }
 
     /// Deletes the keys of devices that a restore has removed.
-    func deleteIdentitiesOfNoDevice() throws {
+    package func deleteIdentitiesOfNoDevice() throws {
         try self.run("DELETE FROM device_identity WHERE ended_at IS NULL AND device_id NOT IN (SELECT id FROM device)")
     }
 

@@ -1,6 +1,6 @@
 public import Records
 
-extension SQLiteDatabase: InventedAccountStore {
+extension SQLStore: InventedAccountStore {
     public func inventedAccounts() async throws -> String? {
         try await self.read { db in try db.inventedAccounts() }
     }

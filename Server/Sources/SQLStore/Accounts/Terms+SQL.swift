@@ -1,7 +1,7 @@
 public import Records
 import _Primitives
 
-extension SQLiteDatabase: TermsStore {
+extension SQLStore: TermsStore {
     public func hasAgreed(account: String, version: String) async throws -> Bool {
         try await self.read { db in
             try db.isTrue(

@@ -1,7 +1,7 @@
 public import Records
 public import _Primitives
 
-extension SQLiteDatabase: AdministrationStore {
+extension SQLStore: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             try db.run(

@@ -1,5 +1,5 @@
 public import Records
-import Sealing
+package import Sealing
 import Settings
 public import _Primitives
 
@@ -9,7 +9,7 @@ extension SealingPurpose {
     static let noticeSubject = SealingPurpose("notice subject")
 }
 
-extension SQLiteDatabase: AuditStore, NoticeStore {
+extension SQLStore: AuditStore, NoticeStore {
     public func deleteNotices(before moment: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
             try db.run(
@@ -51,7 +51,7 @@ extension Sealing {
 extension SQLConnection {
     /// Appends an event within the present step. If the event is earlier than the last entry by at most
     /// ``Limits/Fixed/auditDisorder``, the event gets the time of the last entry.
-    func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
+    package func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
         let last = try self.row("SELECT number, code, at FROM audit ORDER BY number DESC LIMIT 1")
         var event = event
         event.at = event.moment(after: try last?.moment("at"))

@@ -1,7 +1,7 @@
 public import Records
-import Sealing
+package import Sealing
 
-extension SQLiteDatabase {
+extension SQLStore {
     /// Checks the whole trail, page by page. A reader is free between two pages, because a trail can be long.
     public func verifyAudit() async throws -> AuditVerdict {
         var check = AuditTrailCheck(code: self.sealing.auditCode)
@@ -15,7 +15,7 @@ extension SQLiteDatabase {
 
 extension SQLConnection {
     /// Checks the whole trail of an attached database, or of this database, on this connection.
-    func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
+    package func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
         var check = AuditTrailCheck(code: sealing.auditCode)
         while !check.isDone { check.take(try self.auditRows(after: check.number, sealing, of: schema)) }
         return check.verdict

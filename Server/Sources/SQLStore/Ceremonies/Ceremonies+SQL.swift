@@ -2,7 +2,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase: CeremonyStore {
+extension SQLStore: CeremonyStore {
     public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?)
         async throws
     {

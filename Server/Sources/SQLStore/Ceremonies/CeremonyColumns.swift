@@ -1,4 +1,4 @@
-import Records
+package import Records
 import Sealing
 import _Primitives
 
@@ -78,7 +78,7 @@ extension CeremonyRecord {
         OR outcome IS NOT \(Outcome.succeeded.rawValue))
         """
     /// The ceremony is a deregistration that was carried out. Its answer is kept for longer.
-    static let isCarriedOutDeregistration = """
+    package static let isCarriedOutDeregistration = """
         phase = \(Phase.ended.rawValue) AND kind = \(Kind.deregistration.rawValue) \
         AND outcome = \(Outcome.succeeded.rawValue)
         """

@@ -1,6 +1,6 @@
 import Records
 
-extension SQLiteDatabase {
+extension SQLStore {
     /// Does a step, and appends its event if the step has changed anything, which `change` returns. Returns `true` if
     /// the step has changed anything.
     func step(

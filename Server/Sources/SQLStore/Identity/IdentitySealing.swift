@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 import _Primitives
 
 extension SealingPurpose {
@@ -13,7 +13,7 @@ extension SealingPurpose {
 
 extension Sealing {
     /// Returns the code by which an e-mail address is found. The case of its letters does not matter.
-    func emailCode(_ address: String) -> [UInt8] { self.code(address.asciiLowercased, purpose: .emailCode) }
+    package func emailCode(_ address: String) -> [UInt8] { self.code(address.asciiLowercased, purpose: .emailCode) }
 
     /// Returns the place of a person's value, to which the value is bound: row, account and attribute. None of the
     /// parts contains a space.

@@ -3,7 +3,7 @@ import Sealing
 import Settings
 import _Primitives
 
-extension SQLiteDatabase {
+extension SQLStore {
     /// Forgets all key-encryption keys beside the newest.
     func forgetKeys(beside newest: String, audit: @escaping @Sendable () -> AuditEvent) async throws {
         try await self.step { [sealing] db in

@@ -1,9 +1,9 @@
 public import Records
 import Sealing
 
-extension SQLiteDatabase: SealingKeyStore {
+extension SQLStore: SealingKeyStore {
     public func sealingKeys() async throws -> [String] {
-        try await self.read { db in try db.sealingKeys() }
+        try await self.read { db in try db.texts("SELECT id FROM sealing_key ORDER BY number DESC") }
     }
 
     public func reseal(

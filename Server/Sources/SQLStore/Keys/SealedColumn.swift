@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 import _Primitives
 
 /// A column with sealed values, and the row name that each value is bound to. A new key-encryption key uses this list
@@ -7,7 +7,7 @@ import _Primitives
 /// A sealed column that is missing here would stay under its key for ever, and its values would be lost with the key. A
 /// test checks that every column with bytes is declared as sealed or as not sealed. The sealed values of ``StoreKeys``
 /// are not listed here.
-struct SealedColumn: Sendable {
+package struct SealedColumn: Sendable {
     /// A kind of row names that values are bound to.
     private struct RowName: Sendable {
         /// The columns that a name is made of, beside the table's key.
@@ -35,11 +35,11 @@ struct SealedColumn: Sendable {
         }
     }
 
-    let table: String
-    let name: String
+    package let table: String
+    package let name: String
     /// The table's key: the single column that orders the rows when the table is read page by page.
-    let key: String
-    let purpose: SealingPurpose
+    package let key: String
+    package let purpose: SealingPurpose
     private let rowName: RowName
 
     private init(
@@ -53,7 +53,7 @@ struct SealedColumn: Sendable {
     }
 
     /// All sealed columns. A feature that seals a column adds the column here.
-    static let all: [SealedColumn] = [
+    package static let all: [SealedColumn] = [
         SealedColumn("account", "username", .username), SealedColumn("account", "display_name", .displayName),
         SealedColumn("account", "email", .email), SealedColumn("account", "phone", .phone),
         SealedColumn("account", "postal_address", .postalAddress), SealedColumn("account", "profile", .profile),
@@ -115,7 +115,7 @@ struct SealedColumn: Sendable {
     ]
 
     /// The columns that a query selects to reseal a row's value.
-    var selection: String {
+    package var selection: String {
         ([self.key, self.name] + self.rowName.columns).map { "\(self.table).\($0)" }.joined(separator: ", ")
     }
 
@@ -130,5 +130,5 @@ struct SealedColumn: Sendable {
     }
 
     /// Returns the row name that the row's value is bound to.
-    func rowName(of row: SQLRow) throws -> String { try self.rowName.name(row, self.key) }
+    package func rowName(of row: SQLRow) throws -> String { try self.rowName.name(row, self.key) }
 }

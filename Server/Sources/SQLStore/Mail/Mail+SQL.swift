@@ -2,7 +2,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase: MailStore {
+extension SQLStore: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
         let codes = self.sealing.usernameCodes(username)
         return try await self.step { db in

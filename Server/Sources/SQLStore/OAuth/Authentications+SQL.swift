@@ -1,12 +1,12 @@
 import Records
-import Sealing
+package import Sealing
 import _Primitives
 
 extension SealingPurpose {
     /// The browser of an authentication, bound to the authentication.
-    static let authenticationBrowser = SealingPurpose("oauth authentication browser")
+    package static let authenticationBrowser = SealingPurpose("oauth authentication browser")
     /// The network address of an authentication, bound to the authentication.
-    static let authenticationAddress = SealingPurpose("oauth authentication address")
+    package static let authenticationAddress = SealingPurpose("oauth authentication address")
 }
 
 private enum AuthenticationColumn: Int, TableColumn {

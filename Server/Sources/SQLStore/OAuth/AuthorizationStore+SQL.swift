@@ -7,7 +7,7 @@ extension SealingPurpose {
     static let requestWishes = SealingPurpose("oauth request wishes")
 }
 
-extension SQLiteDatabase: AuthorizationStore {
+extension SQLStore: AuthorizationStore {
     public func addRequest(_ request: AuthorizationRequestRecord) async throws {
         try await self.step { [sealing] db in try db.insert(request, sealing) }
     }

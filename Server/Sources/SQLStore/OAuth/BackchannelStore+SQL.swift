@@ -18,7 +18,7 @@ extension SealingPurpose {
     static let backchannelNotification = SealingPurpose("oauth backchannel notification")
 }
 
-extension SQLiteDatabase: BackchannelStore {
+extension SQLStore: BackchannelStore {
     public func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws {
         let details = try request.details.map {
             try self.sealing.seal($0, purpose: .backchannelDetails, row: request.id)

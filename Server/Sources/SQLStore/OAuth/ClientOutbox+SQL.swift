@@ -1,7 +1,7 @@
 public import Records
 public import _Primitives
 
-extension SQLiteDatabase: ClientOutbox {
+extension SQLStore: ClientOutbox {
     public func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {

@@ -3,7 +3,7 @@ public import Records
 import Sealing
 import _Primitives
 
-extension SQLiteDatabase: ClientStore {
+extension SQLStore: ClientStore {
     public func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             try db.add(client, limit: limit)

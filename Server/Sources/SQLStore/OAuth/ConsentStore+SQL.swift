@@ -25,7 +25,7 @@ private enum ConsentColumn: Int, TableColumn {
     case id, account, client, content, scope, claims, resources, grantedAt, session, browser, address
 }
 
-extension SQLiteDatabase: ConsentStore {
+extension SQLStore: ConsentStore {
     public func consent(account: String, client: String, content: [UInt8]) async throws -> ConsentRecord? {
         try await self.read { [sealing] db in
             try db.row(

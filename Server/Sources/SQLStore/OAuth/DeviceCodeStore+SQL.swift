@@ -19,7 +19,7 @@ private enum DeviceCodeColumn: Int, TableColumn {
     case takenAt
 }
 
-extension SQLiteDatabase: DeviceCodeStore {
+extension SQLStore: DeviceCodeStore {
     public func addDeviceCode(_ code: DeviceCodeRecord, keptUntil end: Timestamp) async throws {
         let found = self.sealing.code(code.userCode.letters, purpose: .deviceUserCode)
         let shown = try self.sealing.seal(

@@ -9,7 +9,7 @@ private enum DeviceSecretColumn: Int, TableColumn {
     case digest, id, session, client, sharingGroup, scope, isBound, consent, givenAt
 }
 
-extension SQLiteDatabase: DeviceSecretStore {
+extension SQLStore: DeviceSecretStore {
     public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
         try await self.step { db in try db.setDeviceSecret(digest, ofGrant: id) }
     }

@@ -2,7 +2,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase: GrantListStore {
+extension SQLStore: GrantListStore {
     public func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing] {
         try await self.read { [sealing] db in
             try db.rows(

@@ -12,7 +12,7 @@ struct PolledTable: Sendable {
     let selection: String
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     /// Answers a question about a row of that table within one step.
     ///
     /// - Parameters:

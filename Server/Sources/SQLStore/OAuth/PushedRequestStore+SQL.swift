@@ -15,7 +15,7 @@ private enum PushedRequestColumn: Int, TableColumn {
     case digest, client, parameters, expiresAt
 }
 
-extension SQLiteDatabase: PushedRequestStore {
+extension SQLStore: PushedRequestStore {
     public func addPushedRequest(_ request: PushedRequestRecord) async throws {
         let sealed = try self.sealing.seal(
             request.parameters, purpose: .pushedRequest, row: Base64URL.encode(request.digest))

@@ -10,7 +10,7 @@ private enum RefreshColumn: Int, TableColumn {
     case grantID, head, parent, parentUsedAt, expiresAt, usedAt, step, grandparent
 }
 
-extension SQLiteDatabase: RefreshStore {
+extension SQLStore: RefreshStore {
     public func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool {
         let isAtHead: Bool
         do {

@@ -9,7 +9,7 @@ private enum InitialTokenColumn: Int, TableColumn {
     case id, digest, createdAt, expiresAt, usesLeft
 }
 
-extension SQLiteDatabase: RegistrationStore {
+extension SQLStore: RegistrationStore {
     public func addInitialToken(
         _ token: InitialTokenRecord, limit: Int, at moment: Timestamp, audit: AuditEvent
     ) async throws {

@@ -1,7 +1,7 @@
 public import Records
 public import _Primitives
 
-extension SQLiteDatabase: ReplayStore {
+extension SQLStore: ReplayStore {
     public func takeOnce(digest: [UInt8], until end: Timestamp) async throws -> Bool {
         // A party that has seen a statement can send the statement again without end. A reader answers without the
         // writer.

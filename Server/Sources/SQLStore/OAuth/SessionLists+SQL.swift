@@ -1,7 +1,7 @@
 public import Records
 public import _Primitives
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func sessions(
         account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int
     ) async throws -> [SessionListing] {
@@ -31,7 +31,7 @@ extension SQLiteDatabase {
     }
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func endSessions(account: String, audit: AuditEvent) async throws -> Int {
         try await self.step { [sealing] db in
             let lasting = try db.endLasting(account: account)

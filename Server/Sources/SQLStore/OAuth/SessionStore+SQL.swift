@@ -3,7 +3,7 @@ import Sealing
 import Settings
 public import _Primitives
 
-extension SQLiteDatabase: SessionStore {
+extension SQLStore: SessionStore {
     public func sessionCount(at moment: Timestamp, idleSince: Timestamp) async throws -> Int {
         try await self.read { db in
             try db.number(

@@ -1,7 +1,7 @@
 public import Records
 import _Primitives
 
-extension SQLiteDatabase: SignInServiceStore {
+extension SQLStore: SignInServiceStore {
     public func hasSignInServiceClient() async throws -> Bool {
         try await self.knownClients.fact(\.hasSignInServiceClient) {
             try await self.read { db in

@@ -3,7 +3,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase: SigningKeyStore {
+extension SQLStore: SigningKeyStore {
     public func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
             if try Self.sealedSubjectSecret(db) == nil {

@@ -1,7 +1,7 @@
 public import Records
 public import _Primitives
 
-extension SQLiteDatabase: TokenStore {
+extension SQLStore: TokenStore {
     public func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> StandingGrant? {
         try await self.read { [sealing] db in
             StandingGrant(

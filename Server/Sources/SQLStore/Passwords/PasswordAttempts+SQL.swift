@@ -7,7 +7,7 @@ extension SealingPurpose {
     fileprivate static let knownNetwork = SealingPurpose("known network")
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func reserveAttempt(
         _ holder: AttemptHolder, browser: [UInt8]?, since day: Int64,
         judge: @escaping @Sendable (AttemptHistory) -> AttemptDecision

@@ -17,7 +17,7 @@ private enum PasswordSignInColumn: Int, TableColumn {
     case request, accountID, secondFactor, needsSecondFactor, needsNewPassword, finishedAt, browser, address
 }
 
-extension SQLiteDatabase: PasswordStore {
+extension SQLStore: PasswordStore {
     public func countAttempt(
         _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?

@@ -25,7 +25,7 @@ private enum TOTPColumn: Int, TableColumn {
     case accountID, secret, algorithm, digits, periodSeconds, setAt, lastStep
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func passwordAccount(username: AccountName) async throws -> PasswordAccount? {
         try await self.read { [sealing] db in
             try db.account(username: username, sealing).map { try db.passwordAccount($0, sealing) }

@@ -1,9 +1,15 @@
 /// The table whose changes somebody else reports to a cache.
-struct ObservedTable {
+package struct ObservedTable {
     /// The name of the table.
     let name: String
     /// Runs a statement that changes the table, and reports the change.
     let run: (SQLText, SQLValues) throws -> Void
+
+    /// Makes the value for the table of that name.
+    package init(name: String, run: @escaping (SQLText, SQLValues) throws -> Void) {
+        self.name = name
+        self.run = run
+    }
 }
 
 extension SQLText {

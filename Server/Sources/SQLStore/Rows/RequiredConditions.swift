@@ -1,4 +1,4 @@
-import Records
+package import Records
 
 extension SQLConnection {
     /// Checks a condition that a query answers with a single truth value. Throws `error` if the query answers no, and
@@ -8,7 +8,7 @@ extension SQLConnection {
     }
 
     /// Checks that a query has no row. Throws `error` if the query has a row.
-    func requireNoRow(_ text: SQLText, _ values: SQLValues = [], orThrow error: @autoclosure () -> StoreError) throws {
+    package func requireNoRow(_ text: SQLText, _ values: SQLValues = [], orThrow error: @autoclosure () -> StoreError) throws {
         guard try self.row(text, values) == nil else { throw error() }
     }
 }

@@ -10,7 +10,7 @@ package final class SQLConnection {
     private var composed: [ExactText: OpaquePointer] = [:]
 
     /// Makes a connection over the handle that the functions of `driver` take. Somebody else closes the handle later.
-    init(_ handle: OpaquePointer, _ driver: SQLDriver, _ observed: ObservedTable) {
+    package init(_ handle: OpaquePointer, _ driver: SQLDriver, _ observed: ObservedTable) {
         self.handle = handle
         self.driver = driver
         self.observed = observed

@@ -1,37 +1,80 @@
 /// The functions of a database, which a driver fills in. Results and kinds have SQLite's numbers.
-struct SQLDriver: Sendable {
-    typealias Prepare =
+package struct SQLDriver: Sendable {
+    package typealias Prepare =
         @convention(c) (OpaquePointer, UnsafePointer<CChar>, CInt, UnsafeMutablePointer<OpaquePointer?>) -> CInt
+    package typealias BindInteger = @convention(c) (OpaquePointer, CInt, Int64) -> CInt
+    package typealias BindText = @convention(c) (OpaquePointer, CInt, UnsafePointer<UInt8>?, Int) -> CInt
+    package typealias BindBytes = @convention(c) (OpaquePointer, CInt, UnsafeRawPointer?, Int) -> CInt
+    package typealias ColumnName = @convention(c) (OpaquePointer, CInt) -> UnsafePointer<CChar>?
+    package typealias Integer = @convention(c) (OpaquePointer, CInt) -> Int64
+    package typealias Text = @convention(c) (OpaquePointer, CInt) -> UnsafePointer<UInt8>?
+    package typealias Bytes = @convention(c) (OpaquePointer, CInt) -> UnsafeRawPointer?
+    package typealias Message = @convention(c) (OpaquePointer) -> UnsafePointer<CChar>?
+    /// Takes a statement, or a connection.
+    package typealias Called = @convention(c) (OpaquePointer) -> CInt
+    /// Takes a statement and the place of a value, or the number of a column.
+    package typealias CalledAt = @convention(c) (OpaquePointer, CInt) -> CInt
 
     /// Prepares a text of that many bytes. A text of several statements is a misuse.
     let prepare: Prepare
-    let finalize: @convention(c) (OpaquePointer) -> CInt
+    let finalize: Called
     /// Returns the number of a statement's places for values.
-    let placeCount: @convention(c) (OpaquePointer) -> CInt
-    let bindNull: @convention(c) (OpaquePointer, CInt) -> CInt
-    let bindInteger: @convention(c) (OpaquePointer, CInt, Int64) -> CInt
+    let placeCount: Called
+    let bindNull: CalledAt
+    let bindInteger: BindInteger
     /// Binds a text of that many bytes, which can be 0 bytes in it. The driver keeps a copy, as it does of bytes. No
     /// bytes are a value, and not NULL.
-    let bindText: @convention(c) (OpaquePointer, CInt, UnsafePointer<UInt8>?, Int) -> CInt
-    let bindBytes: @convention(c) (OpaquePointer, CInt, UnsafeRawPointer?, Int) -> CInt
-    let clearBindings: @convention(c) (OpaquePointer) -> CInt
-    let step: @convention(c) (OpaquePointer) -> CInt
-    let reset: @convention(c) (OpaquePointer) -> CInt
+    let bindText: BindText
+    let bindBytes: BindBytes
+    let clearBindings: Called
+    let step: Called
+    let reset: Called
     /// Returns a number other than 0 if a statement stands on a row.
-    let isBusy: @convention(c) (OpaquePointer) -> CInt
-    let columnCount: @convention(c) (OpaquePointer) -> CInt
-    let columnName: @convention(c) (OpaquePointer, CInt) -> UnsafePointer<CChar>?
-    let kind: @convention(c) (OpaquePointer, CInt) -> CInt
-    let integer: @convention(c) (OpaquePointer, CInt) -> Int64
+    let isBusy: Called
+    let columnCount: Called
+    let columnName: ColumnName
+    let kind: CalledAt
+    let integer: Integer
     /// Returns the address of a text, which stays until the statement moves or ends. An empty value can have no address.
-    let text: @convention(c) (OpaquePointer, CInt) -> UnsafePointer<UInt8>?
-    let bytes: @convention(c) (OpaquePointer, CInt) -> UnsafeRawPointer?
+    let text: Text
+    let bytes: Bytes
     /// Returns the number of bytes of a text, or of bytes.
-    let size: @convention(c) (OpaquePointer, CInt) -> CInt
+    let size: CalledAt
     /// Returns the number of rows that the last writing statement of a connection has changed.
-    let changesCount: @convention(c) (OpaquePointer) -> CInt
+    let changesCount: Called
     /// Returns the message of the last error of a connection.
-    let message: @convention(c) (OpaquePointer) -> UnsafePointer<CChar>?
+    let message: Message
+
+    /// Makes the table from all functions.
+    package init(
+        prepare: @escaping Prepare, finalize: @escaping Called, placeCount: @escaping Called,
+        bindNull: @escaping CalledAt, bindInteger: @escaping BindInteger, bindText: @escaping BindText,
+        bindBytes: @escaping BindBytes, clearBindings: @escaping Called, step: @escaping Called,
+        reset: @escaping Called, isBusy: @escaping Called, columnCount: @escaping Called,
+        columnName: @escaping ColumnName, kind: @escaping CalledAt, integer: @escaping Integer, text: @escaping Text,
+        bytes: @escaping Bytes, size: @escaping CalledAt, changesCount: @escaping Called, message: @escaping Message
+    ) {
+        self.prepare = prepare
+        self.finalize = finalize
+        self.placeCount = placeCount
+        self.bindNull = bindNull
+        self.bindInteger = bindInteger
+        self.bindText = bindText
+        self.bindBytes = bindBytes
+        self.clearBindings = clearBindings
+        self.step = step
+        self.reset = reset
+        self.isBusy = isBusy
+        self.columnCount = columnCount
+        self.columnName = columnName
+        self.kind = kind
+        self.integer = integer
+        self.text = text
+        self.bytes = bytes
+        self.size = size
+        self.changesCount = changesCount
+        self.message = message
+    }
 
     /// The kinds of a value in a column.
     enum Kind {

@@ -178,27 +178,27 @@ extension SQLRow {
 /// Queries of one value: the value is in the first column.
 extension SQLConnection {
     /// Returns `true` if the first row of a query says so; `false` if the query has no rows.
-    func isTrue(_ text: SQLText, _ values: SQLValues = []) throws -> Bool {
+    package func isTrue(_ text: SQLText, _ values: SQLValues = []) throws -> Bool {
         try self.number(text, values).map { $0 != 0 } ?? false
     }
 
     /// Returns the number of the first row; `nil` if the query has no rows, and for NULL.
-    func number(_ text: SQLText, _ values: SQLValues = []) throws -> Int? {
+    package func number(_ text: SQLText, _ values: SQLValues = []) throws -> Int? {
         try self.row(text, values)?.optionalInteger(0)
     }
 
     /// Returns the text of the first row; `nil` if the query has no rows, and for NULL.
-    func text(_ text: SQLText, _ values: SQLValues = []) throws -> String? {
+    package func text(_ text: SQLText, _ values: SQLValues = []) throws -> String? {
         try self.row(text, values)?.optionalText(0)
     }
 
     /// Returns the bytes of the first row; `nil` if the query has no rows, and for NULL.
-    func bytes(_ text: SQLText, _ values: SQLValues = []) throws -> [UInt8]? {
+    package func bytes(_ text: SQLText, _ values: SQLValues = []) throws -> [UInt8]? {
         try self.row(text, values)?.optionalBytes(0)
     }
 
     /// Returns the texts of all rows.
-    func texts(_ text: SQLText, _ values: SQLValues = []) throws -> [String] {
+    package func texts(_ text: SQLText, _ values: SQLValues = []) throws -> [String] {
         try self.rows(text, values) { try $0.text(0) }
     }
 }

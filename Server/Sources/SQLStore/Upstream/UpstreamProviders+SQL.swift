@@ -17,7 +17,7 @@ private enum ProviderColumn: Int, TableColumn {
     case levelRequests, levelClaim, levelHint, signsOut
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let count = try db.number("SELECT count(*) FROM upstream_provider") ?? 0

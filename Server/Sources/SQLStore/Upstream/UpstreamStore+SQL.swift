@@ -39,7 +39,7 @@ private enum ArrivalColumn: Int, TableColumn {
     case place, request, provider, issuer, subject, at, acr, amr, browser, address, accountID, finishedAt, isWanted
 }
 
-extension SQLiteDatabase: UpstreamStore {
+extension SQLStore: UpstreamStore {
     public func begin(_ trip: UpstreamTrip) async throws {
         try await self.step { [sealing] db in
             try db.require(

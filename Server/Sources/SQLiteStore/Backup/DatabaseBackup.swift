@@ -1,5 +1,6 @@
 import GRDB
 import Records
+import SQLStore
 public import Sealing
 public import Settings
 public import _Primitives
@@ -82,8 +83,8 @@ public struct DatabaseBackup: Sendable {
         let copy = try DatabaseQueue(path: path, configuration: configuration)
         defer { try? copy.close() }
         try copy.write { db in
-            guard try db.tableExists(IdentityKeys.sealingKeyTable) else { return }
-            try db.execute(sql: "DELETE FROM \(IdentityKeys.sealingKeyTable)")
+            guard try db.tableExists(IdentityKeyTable.sealingKeys) else { return }
+            try db.execute(sql: "DELETE FROM \(IdentityKeyTable.sealingKeys)")
         }
     }
 

@@ -1,5 +1,6 @@
 import GRDB
 import Records
+import SQLStore
 import Sealing
 import _Primitives
 

@@ -1,5 +1,6 @@
 import GRDB
 import Records
+import SQLStore
 import Sealing
 import _Primitives
 
@@ -86,7 +87,7 @@ extension Database {
             "dropped_mail",
             // The backup does not know the offers that were used since. Only the backup of an older store contains
             // keys.
-            "identity_answer", "pending_activation", IdentityKeys.sealingKeyTable,
+            "identity_answer", "pending_activation", IdentityKeyTable.sealingKeys,
         ] {
             _ = try delete(table)
         }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Records
+import SQLStore
 public import Sealing
 public import Settings
 import _Primitives

@@ -1,4 +1,5 @@
 public import Records
+public import SQLStore
 public import Sealing
 public import Settings
 
@@ -23,7 +24,7 @@ extension Migration {
     ]
 }
 
-extension SQLiteDatabase {
+extension SQLStore {
     /// Opens the store in `folder` and brings its schema up to date. Makes the folder if it does not exist (mode 0700).
     ///
     /// Blocks; called once, before anything is served. `measure` receives the duration of every step and every read.
@@ -43,9 +44,10 @@ extension SQLiteDatabase {
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in },
         synchronize: @escaping @Sendable (LogFile) throws -> Void
     ) throws {
-        try self.init(
+        let database = try SQLiteDatabase(
             folder: folder, keys: keys, limits: limits, migrations: Migration.all, measure: measure,
             synchronize: synchronize)
+        self.init(in: database, limits: limits)
     }
 
     /// Opens a store that needs only one key.

@@ -4,7 +4,7 @@ import Crypto
 import GRDBSQLite
 import JOSE
 import Records
-import SQLiteStore
+import SQLStore
 import Synchronization
 import Testing
 import UAF

@@ -5,7 +5,7 @@ import Foundation
 import JOSE
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

@@ -3,7 +3,7 @@ import CeremonyEngine
 import Foundation
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

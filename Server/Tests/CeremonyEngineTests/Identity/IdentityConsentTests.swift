@@ -4,7 +4,7 @@ import Crypto
 import Foundation
 import JOSE
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

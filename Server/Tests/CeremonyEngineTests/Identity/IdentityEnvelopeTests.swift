@@ -3,7 +3,7 @@ import CeremonyEngine
 import Foundation
 import JOSE
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import _Primitives

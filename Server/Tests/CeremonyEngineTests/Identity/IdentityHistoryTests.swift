@@ -4,7 +4,7 @@ import CeremonyEngine
 import JOSE
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Settings
 import Testing

@@ -2,7 +2,7 @@ import Ceremony
 import CeremonyEngine
 import Dispatch
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Synchronization
 import Testing

@@ -3,7 +3,7 @@ import CeremonyEngine
 import Crypto
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import StoreConformance
 import Testing

@@ -3,7 +3,7 @@ import CeremonyEngine
 import Crypto
 import JOSE
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

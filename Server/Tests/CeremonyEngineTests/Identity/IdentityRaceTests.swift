@@ -4,7 +4,7 @@ import CeremonyEngine
 import Crypto
 import Dispatch
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing

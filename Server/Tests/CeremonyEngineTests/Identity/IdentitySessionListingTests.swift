@@ -2,7 +2,7 @@ import Accounts
 import Ceremony
 import CeremonyEngine
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import _Primitives

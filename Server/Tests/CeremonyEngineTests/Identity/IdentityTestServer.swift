@@ -6,7 +6,7 @@ import Foundation
 import JOSE
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Synchronization
 import Testing

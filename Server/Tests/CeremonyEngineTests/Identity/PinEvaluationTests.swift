@@ -4,7 +4,7 @@ import CeremonyEngine
 import Crypto
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing

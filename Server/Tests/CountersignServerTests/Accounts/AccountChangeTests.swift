@@ -10,7 +10,7 @@ import Hummingbird
 import HummingbirdTesting
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

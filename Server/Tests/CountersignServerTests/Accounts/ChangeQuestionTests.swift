@@ -9,7 +9,7 @@ import HummingbirdTesting
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -1,7 +1,7 @@
 import Accounts
 import CountersignServer
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

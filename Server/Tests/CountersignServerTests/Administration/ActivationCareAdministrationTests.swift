@@ -4,7 +4,7 @@ import CountersignTestKit
 import HTTPTypes
 import HummingbirdTesting
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -7,7 +7,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -6,7 +6,7 @@ import HummingbirdTesting
 import JOSE
 import NIOCore
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

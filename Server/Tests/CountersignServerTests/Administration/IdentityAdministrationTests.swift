@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

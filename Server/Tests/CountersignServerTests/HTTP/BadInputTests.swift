@@ -8,7 +8,7 @@ import JOSE
 import NIOCore
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

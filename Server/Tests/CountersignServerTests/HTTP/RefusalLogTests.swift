@@ -10,7 +10,7 @@ import Logging
 import NIOCore
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing

@@ -7,7 +7,7 @@ import CountersignTestKit
 import Crypto
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAFClient
 import _Primitives

@@ -9,7 +9,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAFClient

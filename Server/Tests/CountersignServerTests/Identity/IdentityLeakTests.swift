@@ -9,7 +9,7 @@ import HTTPTypes
 import HummingbirdTesting
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import UAFClient

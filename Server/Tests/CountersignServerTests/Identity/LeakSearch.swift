@@ -4,7 +4,7 @@ import CountersignServer
 import CountersignTestKit
 import Foundation
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -6,7 +6,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

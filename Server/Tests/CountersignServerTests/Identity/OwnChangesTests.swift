@@ -5,7 +5,7 @@ import CountersignTestKit
 import Hummingbird
 import HummingbirdTesting
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -10,7 +10,7 @@ import Hummingbird
 import HummingbirdTesting
 import JOSE
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -6,7 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import PersonalInformation
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

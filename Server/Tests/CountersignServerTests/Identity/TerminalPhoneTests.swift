@@ -8,7 +8,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -9,7 +9,7 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -5,7 +5,7 @@ import HTTPTypes
 import HummingbirdTesting
 import Logging
 import Records
-import SQLiteStore
+import SQLStore
 import Sealing
 import Testing
 import Texts

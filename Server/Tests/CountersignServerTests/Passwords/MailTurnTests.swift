@@ -3,7 +3,7 @@ import CountersignServer
 import CountersignTestKit
 import Logging
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

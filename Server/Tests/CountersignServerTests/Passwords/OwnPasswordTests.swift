@@ -7,7 +7,7 @@ import HummingbirdTesting
 import NIOCore
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

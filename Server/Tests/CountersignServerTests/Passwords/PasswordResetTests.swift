@@ -10,7 +10,7 @@ import NIOCore
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing

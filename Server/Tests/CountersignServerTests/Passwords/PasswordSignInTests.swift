@@ -9,7 +9,7 @@ import Logging
 import NIOCore
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -5,7 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

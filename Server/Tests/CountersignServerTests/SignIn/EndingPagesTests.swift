@@ -11,7 +11,7 @@ import JOSE
 import Logging
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing

@@ -10,7 +10,7 @@ import JOSE
 import NIOCore
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

@@ -7,7 +7,7 @@ import NIOCore
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -14,7 +14,7 @@ import OAuth
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing

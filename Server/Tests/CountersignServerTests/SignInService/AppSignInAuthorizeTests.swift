@@ -10,7 +10,7 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAFRelyingParty
 import _Primitives

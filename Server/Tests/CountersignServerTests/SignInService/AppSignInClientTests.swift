@@ -6,7 +6,7 @@ import HummingbirdTesting
 import NIOCore
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

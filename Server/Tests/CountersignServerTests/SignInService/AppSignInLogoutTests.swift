@@ -8,7 +8,7 @@ import NIOCore
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

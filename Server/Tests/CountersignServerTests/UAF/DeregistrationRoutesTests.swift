@@ -11,7 +11,7 @@ import HummingbirdTesting
 import NIOCore
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import UAF

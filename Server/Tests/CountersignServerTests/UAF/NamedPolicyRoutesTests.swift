@@ -8,7 +8,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import UAF
 import UAFClient

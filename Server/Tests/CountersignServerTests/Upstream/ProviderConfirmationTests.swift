@@ -5,7 +5,7 @@ import HummingbirdTesting
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -6,7 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Testing
 import _Primitives
 

@@ -9,7 +9,7 @@ import NIOCore
 import OAuthProvider
 import Passwords
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Testing
 import _Primitives

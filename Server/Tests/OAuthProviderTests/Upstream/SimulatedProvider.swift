@@ -3,7 +3,7 @@ import JOSE
 import OAuth
 import OAuthProvider
 import Records
-import SQLiteStore
+import SQLStore
 import Settings
 import Synchronization
 import Testing
@@ -119,7 +119,7 @@ final class SimulatedProvider: OutgoingCalls {
 
 /// People whose accounts are those of the store.
 private struct StoredPeople: PersonDirectory {
-    let store: SQLiteDatabase
+    let store: SQLStore
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.store.account(id: account), !record.isLocked else { return nil }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import JOSE
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import StoreConformance
@@ -15,7 +16,7 @@ struct OAuthConformanceTests {
 
     @Test("keeps the rule", arguments: OAuthConformance.checks)
     func keepsTheRule(check: ConformanceCheck<OAuthConformance.Subject>) async throws {
-        let store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let store = try SQLStore(folder: self.folder, key: self.key)
         try await check.run(store)
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
@@ -23,7 +24,7 @@ struct OAuthConformanceTests {
 
     @Test("keeps the rule of consents", arguments: ConsentConformance.checks)
     func keepsTheRuleOfConsents(check: ConformanceCheck<ConsentConformance.Subject>) async throws {
-        let store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let store = try SQLStore(folder: self.folder, key: self.key)
         try await check.run(store)
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
@@ -38,7 +39,7 @@ struct OAuthConformanceTests {
         ])
 
     @Test func keysOutliveARestartAndLieSealed() async throws {
-        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        var store = try SQLStore(folder: self.folder, key: self.key)
         #expect(try await store.providerKeys(orFirst: Self.keys) == Self.keys)
         await store.close()
         for file in try FileManager.default.contentsOfDirectory(atPath: self.folder) {
@@ -46,7 +47,7 @@ struct OAuthConformanceTests {
             #expect(data.range(of: Data(repeating: 0xA5, count: 32)) == nil)
             #expect(data.range(of: Data(repeating: 0x5A, count: 32)) == nil)
         }
-        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        store = try SQLStore(folder: self.folder, key: self.key)
         let other = ProviderKeys(subjectSecret: SecretBytes([1]), signingKeys: [])
         #expect(try await store.providerKeys(orFirst: other) == Self.keys)
         await store.close()
@@ -55,7 +56,7 @@ struct OAuthConformanceTests {
 
     @Test("what a person types for a device lies sealed, to its own row, and is found by no plain hash")
     func deviceCodesAreSealed() async throws {
-        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        var store = try SQLStore(folder: self.folder, key: self.key)
         let userCode = try #require(TypedCode(typed: "WXYZ-7890", letters: 8))
         try await store.addDeviceCode(
             DeviceCodeRecord(
@@ -73,7 +74,7 @@ struct OAuthConformanceTests {
                 sql: "UPDATE oauth_device_code SET digest = ?", arguments: [Data(repeating: 0x3D, count: 32)])
         }
         try queue.close()
-        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        store = try SQLStore(folder: self.folder, key: self.key)
         await #expect(throws: StoreError(.corrupt, "")) { try await store.deviceCode(userCode: userCode) }
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
@@ -81,7 +82,7 @@ struct OAuthConformanceTests {
 
     @Test("what a client pushes names people: it lies sealed, to its own row")
     func pushedRequestsAreSealed() async throws {
-        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        var store = try SQLStore(folder: self.folder, key: self.key)
         let digest = [UInt8](repeating: 0x3C, count: 32)
         let pushed = PushedRequestRecord(
             digest: digest, client: "c", parameters: "login_hint=alice-in-the-clear", expiresAt: Timestamp(seconds: 9))
@@ -97,7 +98,7 @@ struct OAuthConformanceTests {
             try $0.execute(sql: "UPDATE oauth_pushed_request SET digest = ?", arguments: [Data(other)])
         }
         try queue.close()
-        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        store = try SQLStore(folder: self.folder, key: self.key)
         await #expect(throws: StoreError(.corrupt, "")) { try await store.pushedRequest(digest: other) }
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
@@ -105,7 +106,7 @@ struct OAuthConformanceTests {
 
     @Test("what a request asks of the sign-in names people: it lies sealed, to its own row")
     func wishesAreSealed() async throws {
-        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        var store = try SQLStore(folder: self.folder, key: self.key)
         let request = AuthorizationRequestRecord(
             id: "r", browserDigest: [1], client: "c", redirectURI: "https://c.example/in", scope: "openid", state: nil,
             nonce: nil, codeChallenge: nil, wishes: "login_hint=alice-in-the-clear", expiresAt: Timestamp(seconds: 9))
@@ -118,7 +119,7 @@ struct OAuthConformanceTests {
         let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
         try await queue.write { try $0.execute(sql: "UPDATE oauth_request SET id = 'other'") }
         try queue.close()
-        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        store = try SQLStore(folder: self.folder, key: self.key)
         await #expect(throws: StoreError(.corrupt, "")) { try await store.request("other") }
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
@@ -126,7 +127,7 @@ struct OAuthConformanceTests {
 
     @Test("a client that was registered before algorithms could be chosen keeps ES256 and its challenges")
     func olderClients() async throws {
-        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        var store = try SQLStore(folder: self.folder, key: self.key)
         _ = try await store.providerKeys(orFirst: Self.keys)
         await store.close()
         let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
@@ -147,7 +148,7 @@ struct OAuthConformanceTests {
             try db.execute(sql: "DELETE FROM oauth_key WHERE id = 'copy'")
         }
         try queue.close()
-        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        store = try SQLStore(folder: self.folder, key: self.key)
         let client = try #require(try await store.client("old"))
         #expect(client.settings == ClientSettings(idTokenAlgorithm: .es256, codeBinding: .pkce, mayDeregister: false))
         #expect(try await store.providerKeys().signingKeys.map(\.algorithm) == [.es256])
@@ -156,13 +157,13 @@ struct OAuthConformanceTests {
     }
 
     @Test func aKeyThatWasMovedToAnotherRowDoesNotOpen() async throws {
-        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        var store = try SQLStore(folder: self.folder, key: self.key)
         _ = try await store.providerKeys(orFirst: Self.keys)
         await store.close()
         let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
         try await queue.write { try $0.execute(sql: "UPDATE oauth_key SET id = 'other'") }
         try queue.close()
-        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        store = try SQLStore(folder: self.folder, key: self.key)
         await #expect(throws: StoreError(.corrupt, "")) { try await store.providerKeys(orFirst: Self.keys) }
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)

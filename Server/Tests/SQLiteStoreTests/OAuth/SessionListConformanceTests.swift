@@ -1,5 +1,6 @@
 import Foundation
 import Records
+import SQLStore
 import SQLiteStore
 import Sealing
 import StoreConformance
@@ -13,14 +14,14 @@ struct SessionListConformanceTests {
 
     @Test("keeps the rule", arguments: SessionListConformance.checks)
     func keepsTheRule(check: ConformanceCheck<SessionListConformance.Subject>) async throws {
-        let store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let store = try SQLStore(folder: self.folder, key: self.key)
         try await check.run(store)
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
     }
 
     @Test func browsersAndAddressesLieSealed() async throws {
-        let store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let store = try SQLStore(folder: self.folder, key: self.key)
         let moment = Timestamp(seconds: 1)
         let digest = [UInt8](repeating: 1, count: 32)
         try await SampleSignIn(

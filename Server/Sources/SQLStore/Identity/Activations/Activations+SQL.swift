@@ -2,7 +2,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase {
+extension SQLStore {
     public func activation(id: String) async throws -> ActivationRecord? {
         try await self.read { [sealing] db in try db.activation(id: id, sealing) }
     }

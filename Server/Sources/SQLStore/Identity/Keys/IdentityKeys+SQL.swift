@@ -2,7 +2,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase: IdentityKeyStore {
+extension SQLStore: IdentityKeyStore {
     public func identityRoot(orElse made: SecretBytes, audit: AuditEvent) async throws -> SecretBytes {
         try await self.step { [sealing] db in
             try db.identityRoot(sealing) ?? db.keep(root: made, audit, sealing)
@@ -38,13 +38,13 @@ extension SQLiteDatabase: IdentityKeyStore {
 }
 
 /// The facts about these keys for backup and restore.
-enum IdentityKeys {
+package enum IdentityKeyTable {
     /// The table that no backup contains rows of.
-    static let sealingKeyTable = "identity_sealing_key"
+    package static let sealingKeys = "identity_sealing_key"
 }
 
 private enum SealingKeyColumn: Int, TableColumn {
-    static let table = IdentityKeys.sealingKeyTable
+    static let table = IdentityKeyTable.sealingKeys
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 

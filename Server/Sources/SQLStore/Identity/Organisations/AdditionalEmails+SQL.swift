@@ -3,7 +3,7 @@ public import Records
 import Sealing
 import _Primitives
 
-extension SQLiteDatabase: AdditionalEmailStore {
+extension SQLStore: AdditionalEmailStore {
     public func additionalEmails(accountID: String) async throws -> [AdditionalEmail] {
         try await self.read { [sealing] db in
             try db.rows(

@@ -2,7 +2,7 @@ public import Records
 import Sealing
 public import _Primitives
 
-extension SQLiteDatabase: InviteStore {
+extension SQLStore: InviteStore {
     public func addInvite(
         _ invite: InviteRecord, provisional: AccountRecord?, within bounds: InviteBounds,
         leaving mail: (MailRecord, most: Int)?,

@@ -1,7 +1,7 @@
 public import Records
 import _Primitives
 
-extension SQLiteDatabase: OrganisationStore {
+extension SQLStore: OrganisationStore {
     public func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             let count = try db.number("SELECT count(*) FROM organisation") ?? 0

@@ -3,7 +3,7 @@ public import Records
 import Sealing
 import _Primitives
 
-extension SQLiteDatabase: IdentityHistoryStore {
+extension SQLStore: IdentityHistoryStore {
     public func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws {
         try await self.step { [sealing] db in try db.apply(change, sealing) }
     }

@@ -3,7 +3,7 @@ public import Records
 import Sealing
 import _Primitives
 
-extension SQLiteDatabase: PersonalInformationStore {
+extension SQLStore: PersonalInformationStore {
     public func addPersonalValue(
         _ value: PersonalValueRecord, accountID: String, limit: Int, audit: AuditEvent
     ) async throws -> Bool {

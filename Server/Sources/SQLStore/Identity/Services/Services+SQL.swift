@@ -2,7 +2,7 @@ public import Records
 import Sealing
 import _Primitives
 
-extension SQLiteDatabase: ServiceStore {
+extension SQLStore: ServiceStore {
     public func serviceProfile(_ client: String) async throws -> ServiceProfile? {
         try await self.read { db in try db.serviceProfile(client) }
     }

@@ -12,7 +12,7 @@ extension Sealing {
     static func place(ofConsent session: String, account: String) -> String { "\(session) \(account)" }
 }
 
-extension SQLiteDatabase: IdentityConsentStore {
+extension SQLStore: IdentityConsentStore {
     public func identityConsents(accountID: String, limit: Int) async throws -> [IdentityConsentRecord] {
         try await self.read { [sealing] db in
             try db.rows(

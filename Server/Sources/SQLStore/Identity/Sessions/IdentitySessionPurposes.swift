@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 
 extension SealingPurpose {
     static let activationSigningKey = SealingPurpose("activation signing key", isOpenedOften: true)
@@ -7,6 +7,6 @@ extension SealingPurpose {
     static let offeredName = SealingPurpose("offered activation name")
     static let offeredLetter = SealingPurpose("offered activation letter")
     static let identityAnswer = SealingPurpose("identity answer")
-    static let identityRoot = SealingPurpose("identity root")
+    package static let identityRoot = SealingPurpose("identity root")
     static let identitySealingKey = SealingPurpose("identity sealing key")
 }

@@ -9,7 +9,7 @@ public import _Primitives
 /// the session, the activation, the kept answer, a counter, an entry of the trail. A step that changes only the
 /// session's progress, and keeps an answer, writes two rows. The size of a session, an activation or the table of
 /// answers adds no statement.
-extension SQLiteDatabase: IdentityStore {
+extension SQLStore: IdentityStore {
     public func answer(to request: RequestName) async throws -> IdentityStep<Never>? {
         try await self.read { [sealing] db in try db.answer(to: request, sealing)?.step() }
     }
