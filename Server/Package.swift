@@ -227,8 +227,8 @@ let package = Package(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
                     "CountersignCommand", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts",
                     "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing", arguments,
-                    hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS, httpClient,
-                    nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
+                    hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
+                    httpClient, nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
                 ]),
         // The fuzz targets' code for data that only the server judges.
         .testTarget(

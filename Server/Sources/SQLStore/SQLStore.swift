@@ -5,8 +5,8 @@ import _Primitives
 
 /// The store in a database that speaks SQL.
 ///
-/// A step that returned is durable, and so is every state that a read has seen. A step that throws leaves no changes and
-/// does not affect other steps. The features are extensions of this type, one file each, that conform to the narrow
+/// A step that returned is durable, and so is every state that a read has seen. A step that throws leaves no changes
+/// and does not affect other steps. The features are extensions of this type, one file each, that conform to the narrow
 /// protocols of `Records`. A driver opens the database (``SQLDatabase``).
 public final class SQLStore: Sendable {
     /// Reads and writes sealed values.

@@ -8,7 +8,9 @@ extension SQLConnection {
     }
 
     /// Checks that a query has no row. Throws `error` if the query has a row.
-    package func requireNoRow(_ text: SQLText, _ values: SQLValues = [], orThrow error: @autoclosure () -> StoreError) throws {
+    package func requireNoRow(
+        _ text: SQLText, _ values: SQLValues = [], orThrow error: @autoclosure () -> StoreError
+    ) throws {
         guard try self.row(text, values) == nil else { throw error() }
     }
 }
