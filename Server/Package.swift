@@ -164,6 +164,7 @@ let package = Package(
         .testTarget(
             name: "RecordsTests",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "OAuth") + ["Records", "Settings"]),
+        .testTarget(name: "SQLStoreTests", dependencies: ["SQLStore"]),
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF") + [

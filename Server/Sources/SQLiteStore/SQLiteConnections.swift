@@ -6,6 +6,7 @@ package import SQLStore
 extension SQLDriver {
     /// The functions of SQLite.
     static let sqlite = SQLDriver(
+        dialect: .sqlite,
         prepare: { connection, text, size, statement in
             var end: UnsafePointer<CChar>?
             let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
@@ -62,7 +63,7 @@ extension SQLConnection {
             throw SQLError(code: SQLITE_MISUSE, message: "the connection is closed")
         }
         let clients = ObservedTable(name: KnownClients.table) { [unowned db] text, values in
-            try db.cachedStatement(sql: text.text)
+            try db.cachedStatement(sql: Dialect.sqlite.statement(text.text))
                 .execute(arguments: StatementArguments(values.map { $0?.sqlValue.databaseValue ?? .null }))
         }
         self.init(handle, .sqlite, clients)

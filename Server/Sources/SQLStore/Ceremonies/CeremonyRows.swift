@@ -72,7 +72,7 @@ extension SQLConnection {
     /// Lets every unexpired token of the ceremony expire.
     func expireTokens(ceremonyID: String, at now: Timestamp) throws {
         try self.run(
-            "UPDATE dispatch_token SET expires_at = min(expires_at, ?) WHERE ceremony_id = ?",
+            "UPDATE dispatch_token SET expires_at = least(expires_at, ?) WHERE ceremony_id = ?",
             [now.milliseconds, ceremonyID])
     }
 }

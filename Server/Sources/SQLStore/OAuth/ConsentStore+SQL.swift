@@ -141,7 +141,8 @@ extension SQLConnection {
 
     /// Notes that a session was used. Throws ``StoreError/Code/notFound`` if the session has ended.
     func useSession(_ id: String?, at moment: Timestamp) throws {
-        try self.run("UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?", [moment.milliseconds, id])
+        try self.run(
+            "UPDATE oauth_session SET used_at = greatest(used_at, ?) WHERE id = ?", [moment.milliseconds, id])
         try AuthorizationRequirement.session.check(self.changesCount > 0)
     }
 

@@ -8,7 +8,7 @@ extension SQLStore: GrantListStore {
             try db.rows(
                 """
                 SELECT 'grant' AS kind, oauth_grant.id AS id, client, name, scope, lasting_since AS since,
-                    used_at, min(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at, session,
+                    used_at, least(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at, session,
                     oauth_authentication.id AS authentication, browser, address
                 FROM oauth_authentication JOIN oauth_grant ON authentication = oauth_authentication.id
                 JOIN oauth_refresh ON grant_id = oauth_grant.id

@@ -57,7 +57,7 @@ extension SQLStore: PushedRequestStore {
                 """, [digest])
             return try db.begin(request, because: row, sealing) {
                 try db.run(
-                    "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?",
+                    "UPDATE oauth_pushed_request SET request = ?, expires_at = least(expires_at, ?) WHERE digest = ?",
                     [request.id, request.expiresAt.milliseconds, digest])
             }
         }

@@ -96,7 +96,7 @@ extension SQLConnection {
     func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]?) throws {
         try self.run(
             """
-            UPDATE oauth_session SET cookie_digest = ?, used_at = max(used_at, ?)
+            UPDATE oauth_session SET cookie_digest = ?, used_at = greatest(used_at, ?)
             WHERE id = ? AND cookie_digest = ?
             """, [session.cookieDigest, session.usedAt.milliseconds, session.id, cookieDigest])
         try AuthorizationRequirement.session.check(self.changesCount > 0)

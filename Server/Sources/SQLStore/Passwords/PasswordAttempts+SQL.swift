@@ -34,7 +34,7 @@ extension SQLStore {
             switch attempt.leave {
             case .account:
                 try db.run(
-                    "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ? AND count <> ?",
+                    "UPDATE password_attempt SET count = greatest(0, count - 1) WHERE holder = ? AND count <> ?",
                     [attempt.holder.key, kept])
             case .browser(let digest): try db.countWrong(-1, ofBrowser: digest)
             }
@@ -117,7 +117,7 @@ extension SQLConnection {
     }
 
     fileprivate func countWrong(_ number: Int, ofBrowser digest: [UInt8]) throws {
-        try self.run("UPDATE known_browser SET wrong = max(0, wrong + ?) WHERE digest = ?", [number, digest])
+        try self.run("UPDATE known_browser SET wrong = greatest(0, wrong + ?) WHERE digest = ?", [number, digest])
     }
 
     /// Counts an attempt among all attempts of a day.
@@ -132,7 +132,7 @@ extension SQLConnection {
     /// Takes an attempt out of the count of its day.
     func giveBackDay(of attempt: ReservedAttempt) throws {
         try self.run(
-            "UPDATE password_attempt_day SET count = max(0, count - 1) WHERE holder = ? AND day = ?",
+            "UPDATE password_attempt_day SET count = greatest(0, count - 1) WHERE holder = ? AND day = ?",
             [attempt.holder.key, attempt.day])
     }
 

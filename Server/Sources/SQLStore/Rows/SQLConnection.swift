@@ -145,7 +145,8 @@ package final class SQLConnection {
 
     private func prepare(_ text: String) throws -> OpaquePointer {
         var statement: OpaquePointer?
-        let code = text.withCString { self.driver.prepare(self.handle, $0, CInt(text.utf8.count), &statement) }
+        let own = self.driver.dialect.statement(text)
+        let code = own.withCString { self.driver.prepare(self.handle, $0, CInt(own.utf8.count), &statement) }
         guard code == SQLDriver.Result.fine else { throw self.error(code) }
         guard let statement else {
             throw SQLError(code: SQLDriver.Result.misuse, message: "a text is not one statement: \(text)")

@@ -1,4 +1,4 @@
-/// The functions of a database, which a driver fills in. Results and kinds have SQLite's numbers.
+/// The functions and the words of a database, which a driver fills in. Results and kinds have SQLite's numbers.
 package struct SQLDriver: Sendable {
     package typealias Prepare =
         @convention(c) (OpaquePointer, UnsafePointer<CChar>, CInt, UnsafeMutablePointer<OpaquePointer?>) -> CInt
@@ -15,6 +15,8 @@ package struct SQLDriver: Sendable {
     /// Takes a statement and the place of a value, or the number of a column.
     package typealias CalledAt = @convention(c) (OpaquePointer, CInt) -> CInt
 
+    /// The words of the database.
+    let dialect: Dialect
     /// Prepares a text of that many bytes. A text of several statements is a misuse.
     let prepare: Prepare
     let finalize: Called
@@ -45,15 +47,16 @@ package struct SQLDriver: Sendable {
     /// Returns the message of the last error of a connection.
     let message: Message
 
-    /// Makes the table from all functions.
+    /// Makes the table from the words and all functions.
     package init(
-        prepare: @escaping Prepare, finalize: @escaping Called, placeCount: @escaping Called,
+        dialect: Dialect, prepare: @escaping Prepare, finalize: @escaping Called, placeCount: @escaping Called,
         bindNull: @escaping CalledAt, bindInteger: @escaping BindInteger, bindText: @escaping BindText,
         bindBytes: @escaping BindBytes, clearBindings: @escaping Called, step: @escaping Called,
         reset: @escaping Called, isBusy: @escaping Called, columnCount: @escaping Called,
         columnName: @escaping ColumnName, kind: @escaping CalledAt, integer: @escaping Integer, text: @escaping Text,
         bytes: @escaping Bytes, size: @escaping CalledAt, changesCount: @escaping Called, message: @escaping Message
     ) {
+        self.dialect = dialect
         self.prepare = prepare
         self.finalize = finalize
         self.placeCount = placeCount
