@@ -51,6 +51,11 @@ extension SQLStore {
     }
 }
 
+extension SQLConnection {
+    /// Returns the identifiers of the keys that values can lie under, the newest first.
+    func neededKeys() throws -> [String] { try self.texts("SELECT id FROM sealing_key ORDER BY number DESC") }
+}
+
 extension SealedColumn {
     /// Returns the next rows of the table, for a reader.
     fileprivate func page(

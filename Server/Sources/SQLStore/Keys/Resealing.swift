@@ -3,7 +3,7 @@ import Sealing
 
 extension SQLStore: SealingKeyStore {
     public func sealingKeys() async throws -> [String] {
-        try await self.read { db in try db.texts("SELECT id FROM sealing_key ORDER BY number DESC") }
+        try await self.read { db in try db.neededKeys() }
     }
 
     public func reseal(
