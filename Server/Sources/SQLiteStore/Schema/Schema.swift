@@ -5,7 +5,7 @@ public import Settings
 
 extension Migration {
     /// All migrations, in their order. The number of a migration is its place in the list. Each feature declares its
-    /// migrations beside its statements and adds them at the end of this list.
+    /// migrations in the file of its group, in this folder, and adds them at the end of this list.
     static let all: [Migration] = [
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
