@@ -115,19 +115,46 @@ let package = Package(
                 "Settings", "Records", "Sealing", "SQLStore", grdb, sqlite, crypto, "CSQLiteSettings",
             ]),
         .target(
-            name: "CountersignServer",
-            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
-                "Texts", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records",
-                "Sealing", "UAFRelyingParty", hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
+            name: "Endpoints",
+            dependencies: sdk("_Primitives", "UAF", "Ceremony", "OAuth") + [
+                "Texts", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records", hummingbird,
+                httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
         // Floor 9
+        .target(
+            name: "PublicAPI",
+            dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony", "OAuth") + [
+                "Endpoints", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Settings", "Records", hummingbird,
+                httpTypes, nio, crypto,
+            ]),
+        .target(
+            name: "AdminAPI",
+            dependencies: sdk("_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
+                "Endpoints", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Settings", "Records",
+                "UAFRelyingParty", hummingbird, httpTypes, log,
+            ]),
+        .target(
+            name: "WebPages",
+            dependencies: sdk("_Primitives", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
+                "Endpoints", "Texts", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings",
+                "Records", "UAFRelyingParty", hummingbird, httpTypes, nio, crypto,
+            ]),
+        // Floor 10
+        .target(
+            name: "CountersignServer",
+            dependencies: sdk("_Primitives", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
+                "Endpoints", "PublicAPI", "AdminAPI", "WebPages", "Texts", "CeremonyEngine", "OAuthProvider",
+                "Accounts", "Passwords", "Settings", "Records", "Sealing", "UAFRelyingParty", hummingbird, httpTypes,
+                lifecycle, log, nio,
+            ]),
+        // Floor 11
         .executableTarget(
             name: "CountersignCommand",
             dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony", "OAuth") + [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLStore",
-                "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty", arguments, configuration,
-                hummingbird, hummingbirdCore, hummingbirdTLS, httpClient, lifecycle, log, metrics, nio, nioHTTP1,
-                nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras, "CSystemClock",
+                "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages",
+                "Passwords", "SQLStore", "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty", arguments,
+                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, httpClient, lifecycle, log, metrics, nio,
+                nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras, "CSystemClock",
             ]),
         .executableTarget(
             name: "PhoneCommand",
@@ -201,18 +228,18 @@ let package = Package(
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
                 "CountersignBackend", "CountersignLinux", "CountersignTestKit") + [
-                    "SeedListing", "CountersignServer", "CeremonyEngine", "FreshStores", "OAuthProvider", "Accounts",
-                    "Pages", "Passwords", "Texts", "SQLStore", "Settings", "Records", "Sealing", "UAFRelyingParty",
-                    "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, cryptoExtras,
-                    log, metrics, nio, nioSSL, x509, asn1, grdb,
+                    "SeedListing", "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "FreshStores",
+                    "OAuthProvider", "Accounts", "Pages", "Passwords", "Texts", "SQLStore", "Settings", "Records",
+                    "Sealing", "UAFRelyingParty", "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting,
+                    httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509, asn1, grdb,
                 ]),
         // Reported bugs of other products, each tried here with the means of the server's tests.
         .testTarget(
             name: "PublicReports",
             dependencies: sdk("_Primitives", "JOSE", "Ceremony", "OAuth", "Countersign", "CountersignTestKit") + [
                 "CountersignServerTests", "CountersignCommandTests", "CountersignCommand", "CountersignServer",
-                "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLStore", "Records", hummingbird,
-                hummingbirdTesting, httpTypes, crypto, log, nio,
+                "Endpoints", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLStore", "Records",
+                hummingbird, hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
         .testTarget(
             name: "BankCommandTests",
@@ -226,10 +253,12 @@ let package = Package(
             name: "CountersignCommandTests",
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
-                    "CountersignCommand", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts",
-                    "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing", arguments,
+                    "CountersignCommand", "CountersignServer", "Endpoints", "CeremonyEngine", "OAuthProvider",
+                    "Accounts", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing",
+                    arguments,
                     hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
-                    httpClient, nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
+                    httpClient, nio,
+                    nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
                 ]),
         // The fuzz targets' code for data that only the server judges.
         .testTarget(

@@ -1,3 +1,4 @@
+import Endpoints
 import HTTPTypes
 import _Primitives
 

@@ -1,21 +1,14 @@
 import Accounts
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import _Primitives
 
 /// Mounts the admin API on the public listener behind tokens, or on the local socket behind the socket's file mode.
 struct AdminRoutes: Sendable {
-    /// The protection of the API.
-    enum Guard: Sendable {
-        /// A token. The function returns the administrator's id, or `nil` for a token that is not an administrator's.
-        case token(@Sendable (String) async throws -> String?)
-        /// The file mode of the socket: everybody who can open the socket may call.
-        case socket
-    }
-
     let operations: [AdminOperation]
-    let guarding: Guard
+    let guarding: AdminAPI.Guard
     let bodyLimit: Int
 
     func mount(on router: ServerRouter) {

@@ -1,4 +1,4 @@
-import CountersignServer
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import CountersignServer
 import Crypto
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

@@ -3,6 +3,7 @@ import Ceremony
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import Foundation
 import FreshStores
 import HTTPTypes

@@ -5,6 +5,7 @@ import Countersign
 import CountersignServer
 import CountersignTestKit
 import Crypto
+import Endpoints
 import Foundation
 import Hummingbird
 import HummingbirdTLS

@@ -2,6 +2,7 @@ import Accounts
 import Ceremony
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

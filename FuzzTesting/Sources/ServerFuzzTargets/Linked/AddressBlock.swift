@@ -1,1 +1,1 @@
-../../../../Server/Sources/CountersignServer/HTTP/AddressBlock.swift
+../../../../Server/Sources/Endpoints/HTTP/AddressBlock.swift

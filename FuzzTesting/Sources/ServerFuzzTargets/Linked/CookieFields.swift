@@ -1,1 +1,1 @@
-../../../../Server/Sources/CountersignServer/SignIn/CookieFields.swift
+../../../../Server/Sources/WebPages/SignIn/CookieFields.swift

@@ -1,1 +1,1 @@
-../../../../Server/Sources/CountersignServer/HTTP/ForwardedAddresses.swift
+../../../../Server/Sources/Endpoints/HTTP/ForwardedAddresses.swift

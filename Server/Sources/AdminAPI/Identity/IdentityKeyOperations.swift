@@ -1,4 +1,5 @@
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import OAuthProvider
 import Settings

@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import Pages

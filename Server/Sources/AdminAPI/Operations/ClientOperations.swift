@@ -1,3 +1,4 @@
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import JOSE
@@ -7,9 +8,24 @@ import Records
 import Settings
 import _Primitives
 
+/// Words of clients' settings that other parts of the server choose, as a sentence lists the words.
+package struct ClientSettingWords: Sendable {
+    /// The ways to sign in, with their explanations.
+    let signInMethods: String
+    /// The types of authorization details.
+    let detailTypes: String
+
+    /// Names the words.
+    package init(signInMethods: String, detailTypes: String) {
+        self.signInMethods = signInMethods
+        self.detailTypes = detailTypes
+    }
+}
+
 /// The operations for clients: the services that people sign in to.
 struct ClientOperations: Sendable {
     let provider: OpenIDProvider
+    let words: ClientSettingWords
 
     private static let client: [AdminOperation.Field] = [
         .required("clientId", "What the service calls itself in requests."),
@@ -118,136 +134,139 @@ struct ClientOperations: Sendable {
 
     private static let home = "The page where people find it and can start again: https, or http to a loopback address."
 
-    private static let settings: [AdminOperation.Field] = [
-        .optional("idTokenSignedResponseAlg", "RS256, ES256, PS256 or EdDSA. A new service has RS256."),
-        .optional(
-            "idTokenEncryptedResponseAlg",
-            "ECDH-ES, RSA-OAEP-256 or RSA-OAEP, to the first key of its set that fits, for ID tokens that are encrypted as well as signed; none for those of a new service, which are signed alone."
-        ),
-        .optional(
-            "idTokenEncryptedResponseEnc",
-            "With idTokenEncryptedResponseAlg: A256GCM, A128GCM, A256CBC-HS512 or, where nothing is named, A128CBC-HS256."
-        ),
-        .optional(
-            "userinfoSignedResponseAlg",
-            "RS256, ES256, PS256 or EdDSA, for answers of the userinfo endpoint as a signed JWT; none for JSON, which a new service gets."
-        ),
-        .optional(
-            "dpopBoundAccessTokens", .boolean,
-            "Whether its tokens are bound to a key of its own: then each request for tokens has a DPoP proof."),
-        .optional(
-            "requirePushedAuthorizationRequests", .boolean,
-            "Whether it pushes its authorization requests: then every other request is refused."),
-        .optional(
-            "defaultMaxAge", .integer,
-            "The max_age of its requests that have none, in seconds; -1 for no such age, as a new service has."),
-        .optional(
-            "pkce",
-            "usual: your own service that authenticates, of the usual profile, sends a code_challenge or, with the scope openid, a nonce, and every other service a code_challenge; a new service has this. required: every sign-in has a code_challenge. nonce: as usual, and refused for others. none: your own service may send neither, with a warning."
-        ),
-        .optional(
-            "grantTypes", .strings,
-            "All of them; a new service has authorization_code. One that only takes tokens for its resources needs none."
-        ),
-        .optional(
-            "tokenEndpointAuthMethod",
-            "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, tls_client_auth, self_signed_tls_client_auth, or none for an app on people's own devices. A change ends what it proved itself by before."
-        ),
-        .optional(
-            "assertionAudience", .choice(ClientSettings.AssertionAudience.allCases.map(\.rawValue)),
-            "With private_key_jwt: issuer, for assertions that name the issuer alone, as a new service has it; token-endpoint, for assertions that name that address, too, with a warning."
-        ),
-        .optional(
-            "jwks", .object,
-            "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
-        ),
-        .optional(
-            "scopes", .strings,
-            "All of its own, beside those of OpenID Connect: what it may have for itself and ask people for."),
-        .optional(
-            "resources", .strings,
-            "All that it owns: absolute URIs without a fragment, none of them another service's or this server's. It sees the tokens for them at the introspection endpoint."
-        ),
-        .optional("audiences", .strings, "All resources of others that it may ask tokens for."),
-        .optional(
-            "accessTokenFormat",
-            "What tokens for its resources look like or, without any, its own: jwt (RFC 9068; a new service has this) or opaque."
-        ),
-        .optional(
-            "usedRefreshTokenSeconds", .integer,
-            "How long after its first use a refresh token that nothing binds (of a client without a secret or a key) gives the same next token: 1 to 3600, or 0 for the server's own time, 600."
-        ),
-        .optional(
-            "idTokenAtRefresh", .boolean,
-            "Whether the answer to a refresh has an ID token, where the scope openid was granted. That of a new service has."
-        ),
-        .optional("subjectClients", .strings, "All services whose tokens it may exchange, by their client ids."),
-        .optional(
-            "mayAct",
-            "The client id of the service that alone may act with tokens that it is given. An empty text for none."),
-        .optional(
-            "ssoGroup",
-            "The name of the group of apps that sign in by each other on a device. An empty text for none."),
-        .optional(
-            "certificateName",
-            "With tls_client_auth: the name that its certificate has, as KIND:NAME, where KIND is subject_dn (as text, RFC 4514), san_dns, san_uri, san_ip or san_email. An empty text for none."
-        ),
-        .optional(
-            "certificateBoundTokens", .boolean,
-            "Whether its tokens are bound to the certificate that it shows at mtls_endpoint_aliases (RFC 8705, section 3). Then it has to show one."
-        ),
-        .optional(
-            "signInMethods", .strings,
-            "The ways in which people may sign in to it, all of them, the first to be offered first: \(SignInMethods.explainedWords). A new service has \(AuthenticationRecord.phoneMethod)."
-        ),
-        .optional(
-            "profile", .choice(ClientProfile.Security.allCases.map(\.rawValue)),
-            "usual, or fapi2 for the FAPI 2.0 Security Profile: private_key_jwt or a certificate, requests that are pushed, tokens that are bound to a key or a certificate, and no RS256. A setting that contradicts it is refused."
-        ),
-        .optional(
-            "requireSignedRequestObject", .boolean, "Whether it has to sign its authorization requests (RFC 9101)."),
-        .optional(
-            "signsInDirectly", .boolean,
-            "Whether its app, which must be yours (first-party), may sign people in without a browser: it sees their passwords."
-        ),
-        .optional(
-            "origins", .strings,
-            "For an app in the browser, without a way to authenticate: the origins whose scripts may read what it is answered, as https://app.example. All of them."
-        ),
-        .optional(
-            "party",
-            "first-party: yours; a new service is. third-party: somebody else's, and people are asked what it may have."
-        ),
-        .optional(
-            "jwksUri",
-            "Where they are in the place of that, which the service changes by itself: https, or http to a loopback address. An empty text for nowhere."
-        ),
-        .optional(
-            "backchannelLogoutUri",
-            "Where it is told, without a browser, that a session has ended: https, or http to a loopback address. An empty text for nowhere."
-        ),
-        .optional(
-            "backchannelLogoutSessionRequired", .boolean, "Whether it needs the session's sid, which it always gets."),
-        .optional(
-            "backchannelTokenDeliveryMode",
-            "How it hears what people have answered whom it has had asked without a browser: poll, ping or push. A new service asks: poll."
-        ),
-        .optional(
-            "backchannelClientNotificationEndpoint",
-            "Where it is told, for ping and push: https, or http to a loopback address. An empty text for nowhere."),
-        .optional(
-            "authorizationDetailsTypes", .strings,
-            "What it may ask people to agree to in detail (RFC 9396): \(DetailTypes.names). A new service may ask nothing."
-        ),
-        .optional(
-            "signInService", .members(Self.signInService),
-            "What it is to the app sign-in service; what is missing stays as it is. It is a client of that and of nothing else, and authenticates by none or private_key_jwt. An empty object makes it a client of OpenID Connect."
-        ),
-        .optional(
-            "mayDeregister", .boolean,
-            "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
-        ),
-    ]
+    private var settings: [AdminOperation.Field] {
+        [
+            .optional("idTokenSignedResponseAlg", "RS256, ES256, PS256 or EdDSA. A new service has RS256."),
+            .optional(
+                "idTokenEncryptedResponseAlg",
+                "ECDH-ES, RSA-OAEP-256 or RSA-OAEP, to the first key of its set that fits, for ID tokens that are encrypted as well as signed; none for those of a new service, which are signed alone."
+            ),
+            .optional(
+                "idTokenEncryptedResponseEnc",
+                "With idTokenEncryptedResponseAlg: A256GCM, A128GCM, A256CBC-HS512 or, where nothing is named, A128CBC-HS256."
+            ),
+            .optional(
+                "userinfoSignedResponseAlg",
+                "RS256, ES256, PS256 or EdDSA, for answers of the userinfo endpoint as a signed JWT; none for JSON, which a new service gets."
+            ),
+            .optional(
+                "dpopBoundAccessTokens", .boolean,
+                "Whether its tokens are bound to a key of its own: then each request for tokens has a DPoP proof."),
+            .optional(
+                "requirePushedAuthorizationRequests", .boolean,
+                "Whether it pushes its authorization requests: then every other request is refused."),
+            .optional(
+                "defaultMaxAge", .integer,
+                "The max_age of its requests that have none, in seconds; -1 for no such age, as a new service has."),
+            .optional(
+                "pkce",
+                "usual: your own service that authenticates, of the usual profile, sends a code_challenge or, with the scope openid, a nonce, and every other service a code_challenge; a new service has this. required: every sign-in has a code_challenge. nonce: as usual, and refused for others. none: your own service may send neither, with a warning."
+            ),
+            .optional(
+                "grantTypes", .strings,
+                "All of them; a new service has authorization_code. One that only takes tokens for its resources needs none."
+            ),
+            .optional(
+                "tokenEndpointAuthMethod",
+                "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, tls_client_auth, self_signed_tls_client_auth, or none for an app on people's own devices. A change ends what it proved itself by before."
+            ),
+            .optional(
+                "assertionAudience", .choice(ClientSettings.AssertionAudience.allCases.map(\.rawValue)),
+                "With private_key_jwt: issuer, for assertions that name the issuer alone, as a new service has it; token-endpoint, for assertions that name that address, too, with a warning."
+            ),
+            .optional(
+                "jwks", .object,
+                "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
+            ),
+            .optional(
+                "scopes", .strings,
+                "All of its own, beside those of OpenID Connect: what it may have for itself and ask people for."),
+            .optional(
+                "resources", .strings,
+                "All that it owns: absolute URIs without a fragment, none of them another service's or this server's. It sees the tokens for them at the introspection endpoint."
+            ),
+            .optional("audiences", .strings, "All resources of others that it may ask tokens for."),
+            .optional(
+                "accessTokenFormat",
+                "What tokens for its resources look like or, without any, its own: jwt (RFC 9068; a new service has this) or opaque."
+            ),
+            .optional(
+                "usedRefreshTokenSeconds", .integer,
+                "How long after its first use a refresh token that nothing binds (of a client without a secret or a key) gives the same next token: 1 to 3600, or 0 for the server's own time, 600."
+            ),
+            .optional(
+                "idTokenAtRefresh", .boolean,
+                "Whether the answer to a refresh has an ID token, where the scope openid was granted. That of a new service has."
+            ),
+            .optional("subjectClients", .strings, "All services whose tokens it may exchange, by their client ids."),
+            .optional(
+                "mayAct",
+                "The client id of the service that alone may act with tokens that it is given. An empty text for none."),
+            .optional(
+                "ssoGroup",
+                "The name of the group of apps that sign in by each other on a device. An empty text for none."),
+            .optional(
+                "certificateName",
+                "With tls_client_auth: the name that its certificate has, as KIND:NAME, where KIND is subject_dn (as text, RFC 4514), san_dns, san_uri, san_ip or san_email. An empty text for none."
+            ),
+            .optional(
+                "certificateBoundTokens", .boolean,
+                "Whether its tokens are bound to the certificate that it shows at mtls_endpoint_aliases (RFC 8705, section 3). Then it has to show one."
+            ),
+            .optional(
+                "signInMethods", .strings,
+                "The ways in which people may sign in to it, all of them, the first to be offered first: \(self.words.signInMethods). A new service has \(AuthenticationRecord.phoneMethod)."
+            ),
+            .optional(
+                "profile", .choice(ClientProfile.Security.allCases.map(\.rawValue)),
+                "usual, or fapi2 for the FAPI 2.0 Security Profile: private_key_jwt or a certificate, requests that are pushed, tokens that are bound to a key or a certificate, and no RS256. A setting that contradicts it is refused."
+            ),
+            .optional(
+                "requireSignedRequestObject", .boolean, "Whether it has to sign its authorization requests (RFC 9101)."),
+            .optional(
+                "signsInDirectly", .boolean,
+                "Whether its app, which must be yours (first-party), may sign people in without a browser: it sees their passwords."
+            ),
+            .optional(
+                "origins", .strings,
+                "For an app in the browser, without a way to authenticate: the origins whose scripts may read what it is answered, as https://app.example. All of them."
+            ),
+            .optional(
+                "party",
+                "first-party: yours; a new service is. third-party: somebody else's, and people are asked what it may have."
+            ),
+            .optional(
+                "jwksUri",
+                "Where they are in the place of that, which the service changes by itself: https, or http to a loopback address. An empty text for nowhere."
+            ),
+            .optional(
+                "backchannelLogoutUri",
+                "Where it is told, without a browser, that a session has ended: https, or http to a loopback address. An empty text for nowhere."
+            ),
+            .optional(
+                "backchannelLogoutSessionRequired", .boolean,
+                "Whether it needs the session's sid, which it always gets."),
+            .optional(
+                "backchannelTokenDeliveryMode",
+                "How it hears what people have answered whom it has had asked without a browser: poll, ping or push. A new service asks: poll."
+            ),
+            .optional(
+                "backchannelClientNotificationEndpoint",
+                "Where it is told, for ping and push: https, or http to a loopback address. An empty text for nowhere."),
+            .optional(
+                "authorizationDetailsTypes", .strings,
+                "What it may ask people to agree to in detail (RFC 9396): \(self.words.detailTypes). A new service may ask nothing."
+            ),
+            .optional(
+                "signInService", .members(Self.signInService),
+                "What it is to the app sign-in service; what is missing stays as it is. It is a client of that and of nothing else, and authenticates by none or private_key_jwt. An empty object makes it a client of OpenID Connect."
+            ),
+            .optional(
+                "mayDeregister", .boolean,
+                "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
+            ),
+        ]
+    }
 
     var operations: [AdminOperation] {
         [
@@ -265,7 +284,7 @@ struct ClientOperations: Sendable {
                     ),
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
                     .optional("clientUri", Self.home),
-                ] + Self.settings,
+                ] + self.settings,
                 answer: Self.client + [
                     .optional("clientSecret", "Shown this once; a service that shares no secret has none.")
                 ], status: .created,
@@ -291,7 +310,7 @@ struct ClientOperations: Sendable {
                         "disabled", .boolean,
                         "Whether it is switched off: nobody signs in to it, it gets nothing, and what it has counts for nothing until it is switched on again."
                     ),
-                ] + Self.settings, answer: Self.client,
+                ] + self.settings, answer: Self.client,
                 refusals: Self.notFound, handler: self.change),
             AdminOperation(
                 method: .post, path: "/clients/{id}/secret", id: "rotateClientSecret",

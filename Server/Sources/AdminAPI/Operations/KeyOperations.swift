@@ -1,9 +1,10 @@
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
-import Records
+package import Records
 import Synchronization
-import _Primitives
+package import _Primitives
 
 /// The operations for the keys that sign tokens, and for the keys that seal stored values.
 struct KeyOperations: Sendable {
@@ -84,7 +85,7 @@ struct KeyOperations: Sendable {
 }
 
 /// The progress of this server in sealing anew the values under former key-encryption keys.
-final class Resealing: Sendable {
+package final class Resealing: Sendable {
     private struct State {
         var progress = Resealed()
         var lastReport: Timestamp?
@@ -92,10 +93,13 @@ final class Resealing: Sendable {
 
     private let state = Mutex(State())
 
-    var progress: Resealed { self.state.withLock { $0.progress } }
+    /// Creates the progress of a server that has sealed nothing anew.
+    package init() {}
+
+    package var progress: Resealed { self.state.withLock { $0.progress } }
 
     /// Keeps the progress. Returns `true` if the log should tell the operator, which happens once in a `pause`.
-    func note(_ resealed: Resealed, at now: Timestamp, pause: Duration) -> Bool {
+    package func note(_ resealed: Resealed, at now: Timestamp, pause: Duration) -> Bool {
         self.state.withLock { state in
             state.progress = resealed
             guard now >= (state.lastReport ?? now) + pause else {

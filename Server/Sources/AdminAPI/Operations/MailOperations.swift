@@ -1,10 +1,11 @@
-import Accounts
+package import Accounts
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import Logging
 import Records
 import Synchronization
-import _Primitives
+package import _Primitives
 
 /// The operations that tell and try if mail leaves. The running server itself tries, because another process may have
 /// rights that the server lacks.
@@ -85,15 +86,18 @@ struct MailOperations: Sendable {
 }
 
 /// The last letter that the mail command did not take; `nil` once the command has taken a later letter.
-final class LastMail: Sendable {
+package final class LastMail: Sendable {
     private let state = Mutex<(trouble: MailTrouble, at: Timestamp)?>(nil)
+
+    /// Creates the record of a server that has sent no letter.
+    package init() {}
 
     var failure: (trouble: MailTrouble, at: Timestamp)? { self.state.withLock { $0 } }
 
-    func note(_ trouble: MailTrouble, at moment: Timestamp) {
+    package func note(_ trouble: MailTrouble, at moment: Timestamp) {
         guard trouble.result != .sent else { return }
         self.state.withLock { $0 = (trouble, moment) }
     }
 
-    func noteTaken() { self.state.withLock { $0 = nil } }
+    package func noteTaken() { self.state.withLock { $0 = nil } }
 }

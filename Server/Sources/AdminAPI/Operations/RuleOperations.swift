@@ -1,4 +1,5 @@
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -12,7 +13,7 @@ struct RuleOperations: Sendable {
     /// The server's log.
     let logger: Logger
     /// Reads the files again; the logger names the operator.
-    let reload: @Sendable (Logger) throws -> RuleSet
+    let reload: @Sendable (Logger) throws -> (metadata: MetadataCatalog, policies: PolicyCatalog)
 
     private static let rules: [AdminOperation.Field] = [
         .required("models", .strings, "The AAIDs that have a statement."),

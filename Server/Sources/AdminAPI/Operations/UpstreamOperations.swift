@@ -1,4 +1,5 @@
 import Accounts
+import Endpoints
 import HTTPTypes
 import OAuth
 import OAuthProvider

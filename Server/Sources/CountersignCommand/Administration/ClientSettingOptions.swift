@@ -1,6 +1,7 @@
 import ArgumentParser
 import CountersignServer
 import Foundation
+import WebPages
 import _Primitives
 
 extension ClientCommand {

@@ -1,4 +1,3 @@
-import CountersignServer
 import HummingbirdCore
 import Logging
 import NIOCore

@@ -1,4 +1,4 @@
-import CountersignServer
+import Endpoints
 import NIOCore
 import NIOHTTP1
 import Settings

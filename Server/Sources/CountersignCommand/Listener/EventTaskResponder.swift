@@ -1,4 +1,4 @@
-import CountersignServer
+import Endpoints
 import Hummingbird
 import _Primitives
 

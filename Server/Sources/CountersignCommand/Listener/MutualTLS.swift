@@ -1,6 +1,6 @@
-import CountersignServer
 import Crypto
 import CryptoExtras
+import Endpoints
 import Foundation
 import Hummingbird
 import HummingbirdTLS

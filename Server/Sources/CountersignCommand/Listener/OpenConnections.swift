@@ -1,5 +1,5 @@
 import CoreMetrics
-import CountersignServer
+import Endpoints
 import Foundation
 import HummingbirdCore
 import Settings

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import Ceremony
-import CountersignServer
+import Endpoints
 import Foundation
 import NIOCore
 import NIOHTTP1

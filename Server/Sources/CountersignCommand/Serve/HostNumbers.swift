@@ -1,5 +1,5 @@
 import Ceremony
-import CountersignServer
+import Endpoints
 import Foundation
 import Records
 import _Primitives

@@ -1,6 +1,7 @@
 import Accounts
 import Ceremony
 import CountersignServer
+import Endpoints
 import Foundation
 import Hummingbird
 import HummingbirdCore

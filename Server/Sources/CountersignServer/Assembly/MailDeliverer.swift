@@ -1,4 +1,6 @@
 public import Accounts
+import AdminAPI
+import Endpoints
 public import Logging
 public import Records
 public import ServiceLifecycle

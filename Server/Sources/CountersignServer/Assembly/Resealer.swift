@@ -1,3 +1,5 @@
+import AdminAPI
+import Endpoints
 public import Logging
 import Records
 public import ServiceLifecycle

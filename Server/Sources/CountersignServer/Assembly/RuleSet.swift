@@ -1,3 +1,5 @@
+import CeremonyEngine
+public import Logging
 public import UAFRelyingParty
 
 /// The rules that an operator can change while the server runs.
@@ -17,5 +19,27 @@ public struct RuleSet: Sendable {
         self.metadata = metadata
         self.policies = policies
         self.channelBinding = channelBinding
+    }
+}
+
+extension ServerAssembly {
+    /// Reads metadata and policies again. From then on the server applies the new rules.
+    ///
+    /// Throws the fault of the files: `MetadataFolderError`, `PolicyFileError` or `RequestError`. Then all rules stay
+    /// as before. The log has the result in both cases.
+    @discardableResult
+    public func reloadRules(logger: Logger) throws -> RuleSet {
+        do {
+            let rules = try self.configuration.rules()
+            try self.ceremonies.replaceRules(
+                metadata: rules.metadata, policies: rules.policies, channelBinding: rules.channelBinding)
+            logger.notice(
+                "Metadata and policies were reloaded",
+                metadata: ["models": "\(rules.metadata.aaids.count)", "policies": "\(rules.policies.names.count)"])
+            return rules
+        } catch {
+            logger.error("Metadata and policies stay as they were", metadata: ["reason": "\(error)"])
+            throw error
+        }
     }
 }

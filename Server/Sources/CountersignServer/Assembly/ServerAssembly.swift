@@ -1,10 +1,13 @@
 public import Accounts
+import AdminAPI
 public import Ceremony
 public import CeremonyEngine
+public import Endpoints
 public import Hummingbird
 public import Logging
 public import OAuthProvider
 public import Passwords
+import PublicAPI
 public import Records
 public import Sealing
 public import ServiceLifecycle
@@ -12,6 +15,7 @@ public import Settings
 import Texts
 public import UAF
 public import UAFRelyingParty
+import WebPages
 public import _Primitives
 
 /// One server: two engines over one store, wired to each other, and the routers for the listeners.
@@ -142,7 +146,6 @@ public struct ServerAssembly: Sendable {
     let registrations: ClientRegistrations
     /// The sign-ins by other providers.
     let upstream: UpstreamSignIns
-    let upstreamConfirmations: UpstreamConfirmations
     /// The other providers by which people can sign in.
     public let upstreamProviders: UpstreamProviders
     let keyStore: any SealingKeyStore
@@ -189,7 +192,7 @@ public struct ServerAssembly: Sendable {
         settings.mutualTLS = configuration.mutualTLS
         let provider = try await OpenIDProvider.open(
             settings,
-            store: store, methods: ways.all,
+            store: store, methods: ways.methods,
             backchannel: PhoneAsking(directory: directory, ceremonies: lateCeremonies, random: random),
             people: People(directory: directory, services: ServiceClaims(store: store)), time: time, random: random)
         var engine = CeremonyConfiguration(
@@ -256,7 +259,7 @@ public struct ServerAssembly: Sendable {
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
                 clients: provider.clients, store: store, issuers: configuration.softwareStatements),
-            upstream: upstream, upstreamConfirmations: UpstreamConfirmations(upstream),
+            upstream: upstream,
             upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
             time: time,
             random: random)
@@ -296,14 +299,14 @@ public struct ServerAssembly: Sendable {
     /// Returns the router that everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its
     /// tokens.
     public func publicRouter() -> Router<ServerContext> {
-        let answers = self.pageAnswers
+        let (pages, programs) = (self.pages, self.programs)
         let router = self.router(
-            issuer: self.configuration.issuer, metrics: self.configuration.metrics, answers: answers)
-        router.add(middleware: CrossOriginMiddleware(provider: self.provider, path: router.path))
-        router.mount(self.publicEndpoints(answers).map(\.route))
-        router.mount(PageRoutes(answers: answers).files)
+            issuer: self.configuration.issuer, metrics: self.configuration.metrics, page: pages.outside)
+        router.add(middleware: programs.crossOrigin(below: router.path))
+        router.mount(self.publicEndpoints(pages, programs).map(\.route))
+        router.mount(pages.files)
         let administrators = self.administrators
-        self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
+        self.administration.mount(on: router, guarding: .token { try await administrators.administrator(token: $0) })
         return router.complete()
     }
 
@@ -313,14 +316,14 @@ public struct ServerAssembly: Sendable {
         // The machine in front passes the client's own TLS on, and can add no header. So a header about the request's
         // origin comes from the client, and does not count.
         let router = self.router(metrics: self.configuration.metrics, trustedProxies: [])
-        router.mount(self.tokenRoutes.clientEndpoints.map(\.route))
+        router.mount(self.programs.clientEndpoints.map(\.route))
         return router.complete()
     }
 
     /// Returns the router for the local command line, through a socket that only the operator can open.
     public func socketRouter() -> Router<ServerContext> {
         let router = self.router()
-        self.administration(.socket).mount(on: router)
+        self.administration.mount(on: router, guarding: .socket)
         return router.complete()
     }
 
@@ -340,93 +343,34 @@ public struct ServerAssembly: Sendable {
 
     /// - Parameters:
     ///   - issuer: The address by which people reach the router; empty if no people come.
-    ///   - answers: The pages for people; `nil` if no people come.
+    ///   - page: Makes the page that tells people of a problem; `nil` if no people come.
     private func router(
-        issuer: String = "", metrics: ServerMetrics? = nil, answers: PageAnswers? = nil,
-        trustedProxies: [AddressBlock]? = nil
+        issuer: String = "", metrics: ServerMetrics? = nil,
+        page: (@Sendable (Problem, ServerContext) -> Response)? = nil, trustedProxies: [AddressBlock]? = nil
     ) -> ServerRouter {
-        let router = ServerRouter(issuer: issuer)
-        router.add(middleware: AccessLogMiddleware(metrics: metrics))
-        router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
-        if !router.path.text.isEmpty { router.add(middleware: IssuerPathMiddleware(path: router.path)) }
-        if self.trace != nil { router.add(middleware: TraceResponseMiddleware()) }
-        if answers != nil { router.add(middleware: RequestLanguageMiddleware()) }
-        router.add(middleware: ErrorMiddleware(page: answers?.outside))
-        router.add(middleware: RequestRulesMiddleware())
-        router.add(middleware: RequestBoundsMiddleware())
-        router.add(
-            middleware:
-                ClientAddressMiddleware(trustedProxies: trustedProxies ?? self.configuration.trustedProxies))
-        return router
+        ServerRouter(
+            issuer: issuer, isSecure: self.configuration.isSecure,
+            trustedProxies: trustedProxies ?? self.configuration.trustedProxies, metrics: metrics,
+            isTraced: self.trace != nil, page: page)
     }
 
-    private func administration(_ guarding: AdminRoutes.Guard) -> AdminRoutes {
-        AdminRoutes(
-            operations: AccountOperations(directory: self.directory).operations
-                + PasswordOperations(passwords: PasswordDirectory(self.passwords)).operations
-                + ConsentOperations(directory: self.directory, provider: self.provider).operations
-                + AccessOperations(directory: self.directory, provider: self.provider, grants: self.grants).operations
-                + ClientOperations(provider: self.provider).operations
-                + RegistrationOperations(registrations: self.registrations).operations
-                + UpstreamOperations(providers: self.upstreamProviders, directory: self.directory).operations
-                + self.identityOperations
-                + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
-                + TokenOperations(administrators: self.administrators).operations
-                + AuditOperations(trail: self.trail, pageSize: self.configuration.limits.pageSize).operations
-                + KeyOperations(provider: self.provider, store: self.keyStore, resealing: self.resealing).operations
-                + MailOperations(
-                    test: self.mailTest, mails: self.mails, last: self.lastMail, logger: self.configuration.logger,
-                    time: self.time
-                ).operations
-                + RuleOperations(
-                    ceremonies: self.ceremonies, logger: self.configuration.logger,
-                    reload: { try self.reloadRules(logger: $0) }
-                ).operations
-                + InventedAccountOperations(
-                    inventedAccounts: self.ceremonies.inventedAccounts,
-                    proposalAccounts: self.configuration.limits.proposalAccounts
-                ).operations,
-            guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
-    }
-
-    private var identityOperations: [AdminOperation] {
-        ServiceOperations(identities: self.identities).operations
-            + PersonalInformationOperations(identities: self.identities).operations
-            + ChoiceOperations(identities: self.identities).operations
-            + MappingIDOperations(mappingIDs: self.mappingIDs).operations
-            + OrganisationOperations(identities: self.identities).operations
-            + InviteOperations(identities: self.identities, issuer: self.configuration.issuer).operations
-            + IdentityKeyOperations(
-                keys: self.ceremonies.identities.keys, provider: self.provider, time: self.time
-            ).operations
-            + ActivationCareOperations(identities: self.ceremonies.identities, directory: self.directory).operations
-            + IdentitySessionOperations(
-                sessions: self.ceremonies.identities.sessions, directory: self.directory
-            ).operations
-            + AgreementOperations(identities: self.ceremonies.identities, directory: self.directory).operations
-            + PersonalisationOperations(
-                identities: self.ceremonies.identities, directory: self.directory, issuer: self.configuration.issuer
-            ).operations
-    }
-
-    /// Reads metadata and policies again. From then on the server applies the new rules.
-    ///
-    /// Throws the fault of the files: `MetadataFolderError`, `PolicyFileError` or `RequestError`. Then all rules stay
-    /// as before. The log has the result in both cases.
-    @discardableResult
-    public func reloadRules(logger: Logger) throws -> RuleSet {
-        do {
-            let rules = try self.configuration.rules()
-            try self.ceremonies.replaceRules(
-                metadata: rules.metadata, policies: rules.policies, channelBinding: rules.channelBinding)
-            logger.notice(
-                "Metadata and policies were reloaded",
-                metadata: ["models": "\(rules.metadata.aaids.count)", "policies": "\(rules.policies.names.count)"])
-            return rules
-        } catch {
-            logger.error("Metadata and policies stay as they were", metadata: ["reason": "\(error)"])
-            throw error
-        }
+    private var administration: AdminAPI {
+        AdminAPI(
+            AdminAPI.Parts(
+                provider: self.provider, directory: self.directory, passwords: self.passwords, grants: self.grants,
+                registrations: self.registrations, upstream: self.upstreamProviders,
+                administrators: self.administrators, ceremonies: self.ceremonies, identities: self.identities,
+                mappingIDs: self.mappingIDs),
+            AdminAPI.Running(
+                trail: self.trail, keys: self.keyStore, resealing: self.resealing, mailTest: self.mailTest,
+                mails: self.mails, lastMail: self.lastMail,
+                reload: {
+                    let rules = try self.reloadRules(logger: $0)
+                    return (rules.metadata, rules.policies)
+                }, trace: self.trace, logger: self.configuration.logger),
+            words: ClientSettingWords(
+                signInMethods: SignInMethods.explainedWords, detailTypes: DetailTypes.names),
+            issuer: self.configuration.issuer, limits: self.configuration.limits, time: self.time)
     }
 
     /// From time to time ends and deletes expired things, writes refused sign-ins into the audit trail, and rotates the

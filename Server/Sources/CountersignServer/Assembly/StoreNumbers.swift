@@ -1,3 +1,4 @@
+import Endpoints
 public import Logging
 import OAuthProvider
 import Records

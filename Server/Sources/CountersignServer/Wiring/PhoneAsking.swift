@@ -1,13 +1,15 @@
 import Accounts
 import CeremonyEngine
 import OAuthProvider
+import PublicAPI
 import Records
+import WebPages
 import _Primitives
 
 /// Asks people on their phones without a browser: hands the questions of clients to the ceremonies. So neither engine
 /// knows the other.
 struct PhoneAsking: BackchannelMethod {
-    let name = PhoneSignIn.word
+    let name = AuthenticationRecord.phoneMethod
     let directory: AccountDirectory
     let ceremonies: LateCeremonies
     let random: RandomSource

@@ -1,8 +1,8 @@
-import _Primitives
+package import _Primitives
 
 /// A parameter or a member of a body, as an OpenAPI document describes it.
-struct DescribedField: Sendable {
-    indirect enum Kind: Sendable {
+package struct DescribedField: Sendable {
+    package indirect enum Kind: Sendable {
         case string, boolean, integer, strings
         /// A list of lists of texts.
         case lists
@@ -15,25 +15,25 @@ struct DescribedField: Sendable {
         case objects([DescribedField])
     }
 
-    let name: String
+    package let name: String
     let kind: Kind
-    let isRequired: Bool
+    package let isRequired: Bool
     let summary: String
 
-    static func required(_ name: String, _ summary: String) -> Self { .required(name, .string, summary) }
+    package static func required(_ name: String, _ summary: String) -> Self { .required(name, .string, summary) }
 
-    static func required(_ name: String, _ kind: Kind, _ summary: String) -> Self {
+    package static func required(_ name: String, _ kind: Kind, _ summary: String) -> Self {
         Self(name: name, kind: kind, isRequired: true, summary: summary)
     }
 
-    static func optional(_ name: String, _ summary: String) -> Self { .optional(name, .string, summary) }
+    package static func optional(_ name: String, _ summary: String) -> Self { .optional(name, .string, summary) }
 
-    static func optional(_ name: String, _ kind: Kind, _ summary: String) -> Self {
+    package static func optional(_ name: String, _ kind: Kind, _ summary: String) -> Self {
         Self(name: name, kind: kind, isRequired: false, summary: summary)
     }
 
     /// The JSON schema of the field's values.
-    var schema: JSONObject {
+    package var schema: JSONObject {
         switch self.kind {
         case .string: ["type": .string("string")]
         case .boolean: ["type": .string("boolean")]
@@ -52,7 +52,7 @@ struct DescribedField: Sendable {
     }
 
     /// Returns the field as a parameter of a request.
-    func parameter(in place: String) -> JSON {
+    package func parameter(in place: String) -> JSON {
         var parameter: JSONObject = ["name": .string(self.name), "in": .string(place)]
         if self.isRequired { parameter["required"] = .bool(true) }
         parameter["description"] = .string(self.summary)
@@ -63,7 +63,7 @@ struct DescribedField: Sendable {
     /// Returns the JSON schema of an object with these members.
     ///
     /// - Parameter isClosed: `true` if the object has no other members.
-    static func schema(_ fields: [DescribedField], isClosed: Bool = false) -> JSONObject {
+    package static func schema(_ fields: [DescribedField], isClosed: Bool = false) -> JSONObject {
         var properties: JSONObject = [:]
         for field in fields {
             var property = field.schema
@@ -80,7 +80,7 @@ struct DescribedField: Sendable {
 
 extension Problem {
     /// The JSON schema of a problem document.
-    static let schema: JSONObject = [
+    package static let schema: JSONObject = [
         "type": .string("object"),
         "required": .array([.string("type"), .string("title"), .string("status")]),
         "properties": .object([

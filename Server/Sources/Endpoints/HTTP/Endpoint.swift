@@ -19,7 +19,7 @@ package struct Endpoint: Sendable {
     }
 
     /// The credentials that a request shows.
-    enum Caller: Sendable {
+    package enum Caller: Sendable {
         case anybody
         /// Anybody. A client that proves its identity may do more.
         case anybodyOrClient
@@ -36,7 +36,7 @@ package struct Endpoint: Sendable {
     }
 
     /// The form of the endpoint's refusals.
-    enum Refusals: Sendable {
+    package enum Refusals: Sendable {
         /// RFC 9457.
         case problems
         /// RFC 6749, section 5.2.
@@ -58,22 +58,30 @@ package struct Endpoint: Sendable {
     }
 
     /// A possible answer of the endpoint.
-    struct Answer: Sendable {
+    package struct Answer: Sendable {
         let status: Int
         let meaning: String
         /// The media type of the body; `nil` for no body.
-        var type: String?
+        let type: String?
         /// The members of a JSON body.
-        var members: [DescribedField] = []
+        let members: [DescribedField]
+
+        /// Creates an answer, without a body unless `type` names the body's type.
+        package init(status: Int, meaning: String, type: String? = nil, members: [DescribedField] = []) {
+            self.status = status
+            self.meaning = meaning
+            self.type = type
+            self.members = members
+        }
 
         /// A page for people.
-        static let page = Self(status: 200, meaning: "A page.", type: "text/html")
+        package static let page = Self(status: 200, meaning: "A page.", type: "text/html")
         /// A redirect that the browser follows with GET.
-        static let goOn = Self(status: 303, meaning: "The browser goes on with GET.")
+        package static let goOn = Self(status: 303, meaning: "The browser goes on with GET.")
     }
 
     /// The refusal of a caller that has used up a budget.
-    static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
+    package static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
 
     /// The method of the requests.
     package let method: HTTPRequest.Method
@@ -84,18 +92,43 @@ package struct Endpoint: Sendable {
     let summary: String
     /// The class of the endpoint.
     package let effect: Effect
-    var caller = Caller.anybody
-    var query: [DescribedField] = []
-    var headers: [DescribedField] = []
-    var body: (type: MediaType, members: [DescribedField])?
+    let caller: Caller
+    let query: [DescribedField]
+    let headers: [DescribedField]
+    let body: (type: BodyType, members: [DescribedField])?
     /// The answers of a success.
-    var answers: [Answer]
-    var refusals = Refusals.problems
+    let answers: [Answer]
+    let refusals: Refusals
     /// The statuses of this endpoint's own refusals, beside the refusals of every endpoint of its kind.
-    var refusing: [(status: Int, meaning: String)] = []
+    let refusing: [(status: Int, meaning: String)]
     /// The effect of a GET, beside the answer.
-    var get = ServerRouter.GetEffect.acts
+    let get: ServerRouter.GetEffect
     let handler: ServerRouter.Handler
+
+    /// Creates an endpoint: the description and the function that answers.
+    package init(
+        method: HTTPRequest.Method, path: String, id: String, summary: String, effect: Effect,
+        caller: Caller = .anybody,
+        query: [DescribedField] = [], headers: [DescribedField] = [],
+        body: (type: BodyType, members: [DescribedField])? = nil, answers: [Answer], refusals: Refusals = .problems,
+        refusing: [(status: Int, meaning: String)] = [], get: ServerRouter.GetEffect = .acts,
+        handler: @escaping ServerRouter.Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.id = id
+        self.summary = summary
+        self.effect = effect
+        self.caller = caller
+        self.query = query
+        self.headers = headers
+        self.body = body
+        self.answers = answers
+        self.refusals = refusals
+        self.refusing = refusing
+        self.get = get
+        self.handler = handler
+    }
 
     /// The endpoint's part of the document.
     var document: JSONObject {
@@ -183,7 +216,7 @@ package struct Endpoint: Sendable {
 
 extension Endpoint {
     /// The route by which a router mounts the endpoint.
-    var route: ServerRouter.Route {
+    package var route: ServerRouter.Route {
         ServerRouter.Route(method: self.method, path: self.path, get: self.get, handler: self.handler)
     }
 }

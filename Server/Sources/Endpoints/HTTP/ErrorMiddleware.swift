@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 import Passwords
 import Records
-import Settings
+package import Settings
 import UAF
 import _Primitives
 
@@ -30,8 +30,7 @@ struct ErrorMiddleware: RouterMiddleware {
         }
     }
 
-    /// Returns the answer to an error, and notes the refusal for the request's line in the log.
-    func problem(_ error: any Error, _ context: ServerContext) -> Problem {
+    fileprivate func problem(_ error: any Error, _ context: ServerContext) -> Problem {
         let problem = self.answer(error, context)
         let shortage = (error as? CeremonyError)?.shortage ?? (error as? AccountError)?.shortage
         context.notes.note(
@@ -124,9 +123,12 @@ struct ErrorMiddleware: RouterMiddleware {
 }
 
 extension ServerContext {
+    /// Returns the answer to an error, and notes the refusal for the request's line in the log.
+    package func problem(of error: any Error) -> Problem { ErrorMiddleware().problem(error, self) }
+
     /// Logs the setting whose budget a caller has used up, and the client, unless the log had the same message a moment
     /// ago.
-    func log(_ shortage: Shortage) {
+    package func log(_ shortage: Shortage) {
         guard shortage.isNews else { return }
         var metadata: Logger.Metadata = ["setting": "\(shortage.setting)"]
         metadata["client"] = shortage.clientID.map { "\($0)" }
@@ -134,7 +136,7 @@ extension ServerContext {
     }
 
     /// Returns the problem for a person whose network has used up a budget. The log has the setting.
-    func refusal(_ shortage: Shortage) -> Problem {
+    package func refusal(_ shortage: Shortage) -> Problem {
         self.log(shortage)
         self.notes.note(
             RequestRefusal(

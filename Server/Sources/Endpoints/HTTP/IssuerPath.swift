@@ -7,23 +7,23 @@ import _Primitives
 /// A proxy in front passes the path on. An address outside the path is not this server's (RFC 8414, section 3: paths
 /// tell the issuers of one host apart). The only exception is the place of the metadata, whose address ends with the
 /// path.
-struct IssuerPath: Sendable {
+package struct IssuerPath: Sendable {
     /// The place of metadata (RFC 8615): in front of the issuer's path (RFC 8414, section 3.1), or below the path
     /// (OpenID Connect Discovery, section 4).
     static let wellKnown = "/.well-known/"
 
     /// The path, with a slash at its beginning and none at its end; or empty.
-    let text: String
+    package let text: String
 
     /// Reads the path of an issuer's address. The configuration has checked the address.
-    init(of issuer: String) {
+    package init(of issuer: String) {
         let afterScheme = issuer.firstRange(of: "://").map { issuer[$0.upperBound...] } ?? issuer[...]
         self.text = afterScheme.utf8.firstIndex(of: UInt8(ascii: "/")).map { String(afterScheme[$0...]) } ?? ""
     }
 
     /// Returns the address within the server for a request's path: `/oauth2/token`, say, wherever the server is on its
     /// host. `nil` for an address that is not this server's.
-    func inner(_ path: String) -> String? {
+    package func inner(_ path: String) -> String? {
         guard !self.text.isEmpty else { return path }
         if path.hasBytes(atStart: self.text + "/") { return String(path.utf8.dropFirst(self.text.utf8.count)) }
         guard path.hasBytes(atStart: Self.wellKnown), path.hasBytes(atEnd: self.text) else { return nil }

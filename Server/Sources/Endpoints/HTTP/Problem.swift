@@ -1,33 +1,33 @@
 import CeremonyEngine
-import HTTPTypes
-import Hummingbird
+package import HTTPTypes
+package import Hummingbird
 import NIOCore
 import Records
-import _Primitives
+package import _Primitives
 
 /// An answer of failure (RFC 9457), written as `application/problem+json`.
 ///
 /// `detail` is for the caller. `detail` never holds a secret, or a fact that the caller may not know.
-struct Problem: Error, HTTPResponseError {
-    let status: HTTPResponse.Status
+package struct Problem: Error, HTTPResponseError {
+    package let status: HTTPResponse.Status
     /// The last part of `type`, which is `urn:countersign:error:<name>`.
-    let name: String
-    let detail: String?
-    let headers: HTTPFields
+    package let name: String
+    package let detail: String?
+    package let headers: HTTPFields
     /// Further members of the document.
     let members: JSONObject
 
     /// Names that several answers have, or by which the server chooses a page.
-    enum Name {
+    package enum Name {
         /// The name of the same error in the engine and in the accounts.
-        static let notFound = CeremonyError.Code.notFound.name
-        static let browserUnknown = "browser-unknown"
-        static let storeUnavailable = "store-unavailable"
-        static let passwordsBusy = "passwords-busy"
-        static let `internal` = "internal"
+        package static let notFound = CeremonyError.Code.notFound.name
+        package static let browserUnknown = "browser-unknown"
+        package static let storeUnavailable = "store-unavailable"
+        package static let passwordsBusy = "passwords-busy"
+        package static let `internal` = "internal"
     }
 
-    init(
+    package init(
         _ status: HTTPResponse.Status, _ name: String, _ detail: String? = nil, headers: HTTPFields = [:],
         members: JSONObject = [:]
     ) {
@@ -58,12 +58,12 @@ struct Problem: Error, HTTPResponseError {
             body: .init(byteBuffer: ByteBuffer(bytes: JSON.object(self.document).serialized)))
     }
 
-    func response(from request: Request, context: some RequestContext) throws -> Response { self.response }
+    package func response(from request: Request, context: some RequestContext) throws -> Response { self.response }
 }
 
 extension Response {
     /// Returns a JSON answer.
-    static func json(
+    package static func json(
         _ object: JSONObject, status: HTTPResponse.Status = .ok, contentType: String = "application/json",
         headers: HTTPFields = [:]
     ) -> Response {
@@ -76,7 +76,7 @@ extension Response {
     }
 
     /// Returns the answer 303 See Other: the browser goes on with GET.
-    static func seeOther(_ location: String, headers: HTTPFields = [:]) -> Response {
+    package static func seeOther(_ location: String, headers: HTTPFields = [:]) -> Response {
         var headers = headers
         headers[.location] = location
         headers[.cacheControl] = "no-store"

@@ -1,8 +1,8 @@
-import HTTPTypes
+package import HTTPTypes
 import _Primitives
 
 /// The OpenAPI 3.1 document of the public addresses.
-struct PublicDocument {
+package struct PublicDocument {
     /// The path of the document.
     static let path = "/openapi.json"
 
@@ -11,7 +11,7 @@ struct PublicDocument {
     let endpoints: [Endpoint]
 
     /// Returns the endpoints with the endpoint of their document in front. The document describes this endpoint, too.
-    static func describing(_ endpoints: [Endpoint], server: IssuerPath) -> [Endpoint] {
+    package static func describing(_ endpoints: [Endpoint], server: IssuerPath) -> [Endpoint] {
         func own(_ document: JSONObject) -> Endpoint {
             Endpoint(
                 method: .get, path: Self.path, id: "describe", summary: "This document.", effect: .none,
@@ -56,4 +56,10 @@ struct PublicDocument {
             ]),
         ]
     }
+}
+
+/// The header field of a device's own proof.
+package enum DeviceProofField {
+    package static let text = "Device-Proof"
+    package static let name: HTTPField.Name? = HTTPField.Name(Self.text)
 }

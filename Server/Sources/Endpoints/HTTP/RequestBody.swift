@@ -1,17 +1,17 @@
 import HTTPTypes
-import Hummingbird
-import NIOCore
+package import Hummingbird
+package import NIOCore
 import OAuth
-import _Primitives
+package import _Primitives
 
 /// The media types of request bodies.
-enum MediaType: String {
+package enum BodyType: String, Sendable {
     case json = "application/json"
     case form = "application/x-www-form-urlencoded"
     case uaf = "application/fido+uaf"
 
     /// The value of `Content-Type` in answers of this type.
-    var headerValue: String { self == .uaf ? "application/fido+uaf;charset=UTF-8" : self.rawValue }
+    package var headerValue: String { self == .uaf ? "application/fido+uaf;charset=UTF-8" : self.rawValue }
 }
 
 /// The error of a listener for a request whose body did not arrive completely in time.
@@ -27,7 +27,7 @@ extension Request {
     ///
     /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes, 408 for a body that comes too slowly,
     /// 400 for a body that breaks the rules of HTTP or is incomplete.
-    func body(of types: [MediaType], limit: Int, orNone: Bool = false) async throws -> ByteBuffer {
+    package func body(of types: [BodyType], limit: Int, orNone: Bool = false) async throws -> ByteBuffer {
         let accepted = types.map(\.rawValue).joined(separator: ", ")
         let otherType = Problem(
             .unsupportedMediaType, "unsupported-media-type", "This address takes \(accepted) in UTF-8.",
@@ -64,7 +64,9 @@ extension Request {
     /// `JSONError`, which is answered 400.
     ///
     /// - Parameter leavesOutNull: `true` if a member that is null counts as absent.
-    func jsonObject(limit: Int, types: [MediaType] = [.json], leavesOutNull: Bool = false) async throws -> JSONObject {
+    package func jsonObject(limit: Int, types: [BodyType] = [.json], leavesOutNull: Bool = false) async throws
+        -> JSONObject
+    {
         let bytes = try await self.body(of: types, limit: limit)
         let value = try JSON(
             parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limit), leavesOutNull: leavesOutNull)
@@ -75,7 +77,7 @@ extension Request {
     /// Returns a form's encoded text. Throws a ``Problem`` as ``body(of:limit:)``.
     ///
     /// The function encodes all characters that the sender has left raw.
-    func formText(limit: Int) async throws -> String {
+    package func formText(limit: Int) async throws -> String {
         let bytes = try await self.body(of: [.form], limit: limit)
         guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
             throw Problem(.badRequest, "malformed-body", "The form is not UTF-8.")

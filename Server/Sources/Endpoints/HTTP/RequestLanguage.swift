@@ -1,16 +1,16 @@
 import HTTPTypes
 import Hummingbird
-import Texts
+package import Texts
 
 /// The languages of the browser whose request the present task answers.
 ///
 /// Every page of an answer is in the language of its request, whichever function makes the page. So the languages
 /// belong to the task, and no function passes them on. Reading costs only the answers that have a page.
-enum RequestLanguage {
+package enum RequestLanguage {
     @TaskLocal fileprivate static var header: String?
 
     /// The wishes of the browser; none outside a request.
-    static var wishes: LanguageWishes { LanguageWishes(acceptLanguage: self.header) }
+    package static var wishes: LanguageWishes { LanguageWishes(acceptLanguage: self.header) }
 }
 
 /// Keeps the header `Accept-Language` of a request for the task that answers the request.

@@ -1,12 +1,12 @@
 import Ceremony
 import Hummingbird
-import OAuthProvider
+package import OAuthProvider
 import Synchronization
-import UAF
+package import UAF
 import _Primitives
 
 /// The reason why a request was refused, for the operator. The request's line in the log has the reason.
-struct RequestRefusal: Sendable, Equatable {
+package struct RequestRefusal: Sendable, Equatable {
     /// The code of the answer: a problem's name, an error of RFC 6749, a UAF status code.
     let code: String
     /// The reason in words, without any content of the request.
@@ -18,7 +18,7 @@ struct RequestRefusal: Sendable, Equatable {
     /// The account that the refusal is about, by its identifier; `nil` for no account.
     let account: String?
 
-    init(code: String, reason: String?, client: String? = nil, setting: String? = nil, account: String? = nil) {
+    package init(code: String, reason: String?, client: String? = nil, setting: String? = nil, account: String? = nil) {
         self.code = code
         self.reason = reason
         self.client = client
@@ -26,13 +26,13 @@ struct RequestRefusal: Sendable, Equatable {
         self.account = account
     }
 
-    init(_ refusal: ProviderRefusal) {
+    package init(_ refusal: ProviderRefusal) {
         self.init(code: refusal.code, reason: refusal.reason, client: refusal.client, setting: refusal.setting)
     }
 }
 
 /// The facts that a request's handlers find out for the request's line in the log, and for the answer's header.
-final class RequestNotes: Sendable {
+package final class RequestNotes: Sendable {
     private struct State {
         var client: String?
         var service: String?
@@ -44,22 +44,22 @@ final class RequestNotes: Sendable {
     private let state = Mutex(State())
 
     /// Notes that the request comes from this client, or from a person whom the client sent.
-    func note(client: String) { self.state.withLock { $0.client = client } }
+    package func note(client: String) { self.state.withLock { $0.client = client } }
 
     /// Notes the service in the request's address. Nobody has checked yet if the service exists.
-    func note(service: String?) { self.state.withLock { $0.service = service } }
+    package func note(service: String?) { self.state.withLock { $0.service = service } }
 
     /// Notes the client in a form that a page's script has sent. Nobody has checked yet if the client exists.
-    func note(script: String?) { self.state.withLock { $0.script = script } }
+    package func note(script: String?) { self.state.withLock { $0.script = script } }
 
     /// The client in a script's form.
-    var script: String? { self.state.withLock { $0.script } }
+    package var script: String? { self.state.withLock { $0.script } }
 
     /// The service in the request's address.
-    var service: String? { self.state.withLock { $0.service } }
+    package var service: String? { self.state.withLock { $0.service } }
 
     /// Notes that the request is refused. The first reason stays, because the first reason knows most.
-    func note(_ refusal: RequestRefusal) {
+    package func note(_ refusal: RequestRefusal) {
         self.state.withLock { state in if state.refusal == nil { state.refusal = refusal } }
     }
 
@@ -67,7 +67,7 @@ final class RequestNotes: Sendable {
     ///
     /// A refusing message has the HTTP status 200, and only the message's code tells of the refusal. The log has the
     /// code, and the reason that nobody else is told.
-    func note(_ statusCode: UAFStatusCode, _ reason: String?) {
+    package func note(_ statusCode: UAFStatusCode, _ reason: String?) {
         guard statusCode.rawValue >= UAFStatusCode.badRequest.rawValue else { return }
         self.note(RequestRefusal(code: String(statusCode.rawValue), reason: reason))
     }
@@ -79,7 +79,7 @@ final class RequestNotes: Sendable {
     var recorded: TraceContext? { self.state.withLock { $0.recorded } }
 
     /// The refusal. If the refusal names no client, the noted client takes its place.
-    var refusal: RequestRefusal? {
+    package var refusal: RequestRefusal? {
         self.state.withLock { state in
             state.refusal.map {
                 RequestRefusal(

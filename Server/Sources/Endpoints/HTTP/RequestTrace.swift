@@ -1,8 +1,8 @@
-import Ceremony
+package import Ceremony
 import Crypto
 import HTTPTypes
-import Hummingbird
-import OAuthProvider
+package import Hummingbird
+package import OAuthProvider
 import _Primitives
 
 extension Request {
@@ -10,7 +10,7 @@ extension Request {
 
     /// The run that this request belongs to, and the event that caused the request (W3C Trace Context). A request
     /// without a run starts a run of its own.
-    var trace: TraceContext {
+    package var trace: TraceContext {
         Self.traceparent.flatMap { self.headers[$0] }.flatMap(TraceContext.init(header:)) ?? TraceContext()
     }
 }
@@ -20,7 +20,7 @@ extension TraceContext {
     ///
     /// No header of a browser names the run: all nodes derive the run from the sign-in's reference. Nobody can find the
     /// reference from the run.
-    init(ofSignIn reference: String) {
+    package init(ofSignIn reference: String) {
         self.init(trace: TraceID(hash: SHA256.hash(data: Array("run of sign-in \(reference)".utf8))))
     }
 }
@@ -30,19 +30,19 @@ extension PendingAuthorization {
     ///
     /// An app derives its run from the challenge that binds its code, and so the browser's steps belong to the app's
     /// run. The run of any other service's sign-in derives from the reference.
-    func run(_ reference: String) -> TraceContext {
+    package func run(_ reference: String) -> TraceContext {
         guard self.isApp, let challenge = self.codeChallenge else { return TraceContext(ofSignIn: reference) }
         return TraceContext(trace: TraceID(hash: challenge))
     }
 
     /// The event of the answer with the code: an app gets the code on the person's device, a service gets the code by
     /// the browser.
-    var codeArrow: TraceEvent { self.isApp ? .codeHandedOver : .authorizationCodeSent }
+    package var codeArrow: TraceEvent { self.isApp ? .codeHandedOver : .authorizationCodeSent }
 }
 
 extension OpenIDProvider {
     /// Returns the run of a sign-in at the given browser, for a server that records runs.
-    func run(ofSignIn reference: String, _ browser: BrowserSecret?) async throws -> TraceContext {
+    package func run(ofSignIn reference: String, _ browser: BrowserSecret?) async throws -> TraceContext {
         guard let browser, let pending = try await self.authorizations.pending(request: reference, browser: browser)
         else {
             return TraceContext(ofSignIn: reference)
@@ -53,7 +53,7 @@ extension OpenIDProvider {
 
 extension TraceRecorder {
     /// Writes an event, and notes the event for the answer to the request.
-    func record(_ event: TraceEvent, in run: TraceContext, _ context: ServerContext) {
+    package func record(_ event: TraceEvent, in run: TraceContext, _ context: ServerContext) {
         context.notes.note(TraceContext(trace: run.trace, cause: self.record(event, in: run)))
     }
 }

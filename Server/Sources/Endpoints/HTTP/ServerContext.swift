@@ -18,7 +18,7 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.
     public var clientAddress: String
     /// The notes for the request's line in the log.
-    let notes = RequestNotes()
+    package let notes = RequestNotes()
 
     /// Creates a request's context.
     public init(source: ApplicationRequestContextSource) {
@@ -30,13 +30,13 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
 
     /// The source that the caller counts for: the IPv4 address, or the first 64 bits of an IPv6 address. A caller with
     /// one IPv6 address has all addresses of these 64 bits.
-    var source: String { AddressBlock.source(of: self.clientAddress) }
+    package var source: String { AddressBlock.source(of: self.clientAddress) }
 
     /// Returns a parameter of the path, percent-decoded.
     ///
     /// Throws a 404 ``Problem`` if the parameter is empty, is not UTF-8, or has control characters: nothing has such a
     /// name. The database takes U+0000 for a text's end, and would find the object of a shorter name.
-    func pathParameter(_ name: String) throws -> String {
+    package func pathParameter(_ name: String) throws -> String {
         // Most names need no decoding.
         let written = self.parameters.get(name)
         let isEncoded = written?.utf8.contains(UInt8(ascii: "%")) == true
@@ -57,7 +57,7 @@ extension ServerContext {
     ///
     /// The reference is derived from the request's number, so that an unused reference costs nothing. The reference has
     /// forty bits, so that the references of a day's refusals differ.
-    var reference: String {
+    package var reference: String {
         let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
         let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let letters = (0..<8).map { (place: Int) in

@@ -1,14 +1,14 @@
-import CeremonyEngine
+package import CeremonyEngine
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 import NIOCore
 import ServiceLifecycle
 import Settings
-import _Primitives
+package import _Primitives
 
 extension Response {
     /// Returns one event and the end of the stream, for a reader that goes on elsewhere.
-    static func serverSentEvent(name: String, _ document: JSONObject) -> Response {
+    package static func serverSentEvent(name: String, _ document: JSONObject) -> Response {
         Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(string: "event: \(name)\ndata: \(JSON.object(document).text)\n\n")))
@@ -35,7 +35,7 @@ extension Response {
     ///   - heartbeatEvent: The type of an event in place of the comment, for a reader that sees no comments; `nil` for
     ///     a comment.
     ///   - document: The data of one event.
-    static func serverSentEvents<Element: Equatable & Sendable>(
+    package static func serverSentEvents<Element: Equatable & Sendable>(
         name: String, to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
         heartbeat: Duration, heartbeatEvent: String? = nil,
         _ document: @escaping @Sendable (Element) throws -> JSONObject

@@ -1,15 +1,15 @@
 import HTTPTypes
 import OAuth
-import OAuthProvider
-import Records
-import _Primitives
+package import OAuthProvider
+package import Records
+package import _Primitives
 
 extension GrantSelection {
     /// Reads the selection of a query: with `client` all grants of the client, without `client` all grants.
     ///
     /// Throws a 400 ``Problem`` for any other parameter: a misspelt parameter would otherwise end more grants than the
     /// caller meant.
-    init(query: String?) throws {
+    package init(query: String?) throws {
         guard let query, !query.isEmpty else {
             self = .all
             return
@@ -25,7 +25,7 @@ extension GrantSelection {
 
 extension GrantListing {
     /// The grant as people and operators read it.
-    var json: JSONObject {
+    package var json: JSONObject {
         var object: JSONObject = [
             "kind": .string(self.kind.rawValue), "id": .string(self.id), "client": .string(self.client),
             "service": .string(self.clientName),
@@ -50,7 +50,7 @@ extension GivingSession {
 
 extension AccountSession {
     /// The session as people and operators read it.
-    var json: JSONObject {
+    package var json: JSONObject {
         var object: JSONObject = [
             "id": .string(self.id),
             "services": .array(
@@ -66,7 +66,7 @@ extension AccountSession {
 
 extension GivenConsent {
     /// The consent as phones and operators read it.
-    var json: JSONObject {
+    package var json: JSONObject {
         var object: JSONObject = [
             "id": .string(self.id), "clientId": .string(self.client), "name": .string(self.clientName),
             "items": .array(self.items.map { .string($0.rawValue) }),

@@ -1,8 +1,8 @@
-import Accounts
+package import Accounts
 
 extension PasswordSignIns.Refusal {
     /// The reason, for the operator.
-    var words: String {
+    package var words: String {
         switch self {
         case .wrong: "It was not the right one."
         case .unknownName: "Nobody has this name."
@@ -20,7 +20,7 @@ extension PasswordSignIns.Refusal {
     }
 
     /// The setting that the refusal depends on.
-    var setting: String? {
+    package var setting: String? {
         switch self {
         case .resting: "passwordAttempts"
         case .spent: "attemptsInAll"

@@ -18,11 +18,18 @@ public struct HostNumbers: Sendable {
 }
 
 /// The numbers of a store's contents at the last look.
-struct StoreCounts: Sendable {
+package struct StoreCounts: Sendable {
     /// Letters that wait.
-    var mails = 0
+    let mails: Int
     /// The waiting time of the oldest letter.
-    var mailAge = Duration.zero
+    let mailAge: Duration
     /// Sessions that have not run out.
-    var sessions = 0
+    let sessions: Int
+
+    /// Creates the numbers of a look; the numbers of an empty store without arguments.
+    package init(mails: Int = 0, mailAge: Duration = .zero, sessions: Int = 0) {
+        self.mails = mails
+        self.mailAge = mailAge
+        self.sessions = sessions
+    }
 }

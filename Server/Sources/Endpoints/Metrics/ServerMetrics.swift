@@ -1,7 +1,7 @@
 import CoreMetrics
 import HTTPTypes
-import OAuthProvider
-import Passwords
+package import OAuthProvider
+package import Passwords
 public import Records
 import Settings
 import _Primitives
@@ -12,11 +12,11 @@ import _Primitives
 /// codes of the server's answers.
 public struct ServerMetrics: Sendable {
     /// The way in which a person signed in.
-    struct Way: Sendable {
+    package struct Way: Sendable {
         /// By a session that the browser had, without any method.
-        static let session = Self(word: "session")
+        package static let session = Self(word: "session")
         /// In an app, by the app's own device.
-        static let app = Self(word: "app")
+        package static let app = Self(word: "app")
 
         fileprivate let word: String
 
@@ -24,7 +24,7 @@ public struct ServerMetrics: Sendable {
 
         /// Creates the way of a sign-in method. For another provider the way has no name of the provider, because the
         /// name is an operator's word.
-        init(of method: any SignInMethod) { self.init(word: method.name) }
+        package init(of method: any SignInMethod) { self.init(word: method.name) }
     }
 
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
@@ -68,28 +68,28 @@ public struct ServerMetrics: Sendable {
         self.registry.counter(.refusals, code).increment()
     }
 
-    func signedIn(by way: Way) {
+    package func signedIn(by way: Way) {
         self.registry.counter(.signIns, way.word).increment()
     }
 
     /// Counts the verdict about a password, or about a code beside a password. `verdict` is the server's own word.
-    func judgedPassword(_ verdict: String) {
+    package func judgedPassword(_ verdict: String) {
         self.registry.counter(.passwordAttempts, verdict).increment()
     }
 
     /// Counts a browser that the server sent to another provider, or that came back. `result` is the server's own word.
-    func went(to result: String) {
+    package func went(to result: String) {
         self.registry.counter(.providerSteps, result).increment()
     }
 
     /// Reads the number of people who came back from other providers and wait, whenever somebody reads the numbers.
-    func watch(arrivals waiting: @escaping @Sendable () -> Int) {
+    package func watch(arrivals waiting: @escaping @Sendable () -> Int) {
         let gauge = self.registry.gauge(.providerWaiting)
         self.registry.collect { gauge.record(waiting()) }
     }
 
     /// Reads the load of the hashing threads whenever somebody reads the numbers.
-    func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
+    package func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
         let waiting = self.registry.gauge(.hashingWaiting)
         let memory = self.registry.gauge(.hashingMemory)
         self.registry.collect {
@@ -108,18 +108,18 @@ public struct ServerMetrics: Sendable {
     }
 
     /// Counts the result of a delivery to a service.
-    func told(_ result: DeliveryResult) {
+    package func told(_ result: DeliveryResult) {
         self.registry.counter(.deliveries, result.rawValue).increment()
     }
 
     /// Counts the results of letters to people. `result` is the server's own word.
-    func mailed(_ result: String, _ count: Int = 1) {
+    package func mailed(_ result: String, _ count: Int = 1) {
         self.registry.counter(.mails, result).increment(by: count)
     }
 
     /// Reads the number of waiting deliveries to services, and the age of the oldest, whenever somebody reads the
     /// numbers.
-    func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
+    package func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
         let count = self.registry.gauge(.deliveriesWaiting)
         let age = self.registry.gauge(.oldestDelivery)
         self.registry.collect {
@@ -130,18 +130,18 @@ public struct ServerMetrics: Sendable {
     }
 
     /// Counts signing keys that the server has added by itself.
-    func rotatedSigningKeys(_ count: Int) {
+    package func rotatedSigningKeys(_ count: Int) {
         self.registry.counter(.signingKeysRotated).increment(by: count)
     }
 
     /// Reads the number of values that were sealed anew, whenever somebody reads the numbers.
-    func watch(resealing progress: @escaping @Sendable () -> Resealed) {
+    package func watch(resealing progress: @escaping @Sendable () -> Resealed) {
         let gauge = self.registry.gauge(.resealedValues)
         self.registry.collect { gauge.record(progress().resealed) }
     }
 
     /// Reads the last numbers of the store, and the age of the signing keys, whenever somebody reads the numbers.
-    func watch(
+    package func watch(
         store numbers: @escaping @Sendable () -> StoreCounts,
         signingKeys: @escaping @Sendable () -> [(algorithm: String, age: Duration)]
     ) {

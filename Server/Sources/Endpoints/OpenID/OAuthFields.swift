@@ -1,25 +1,30 @@
-import OAuthProvider
-import _Primitives
+import HTTPTypes
+package import Hummingbird
+import OAuth
+package import _Primitives
 
 /// The parameters of the provider's addresses, as the document describes the parameters.
 ///
 /// For a parameter whose values the provider's metadata lists, the document has the same list.
-struct OAuthFields {
+package struct OAuthFields {
     /// The provider's metadata (RFC 8414).
     let metadata: JSONObject
 
+    /// Creates the parameters of a provider with this metadata.
+    package init(metadata: JSONObject) { self.metadata = metadata }
+
     /// Returns the kind of a text that has one of the values in a member of the metadata.
-    func choice(_ member: String) -> DescribedField.Kind {
+    package func choice(_ member: String) -> DescribedField.Kind {
         .choice((try? self.metadata.strings(member)) ?? [])
     }
 
-    static let state = DescribedField.optional("state", "Comes back as it is.")
-    static let proof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
-    static let resource = DescribedField.optional(
+    package static let state = DescribedField.optional("state", "Comes back as it is.")
+    package static let proof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
+    package static let resource = DescribedField.optional(
         "resource", "Where the tokens are to be used (RFC 8707).")
 
     /// The parameters by which a client proves itself in a form (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
-    static let credentials: [DescribedField] = [
+    package static let credentials: [DescribedField] = [
         .optional("client_id", "The client, where it is not in the header."),
         .optional("client_secret", "Its secret, where it is not in the header."),
         .optional("client_assertion_type", "What kind of statement client_assertion is."),
@@ -27,7 +32,7 @@ struct OAuthFields {
     ]
 
     /// The parameters of an authorization request (RFC 6749, section 4.1.1; OpenID Connect Core 1.0, section 3.1.2.1).
-    var authorization: [DescribedField] {
+    package var authorization: [DescribedField] {
         [
             .optional("response_type", self.choice("response_types_supported"), "What is to come back."),
             .optional("redirect_uri", "Where the answer goes: an address that the client has registered."),
@@ -49,4 +54,18 @@ struct OAuthFields {
             Self.resource,
         ]
     }
+}
+
+extension Request {
+    private static let keyProof = HTTPField.Name(DPoPProof.header)
+
+    /// The header with a client's credentials or with a token, if there is exactly one. With several headers, the parts
+    /// of a deployment could each take another.
+    package var authorization: String? {
+        let values = self.headers[values: .authorization]
+        return values.count == 1 ? values[0] : nil
+    }
+
+    /// All proofs of keys. The provider checks that a request has a single proof.
+    package var keyProofs: [String] { Self.keyProof.map { self.headers[values: $0] } ?? [] }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -22,10 +23,8 @@ struct DeviceAuthorization: Sendable {
     /// Returns the account and the device of a request's token, even if the device was removed. Throws a 401
     /// ``Problem``.
     func holder(of request: Request) throws -> AuthenticatedDevice {
-        // With several tokens, the parts of a deployment could each take another token.
-        let values = request.headers[values: .authorization]
         do {
-            let holder = try self.provider.tokens.holder(ofDeviceToken: values.count == 1 ? values[0] : nil)
+            let holder = try self.provider.tokens.holder(ofDeviceToken: request.authorization)
             return AuthenticatedDevice(accountID: holder.account, deviceID: holder.device)
         } catch let error as OAuthError {
             throw Self.unauthorized(error)

@@ -1,3 +1,4 @@
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuthProvider

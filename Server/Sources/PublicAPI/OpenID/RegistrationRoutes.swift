@@ -1,3 +1,4 @@
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
@@ -76,14 +77,14 @@ struct RegistrationRoutes: Sendable {
         try await TokenRoutes.answer(context) {
             let body = try await request.jsonObject(limit: self.bodyLimit, leavesOutNull: true)
             return try await self.registrations.register(
-                header: TokenRoutes.authorization(of: request), body: body, source: context.source)
+                header: request.authorization, body: body, source: context.source)
         }
     }
 
     @Sendable private func read(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await TokenRoutes.answer(context) {
             try await self.registrations.read(
-                try context.pathParameter("id"), header: TokenRoutes.authorization(of: request))
+                try context.pathParameter("id"), header: request.authorization)
         }
     }
 
@@ -91,14 +92,14 @@ struct RegistrationRoutes: Sendable {
         try await TokenRoutes.answer(context) {
             let body = try await request.jsonObject(limit: self.bodyLimit, leavesOutNull: true)
             return try await self.registrations.replace(
-                try context.pathParameter("id"), header: TokenRoutes.authorization(of: request), body: body)
+                try context.pathParameter("id"), header: request.authorization, body: body)
         }
     }
 
     @Sendable private func delete(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await TokenRoutes.answer(context) {
             try await self.registrations.delete(
-                try context.pathParameter("id"), header: TokenRoutes.authorization(of: request))
+                try context.pathParameter("id"), header: request.authorization)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Ceremony
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -242,8 +243,8 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             let answer = try await self.provider.grants.answer(
-                header: Self.authorization(of: request), body: form, source: context.source,
-                proofs: Self.proofs(of: request), over: context.connection)
+                header: request.authorization, body: form, source: context.source,
+                proofs: request.keyProofs, over: context.connection)
             if answer.status == 200 {
                 self.trace?.record(self.eventOfTokens(for: form, request), in: request.trace, context)
             }
@@ -255,8 +256,8 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             return try await self.provider.authorizations.push(
-                header: Self.authorization(of: request), body: form, source: context.source,
-                proofs: Self.proofs(of: request), over: context.connection)
+                header: request.authorization, body: form, source: context.source,
+                proofs: request.keyProofs, over: context.connection)
         }
     }
 
@@ -264,7 +265,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             let answer = try await self.challenges.answer(
-                header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request),
+                header: request.authorization, body: form, proofs: request.keyProofs,
                 over: context.connection,
                 place: AppPlace(
                     source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),
@@ -285,7 +286,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return try await self.provider.backchannelAuthentications.answer(
-                header: Self.authorization(of: request), body: form, source: context.source, over: context.connection)
+                header: request.authorization, body: form, source: context.source, over: context.connection)
         }
     }
 
@@ -293,7 +294,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return try await self.devices.authorize(
-                header: Self.authorization(of: request), body: form, source: context.source, over: context.connection)
+                header: request.authorization, body: form, source: context.source, over: context.connection)
         }
     }
 
@@ -301,7 +302,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             let answer = try await self.provider.revocation.answer(
-                header: Self.authorization(of: request), body: form, source: context.source, over: context.connection)
+                header: request.authorization, body: form, source: context.source, over: context.connection)
             if answer.status == 200, self.isApps(form, request) {
                 self.trace?.record(.revocationDone, in: request.trace, context)
             }
@@ -313,7 +314,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             return try await self.provider.introspection.answer(
-                header: Self.authorization(of: request), body: form, source: context.source,
+                header: request.authorization, body: form, source: context.source,
                 accept: request.headers[values: .accept].joined(separator: ","), over: context.connection)
         }
     }
@@ -321,12 +322,12 @@ struct TokenRoutes: Sendable {
     @Sendable private func userinfo(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let type = request.headers[.contentType]?.mediaType
-            let isForm = request.method == .post && type?.hasSameBytes(as: MediaType.form.rawValue) ?? false
+            let isForm = request.method == .post && type?.hasSameBytes(as: BodyType.form.rawValue) ?? false
             return try await self.provider.userinfo.answer(
-                header: Self.authorization(of: request),
+                header: request.authorization,
                 body: isForm ? request.formText(limit: self.limits.oauth.parameterBytes) : nil,
                 method: request.method.rawValue,
-                proofs: Self.proofs(of: request), over: context.connection)
+                proofs: request.keyProofs, over: context.connection)
         }
     }
 
@@ -358,18 +359,6 @@ struct TokenRoutes: Sendable {
         }
     }
 
-    /// Returns the header, if there is exactly one. With several headers, the parts of a deployment could each take
-    /// another.
-    static func authorization(of request: Request) -> String? {
-        let values = request.headers[values: .authorization]
-        return values.count == 1 ? values[0] : nil
-    }
-
-    private static let proof = HTTPField.Name(DPoPProof.header)
-
-    /// Returns all proofs of keys. The provider checks that a request has a single proof.
-    static func proofs(of request: Request) -> [String] { Self.proof.map { request.headers[values: $0] } ?? [] }
-
     static func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
         do {
             let answer = try await body()
@@ -378,7 +367,7 @@ struct TokenRoutes: Sendable {
             return answer.response
         } catch {
             let interrupted = error as? InterruptedStep
-            let problem = ErrorMiddleware().problem(interrupted?.reason ?? error, context)
+            let problem = context.problem(of: interrupted?.reason ?? error)
             let code: OAuthError.Code =
                 switch problem.status.code {
                 case 429, 503: .temporarilyUnavailable

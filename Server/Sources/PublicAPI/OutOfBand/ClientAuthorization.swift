@@ -1,3 +1,4 @@
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -10,9 +11,8 @@ struct ClientAuthorization: Sendable {
 
     /// Returns the client of a request. Throws a 401 ``Problem``.
     func client(of request: Request) async throws -> AuthenticatedClient {
-        let values = request.headers[values: .authorization]
         do {
-            return try await self.provider.clients.authenticate(header: values.count == 1 ? values[0] : nil)
+            return try await self.provider.clients.authenticate(header: request.authorization)
         } catch let error as OAuthError {
             throw Problem(
                 .unauthorized, "unauthorized", "A client's id and secret are needed.",

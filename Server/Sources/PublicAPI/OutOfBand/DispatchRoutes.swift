@@ -1,9 +1,10 @@
 import Ceremony
-import CeremonyEngine
+package import CeremonyEngine
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird
-import OAuthProvider
+package import OAuthProvider
 import Pages
 import Records
 import Settings
@@ -215,7 +216,7 @@ extension DispatchResult {
 
 extension DispatchingClient {
     /// Creates the client as the engine knows the client.
-    init(_ client: AuthenticatedClient) {
+    package init(_ client: AuthenticatedClient) {
         self.init(
             id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister)
     }

@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -21,7 +22,7 @@ struct RedeemRoutes: Sendable {
                 summary: "What a one-time token stands for.",
                 effect: path.operation == .deregistration ? .takesAway : .none,
                 body: (.json, [.required("token", "From a link or a QR code, or typed.")]),
-                answers: [.init(status: 200, meaning: "A UAF request.", type: MediaType.uaf.rawValue)],
+                answers: [.init(status: 200, meaning: "A UAF request.", type: BodyType.uaf.rawValue)],
                 refusing: [
                     (403, "Not now."), (404, "There is no such token."), (409, "Redeemed before."),
                     (410, "Its time is over."), Endpoint.tooMany,
@@ -42,7 +43,7 @@ struct RedeemRoutes: Sendable {
         self.trace?.record(.requestAnswered, in: request.trace, context)
         return Response(
             status: .ok,
-            headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],
+            headers: [.contentType: BodyType.uaf.headerValue, .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(bytes: answer.serialized)))
     }
 }

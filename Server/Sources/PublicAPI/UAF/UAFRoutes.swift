@@ -1,6 +1,7 @@
 import Ceremony
 import CeremonyEngine
 import Crypto
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -70,7 +71,7 @@ struct UAFRoutes: Sendable {
             method: .post, path: path, id: id, summary: summary, effect: effect, caller: caller, body: (.uaf, body),
             answers: [
                 .init(
-                    status: 200, meaning: "A UAF message with its own status.", type: MediaType.uaf.rawValue)
+                    status: 200, meaning: "A UAF message with its own status.", type: BodyType.uaf.rawValue)
             ], refusing: [(403, "Not for this caller."), Endpoint.tooMany], handler: handler)
     }
 
@@ -269,7 +270,7 @@ struct UAFRoutes: Sendable {
         context.notes.note(statusCode, reason)
         return Response(
             status: .ok,
-            headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],
+            headers: [.contentType: BodyType.uaf.headerValue, .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuth

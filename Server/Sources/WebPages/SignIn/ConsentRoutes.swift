@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Endpoints
 import Hummingbird
 import OAuth
 import OAuthProvider

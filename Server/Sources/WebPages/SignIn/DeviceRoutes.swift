@@ -1,4 +1,5 @@
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuth

@@ -1,4 +1,5 @@
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -72,7 +73,7 @@ struct PageAnswers: Sendable {
             do {
                 return try await handler(request, context)
             } catch {
-                return await self.error(ErrorMiddleware().problem(error, context), request, context)
+                return await self.error(context.problem(of: error), request, context)
             }
         }
     }
@@ -122,7 +123,7 @@ struct PageAnswers: Sendable {
     /// Returns a page for a browser that has opened the continuation of another browser's sign-in or change. `words`
     /// name the other browser, as the phone has shown the browser.
     func anotherBrowser(than words: String, _ error: CeremonyError, _ context: ServerContext) async -> Response {
-        let problem = ErrorMiddleware().problem(error, context)
+        let problem = context.problem(of: error)
         let service = await self.service(context)
         return self.page(
             ErrorPage(

@@ -1,3 +1,4 @@
+import Endpoints
 import HTTPTypes
 import OAuth
 import Settings

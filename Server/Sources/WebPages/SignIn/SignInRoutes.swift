@@ -1,6 +1,7 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuth

@@ -1,6 +1,7 @@
 import Ceremony
+import Endpoints
 import Hummingbird
-import OAuthProvider
+package import OAuthProvider
 import Pages
 import Settings
 import _Primitives
@@ -65,9 +66,12 @@ struct SignInParts: Sendable {
 }
 
 /// The ways to sign in of a server.
-struct SignInWays: Sendable {
+package struct SignInWays: Sendable {
     /// The ways, in the order in which the provider looks for outcomes.
     let all: [any SignInWay]
+
+    /// The ways, as the provider knows the ways.
+    package var methods: [any SignInMethod] { self.all }
 
     /// Returns the entries for a client, in the order of the client's words. A word without an entry is left out: the
     /// other provider with the name is gone.

@@ -1,9 +1,10 @@
-import Accounts
-import CeremonyEngine
+package import Accounts
+package import CeremonyEngine
+package import Endpoints
 import OAuth
-import OAuthProvider
+package import OAuthProvider
 import Settings
-import _Primitives
+package import _Primitives
 
 /// Judges the proofs that an app shows of its person without the sign-in page: a password, a code beside the password,
 /// or the person's consent on a phone.
@@ -136,5 +137,15 @@ struct DirectSignIns: DirectSignIn {
                     setting: nil))
             return Self.first(of: request)
         }
+    }
+}
+
+extension SignInWays {
+    /// Returns the sign-ins without a browser by these ways.
+    package func direct(
+        _ passwords: PasswordAccounts, _ ceremonies: CeremonyEngine, metrics: ServerMetrics, time: TimeSource
+    ) -> any DirectSignIn {
+        DirectSignIns(
+            passwords: PasswordSignIns(passwords), phones: ceremonies.signIns, ways: self, metrics: metrics, time: time)
     }
 }

@@ -15,12 +15,12 @@ package enum SignInMethods {
     package static var words: String { self.list(self.all.map { $0.word }) }
 
     /// The words of clients' settings with their explanations, as a sentence lists the words.
-    static var explainedWords: String {
+    package static var explainedWords: String {
         self.list(self.all.map { [$0.word, $0.explanation].compactMap(\.self).joined(separator: " ") })
     }
 
     /// Opens the ways over the parts of a server.
-    static func open(_ foundation: SignInFoundation) -> SignInWays {
+    package static func open(_ foundation: SignInFoundation) -> SignInWays {
         SignInWays(all: self.all.map { $0.init(foundation) })
     }
 

@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -269,7 +270,7 @@ struct SignInServiceRoutes: Sendable {
         let bytes =
             try await request.method == .get
             ? ByteBuffer() : request.body(of: [.form, .json], limit: self.limits.oauth.parameterBytes, orNone: true)
-        let isJSON = request.headers[.contentType]?.mediaType.hasSameBytes(as: MediaType.json.rawValue) ?? false
+        let isJSON = request.headers[.contentType]?.mediaType.hasSameBytes(as: BodyType.json.rawValue) ?? false
         let parameters: OAuth.Parameters
         let isInAddress = bytes.readableBytes == 0
         do {
@@ -291,8 +292,8 @@ struct SignInServiceRoutes: Sendable {
         }
         return SignInServiceRequest(
             parameters: parameters, isInAddress: isInAddress && request.method != .get && !parameters.members.isEmpty,
-            cookies: self.cookies.values(of: request), authorization: TokenRoutes.authorization(of: request),
-            proofs: TokenRoutes.proofs(of: request), method: request.method.rawValue, path: path,
+            cookies: self.cookies.values(of: request), authorization: request.authorization,
+            proofs: request.keyProofs, method: request.method.rawValue, path: path,
             origin: Self.origin(of: request), site: Self.site.flatMap { request.headers[$0] },
             saysPage: [Self.site, Self.referer, .origin].compactMap(\.self).contains { request.headers[$0] != nil },
             source: context.source,

@@ -1,4 +1,5 @@
 import Ceremony
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import OAuth

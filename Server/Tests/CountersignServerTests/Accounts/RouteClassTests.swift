@@ -1,4 +1,5 @@
 import CountersignServer
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

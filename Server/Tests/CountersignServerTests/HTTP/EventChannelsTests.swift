@@ -2,6 +2,7 @@ import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

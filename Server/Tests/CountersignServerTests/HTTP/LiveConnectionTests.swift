@@ -1,6 +1,7 @@
 import Countersign
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting

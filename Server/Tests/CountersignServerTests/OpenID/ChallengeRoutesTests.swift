@@ -4,6 +4,7 @@ import Countersign
 import CountersignServer
 import CountersignTestKit
 import Crypto
+import Endpoints
 import Foundation
 import HTTPTypes
 import Hummingbird

@@ -2,6 +2,7 @@ import Accounts
 import CoreMetrics
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting

@@ -1,6 +1,7 @@
 import Accounts
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting

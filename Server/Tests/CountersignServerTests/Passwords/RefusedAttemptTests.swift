@@ -1,6 +1,7 @@
 import Accounts
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import Hummingbird
 import HummingbirdTesting
 import Logging

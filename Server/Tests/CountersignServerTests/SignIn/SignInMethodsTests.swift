@@ -3,6 +3,7 @@ import HTTPTypes
 import HummingbirdTesting
 import OAuth
 import Testing
+import WebPages
 import _Primitives
 
 @Suite("Decisions 26 and 40: ways to sign in and types of details are lists, and the rest follows from the lists")

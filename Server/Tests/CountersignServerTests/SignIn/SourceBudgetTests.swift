@@ -3,6 +3,7 @@ import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting

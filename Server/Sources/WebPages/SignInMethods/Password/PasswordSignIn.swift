@@ -1,4 +1,5 @@
 import Accounts
+import Endpoints
 import OAuthProvider
 import Pages
 import Records

@@ -1,4 +1,5 @@
 import CeremonyEngine
+import Endpoints
 import OAuthProvider
 import Pages
 import Records

@@ -1,3 +1,4 @@
+import Endpoints
 import OAuthProvider
 import Pages
 import Records
