@@ -18,7 +18,7 @@ package struct DescribedField: Sendable {
     package let name: String
     let kind: Kind
     package let isRequired: Bool
-    let summary: String
+    package let summary: String
 
     package static func required(_ name: String, _ summary: String) -> Self { .required(name, .string, summary) }
 

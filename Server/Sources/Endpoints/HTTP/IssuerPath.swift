@@ -10,7 +10,7 @@ import _Primitives
 package struct IssuerPath: Sendable {
     /// The place of metadata (RFC 8615): in front of the issuer's path (RFC 8414, section 3.1), or below the path
     /// (OpenID Connect Discovery, section 4).
-    static let wellKnown = "/.well-known/"
+    package static let wellKnown = "/.well-known/"
 
     /// The path, with a slash at its beginning and none at its end; or empty.
     package let text: String

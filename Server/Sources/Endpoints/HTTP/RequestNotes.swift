@@ -8,7 +8,7 @@ import _Primitives
 /// The reason why a request was refused, for the operator. The request's line in the log has the reason.
 package struct RequestRefusal: Sendable, Equatable {
     /// The code of the answer: a problem's name, an error of RFC 6749, a UAF status code.
-    let code: String
+    package let code: String
     /// The reason in words, without any content of the request.
     let reason: String?
     /// The client in whose name the request came, if the client exists.
