@@ -13,13 +13,15 @@ package protocol SQLDatabase: Sendable {
     ///
     /// `body` runs on a thread of the database. `body` must not wait for anything, and has no effect outside the
     /// database: `body` may run again.
-    func step<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result
+    func step<Result: Sendable>(
+        _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
+    ) async throws -> Result
 
-    /// Does a step as ``step(_:)`` does, but a reader looks first. If the reader answers or refuses, no step follows.
+    /// Does a step as ``step(_:_:)`` does, but a reader looks first. If the reader answers or refuses, no step follows.
     ///
     /// The step must judge the found values again, because other steps may have come in between.
     func step<Found: Sendable, Result: Sendable>(
-        screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
+        _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result
 

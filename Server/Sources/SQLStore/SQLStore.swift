@@ -34,24 +34,26 @@ public final class SQLStore: Sendable {
 
     /// Checks that a step can be made durable now. Throws ``StoreError/Code/unavailable``.
     public func assertWritable() async throws {
-        try await self.step { db in
+        try await self.step(Step("store.probe", guards: [], isolation: .readCommitted)) { db in
             try db.run("UPDATE store_check SET probes = probes + 1")
         }
     }
 
     // MARK: For the features
 
-    /// Does one whole business step (``SQLDatabase/step(_:)``).
-    func step<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result {
-        try await self.database.step(body)
+    /// Does one whole business step (``SQLDatabase/step(_:_:)``).
+    func step<Result: Sendable>(
+        _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
+    ) async throws -> Result {
+        try await self.database.step(step, body)
     }
 
-    /// Does a step if a reader does not answer or refuse (``SQLDatabase/step(screenedBy:_:)``).
+    /// Does a step if a reader does not answer or refuse (``SQLDatabase/step(_:screenedBy:_:)``).
     func step<Found: Sendable, Result: Sendable>(
-        screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
+        _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result {
-        try await self.database.step(screenedBy: screen, body)
+        try await self.database.step(step, screenedBy: screen, body)
     }
 
     /// Reads one consistent state of the database (``SQLDatabase/read(_:)``).

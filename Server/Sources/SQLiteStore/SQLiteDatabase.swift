@@ -21,7 +21,7 @@ package final class SQLiteDatabase: SQLDatabase {
     private let path: String
     private let isOpen = Atomic(true)
     private let log: CommitLog
-    private let writer: WorkQueue<Step>
+    private let writer: WorkQueue<QueuedStep>
     private let readers: WorkQueue<ReadJob>
     private let measure: @Sendable (StoreMeasurement) -> Void
 
@@ -109,10 +109,10 @@ package final class SQLiteDatabase: SQLDatabase {
     /// `body` runs on the writer's thread. `body` must not wait for anything, and has no effect outside the database:
     /// `body` runs again if another step of its commit fails late.
     package func step<Result: Sendable>(
-        _ body: @escaping @Sendable (SQLConnection) throws -> Result
+        _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
     ) async throws -> Result {
-        try await self.measured(.step) { continuation in
-            do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
+        try await self.measured(.step, step.name) { continuation in
+            do { try self.writer.add(Self.queued(continuation, body)) } catch { continuation.resume(throwing: error) }
         }
     }
 
@@ -120,7 +120,7 @@ package final class SQLiteDatabase: SQLDatabase {
     package func read<Result: Sendable>(
         _ body: @escaping @Sendable (SQLConnection) throws -> Result
     ) async throws -> Result {
-        try await self.measured(.read) { continuation in
+        try await self.measured(.read, nil) { continuation in
             let log = self.log
             let job = ReadJob(
                 perform: { db in
@@ -132,16 +132,16 @@ package final class SQLiteDatabase: SQLDatabase {
         }
     }
 
-    /// Does a step as ``step(_:)`` does, but a reader looks first. If the reader answers or refuses, the writer is not
+    /// Does a step as ``step(_:_:)`` does, but a reader looks first. If the reader answers or refuses, the writer is not
     /// involved.
     ///
     /// The reader's thread hands the step directly to the writer: returning to the caller in between would cost two
     /// more thread changes. The step must judge the found values again, because other steps may have come in between.
     package func step<Found: Sendable, Result: Sendable>(
-        screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
+        _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result {
-        try await self.measured(.step) { continuation in
+        try await self.measured(.step, step.name) { continuation in
             let (writer, log) = (self.writer, self.log)
             let job = ReadJob(
                 perform: { db in
@@ -149,7 +149,7 @@ package final class SQLiteDatabase: SQLDatabase {
                     do {
                         switch try screen(db) {
                         case .answered(let answer): result = .success(answer)
-                        case .step(let found): return try writer.add(Self.step(continuation) { try body($0, found) })
+                        case .step(let found): return try writer.add(Self.queued(continuation) { try body($0, found) })
                         }
                     } catch {
                         result = .failure(error)
@@ -161,12 +161,12 @@ package final class SQLiteDatabase: SQLDatabase {
         }
     }
 
-    private static func step<Result: Sendable>(
+    private static func queued<Result: Sendable>(
         _ continuation: CheckedContinuation<Result, any Error>,
         _ body: @escaping @Sendable (SQLConnection) throws -> Result
-    ) -> Step {
+    ) -> QueuedStep {
         let outcome = Outcome<Result>()
-        return Step(
+        return QueuedStep(
             perform: { db in outcome.value = try body(db) },
             settle: { error in
                 if let error {
@@ -190,11 +190,14 @@ package final class SQLiteDatabase: SQLDatabase {
 
     /// Waits for work, and reports its duration.
     private func measured<Result: Sendable>(
-        _ work: StoreMeasurement.Work, _ begin: (CheckedContinuation<Result, any Error>) -> Void
+        _ work: StoreMeasurement.Work, _ step: StaticString?, _ begin: (CheckedContinuation<Result, any Error>) -> Void
     ) async throws -> Result {
         let start = ContinuousClock.now
         var isFailed = false
-        defer { self.measure(StoreMeasurement(work, duration: ContinuousClock.now - start, isFailed: isFailed)) }
+        defer {
+            self.measure(
+                StoreMeasurement(work, step: step, duration: ContinuousClock.now - start, isFailed: isFailed))
+        }
         do { return try await withCheckedThrowingContinuation(begin) } catch let error as StoreError {
             isFailed = error.isStoresOwn
             throw error.naming(folder: URL(fileURLWithPath: self.path).deletingLastPathComponent().path)

@@ -4,7 +4,7 @@ import SQLStore
 /// The work of the store's threads. Steps share one commit, and reads share one state.
 extension SQLiteDatabase {
     /// One step on its way to the writer.
-    struct Step: Sendable {
+    struct QueuedStep: Sendable {
         /// Does the step and keeps its result. Throws the step's error; the changes of the step have to be undone then.
         let perform: @Sendable (SQLConnection) throws -> Void
         /// Answers the caller: with the kept result if the commit is durable, otherwise with the error.
@@ -18,7 +18,7 @@ extension SQLiteDatabase {
     }
 
     /// Does steps in one transaction, and answers their callers when the commit is durable.
-    static func commit(_ steps: ArraySlice<Step>, _ pool: ConnectedPool, _ log: CommitLog) {
+    static func commit(_ steps: ArraySlice<QueuedStep>, _ pool: ConnectedPool, _ log: CommitLog) {
         let failures: [(any Error)?]
         do {
             failures = try pool.write { db, connection in
@@ -56,7 +56,7 @@ extension SQLiteDatabase {
     /// With a savepoint for each step, SQLite would copy every page that a step writes to. Steps hardly ever throw
     /// after writing: steps check refusals before.
     private static func performTogether(
-        _ steps: ArraySlice<Step>, _ db: Database, _ connection: SQLConnection
+        _ steps: ArraySlice<QueuedStep>, _ db: Database, _ connection: SQLConnection
     ) throws -> [(any Error)?]? {
         var failures: [(any Error)?] = []
         for step in steps {
@@ -79,7 +79,7 @@ extension SQLiteDatabase {
     /// Begins the transaction anew, and does each step in its own savepoint. So a step that throws leaves no changes
     /// and does not affect the other steps. Returns the error of each step. Throws if the whole batch is lost.
     private static func performApart(
-        _ steps: ArraySlice<Step>, _ db: Database, _ connection: SQLConnection
+        _ steps: ArraySlice<QueuedStep>, _ db: Database, _ connection: SQLConnection
     ) throws -> [(any Error)?] {
         try db.rollback()
         try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()

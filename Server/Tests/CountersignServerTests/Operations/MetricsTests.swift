@@ -65,9 +65,9 @@ struct MetricsTests {
     @Test("What the store took, what it could not do, and what waits for it")
     func store() {
         let metrics = ServerMetrics()
-        metrics.stored(StoreMeasurement(.step, duration: .milliseconds(20), isFailed: false))
-        metrics.stored(StoreMeasurement(.step, duration: .milliseconds(10), isFailed: false))
-        metrics.stored(StoreMeasurement(.step, duration: .seconds(1), isFailed: true))
+        metrics.stored(StoreMeasurement(.step, step: "test.step", duration: .milliseconds(20), isFailed: false))
+        metrics.stored(StoreMeasurement(.step, step: "test.step", duration: .milliseconds(10), isFailed: false))
+        metrics.stored(StoreMeasurement(.step, step: "test.step", duration: .seconds(1), isFailed: true))
         metrics.watch(waiting: { (steps: 3, reads: 0) })
         let lines = metrics.registry.text.split(separator: "\n").map(String.init)
         #expect(lines.contains(#"countersign_store_seconds_bucket{work="step",le="0.005"} 0"#))
