@@ -38,7 +38,11 @@ extension SQLStore: AccountChangeStore {
     }
 
     public func decide(_ decision: AccountChangeDecision) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step(
+                "account-change.decide", guards: [.exclusive(.account, id: decision.accountID)],
+                isolation: .readCommitted)
+        ) { [sealing] db in
             let change = decision.admitted(try db.accountChange(decision.change, sealing))
             let account = try change.flatMap { try db.account(id: $0.accountID, sealing) }
             switch decision.effect(on: change, of: account) {
@@ -61,7 +65,7 @@ extension SQLStore: AccountChangeStore {
     }
 
     public func takeChangeLink(digest: [UInt8], at moment: Timestamp) async throws -> String? {
-        try await self.step { db in
+        try await self.step(Step("account-change.take-link", guards: [], isolation: .readCommitted)) { db in
             let subjects = try db.rows(
                 "DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND expires_at > ? RETURNING about",
                 [digest, MailedLinkRecord.Purpose.changeQuestion.rawValue, moment.milliseconds]
@@ -71,7 +75,11 @@ extension SQLStore: AccountChangeStore {
     }
 
     public func takeChangeCode(digest: [UInt8], accountID: String, at moment: Timestamp) async throws -> Bool {
-        try await self.step { db in
+        // The step forgets attempts that other steps of the account count.
+        try await self.step(
+            Step(
+                "account-change.take-code", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted)
+        ) { db in
             let confirmed = try db.rows(
                 """
                 DELETE FROM mailed_link WHERE digest = ? AND purpose = ? AND account_id = ? AND expires_at > ?
@@ -85,7 +93,7 @@ extension SQLStore: AccountChangeStore {
     }
 
     public func deleteAccountChanges(before moment: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("account-change.sweep", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 DELETE FROM account_change WHERE id IN (

@@ -28,7 +28,7 @@ extension SQLStore {
 
     /// Keeps the address for enrolling phones.
     public func keep(issuer: String) async throws {
-        try await self.step { db in
+        try await self.step(Step("issuer.keep", guards: [], isolation: .readCommitted)) { db in
             try db.run("UPDATE store_check SET issuer = ? WHERE id = 1", [issuer])
         }
     }
@@ -41,7 +41,8 @@ extension SQLStore {
 
 extension SQLStore: AccountStore {
     public func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        // A name has one account by its unique code. No step makes another account with the code of colliding names.
+        try await self.step(Step("account.create", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.insert(account, sealing)
             try db.appendAudit(audit, sealing)
         }
@@ -68,7 +69,10 @@ extension SQLStore: AccountStore {
     }
 
     public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        // The steps that make sessions rely on the account: a step sees the lock, or the lock ends the step's session.
+        try await self.step(
+            Step("account.lock", guards: [.exclusive(.account, id: id)], isolation: .readCommitted)
+        ) { [sealing] db in
             let isKnown = try db.setAccountLocked(isLocked, id: id, at: audit.at)
             return try db.appendAudit(audit, if: isKnown, sealing)
         }
@@ -77,7 +81,9 @@ extension SQLStore: AccountStore {
     public func setAccountNames(
         id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("account.set-names", guards: [.exclusive(.account, id: id)], isolation: .readCommitted)
+        ) { [sealing] db in
             let account = try db.account(id: id, sealing)
             let changes = AccountNamesChange.changes(
                 of: account, to: username, displayName: displayName, audit: audit)
@@ -87,14 +93,18 @@ extension SQLStore: AccountStore {
     }
 
     public func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("account.set-email", guards: [.exclusive(.account, id: id)], isolation: .readCommitted)
+        ) { [sealing] db in
             let isKnown = try db.setEmail(email, accountID: id, at: audit.at, sealing)
             return try db.appendAudit(audit, if: isKnown, sealing)
         }
     }
 
     public func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("account.delete", guards: [.exclusive(.account, id: id)], isolation: .readCommitted)
+        ) { [sealing] db in
             try db.appendAudit(audit, if: try db.deleteAccount(id, at: audit.at), sealing)
         }
     }

@@ -10,7 +10,7 @@ extension SealingPurpose {
 
 extension SQLStore {
     public func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(Step("account.set-phone", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run(
                 "UPDATE account SET phone = ?, phone_verified = ?, updated_at = ? WHERE id = ?",
                 [
@@ -21,7 +21,7 @@ extension SQLStore {
     }
 
     public func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(Step("account.set-address", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run(
                 "UPDATE account SET postal_address = ?, updated_at = ? WHERE id = ?",
                 [try sealing.postalAddress(address, account: id), audit.at.milliseconds, id])
@@ -30,7 +30,7 @@ extension SQLStore {
     }
 
     public func setAccountProfile(_ profile: PersonProfile?, id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(Step("account.set-profile", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run(
                 "UPDATE account SET profile = ?, updated_at = ? WHERE id = ?",
                 [try sealing.profile(profile, account: id), audit.at.milliseconds, id])

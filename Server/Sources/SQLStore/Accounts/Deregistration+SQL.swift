@@ -7,7 +7,9 @@ extension SQLStore {
         _ selection: CredentialSelection, accountID: String, asker: DeregistrationAsker, audit: AuditEvent,
         notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> DeregistrationOutcome {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("key.deregister", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted)
+        ) { [sealing] db in
             let account = try db.account(id: accountID, sealing)
             let isActive = try asker.device.map { try db.mayAsk($0, as: asker, ofAccount: accountID) }
             if let refusal = asker.refusal(isAccountLocked: account?.isLocked, isActiveDevice: isActive) {
@@ -22,9 +24,10 @@ extension SQLStore {
     }
 
     public func deleteDevice(id: String, audit: AuditEvent, ending: @escaping SessionEnding) async throws -> Bool {
-        try await self.step(on: { db in
-            try db.text("SELECT account_id FROM device WHERE id = ?", [id])
-        }) { [sealing] db, account in
+        try await self.step(
+            Step("device.delete", guards: [.exclusive(accountOfDevice: id)], isolation: .readCommitted),
+            on: { db in try db.text("SELECT account_id FROM device WHERE id = ?", [id]) }
+        ) { [sealing] db, account in
             try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
             var audit = audit
             audit.accountID = account
@@ -44,6 +47,14 @@ extension SQLStore {
                     """), [id, device]
             ).map { try AccountRecord($0, sealing) }
         }
+    }
+}
+
+extension StepGuard {
+    /// Locks the account of a device. The lock covers everything that belongs to the account: its devices with their
+    /// keys and activations, its password, its addresses, its values and its history.
+    static func exclusive(accountOfDevice id: String) -> Self {
+        .exclusive(.account, where: "id = (SELECT account_id FROM device WHERE id = ?)", [id])
     }
 }
 

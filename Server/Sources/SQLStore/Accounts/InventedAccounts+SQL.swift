@@ -6,7 +6,8 @@ extension SQLStore: InventedAccountStore {
     }
 
     public func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        // Two documents at once must not both find the table empty.
+        try await self.step(Step("invented-accounts.set", guards: [], isolation: .serializable)) { [sealing] db in
             try db.run("DELETE FROM invented_accounts")
             try db.run("INSERT INTO invented_accounts (id, document) SELECT 1, ?1 WHERE ?1 IS NOT NULL", [document])
             try db.appendAudit(audit, sealing)

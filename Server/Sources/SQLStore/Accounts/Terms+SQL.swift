@@ -10,7 +10,9 @@ extension SQLStore: TermsStore {
     }
 
     public func agree(account: String, version: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("terms.agree", guards: [.shared(.account, id: account)], isolation: .readCommitted)
+        ) { [sealing] db in
             try db.run(
                 """
                 INSERT OR IGNORE INTO agreement (account_id, version, agreed_at)

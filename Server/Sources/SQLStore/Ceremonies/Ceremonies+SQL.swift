@@ -6,7 +6,14 @@ extension SQLStore: CeremonyStore {
     public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?)
         async throws
     {
-        try await self.step { [sealing] db in
+        // The reference of a sign-in is its request. Of two ceremonies at once, the later ends the earlier.
+        let step = Step(
+            "ceremony.create",
+            guards: [
+                .exclusive(.request, id: ceremony.reference),
+                .exclusive(.ceremony, where: "reference = ?", [ceremony.reference]),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             try db.begin(ceremony, tokens: tokens, sealing)
             try db.record(audit, sealing)
         }
@@ -25,17 +32,34 @@ extension SQLStore: CeremonyStore {
             [sealing] db, found, token in
             try db.redeemed(try db.change(found, sealing) { try judge(&$0, token) }, sealing)
         }
+        // A redemption can delete keys of the account, and the devices that have no key left.
+        let step = Step(
+            "ceremony.redeem",
+            guards: [
+                .exclusive(
+                    .account,
+                    where: """
+                        id = (
+                            SELECT account_id FROM ceremony JOIN dispatch_token ON ceremony_id = ceremony.id
+                            WHERE digest = ?)
+                        """, [tokenDigest]),
+                .exclusive(
+                    .ceremony, where: "id = (SELECT ceremony_id FROM dispatch_token WHERE digest = ?)", [tokenDigest]),
+            ], isolation: .readCommitted)
         guard !self.handedOutTokens.remove(tokenDigest) else {
-            return try await self.step { [sealing] db in
+            return try await self.step(step) { [sealing] db in
                 try db.offeredCeremony(ofToken: tokenDigest, sealing).map { offered in
                     try screen(offered) ?? redeem(db, offered.ceremony, offered.token)
                 }
             }
         }
-        return try await self.step(screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
-            guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
-            return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
-        }) { [sealing] db, detail in
+        return try await self.step(
+            step,
+            screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
+                guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
+                return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
+            }
+        ) { [sealing] db, detail in
             // Sealed details never change, and the reader has opened them already.
             try db.ceremony(ofToken: tokenDigest, sealing, detail: detail).map { try redeem(db, $0, $1) }
         }
@@ -45,18 +69,35 @@ extension SQLStore: CeremonyStore {
         let change: @Sendable (SQLConnection) throws -> CeremonyRecord? = { [sealing] db in
             try db.ceremony(key, sealing).map { try db.change($0, sealing, by: judge) }
         }
-        guard case .continuation = key else { return try await self.step(change) }
+        // Of two answers at once the second sees the first. The account's lock also holds the devices and keys that an
+        // answer adds, replaces or deletes.
+        let step = Step(
+            "ceremony.change", guards: [.exclusive(accountOf: key), .exclusive(key)], isolation: .readCommitted)
+        guard case .continuation = key else { return try await self.step(step, change) }
         // Anybody can send an invented key, so a reader looks the key up first.
-        return try await self.step(screenedBy: { [sealing] db -> Screening<Void, CeremonyRecord?> in
-            .step(if: try db.ceremony(key, sealing) != nil, otherwise: nil)
-        }) { db, _ in try change(db) }
+        return try await self.step(
+            step,
+            screenedBy: { [sealing] db -> Screening<Void, CeremonyRecord?> in
+                .step(if: try db.ceremony(key, sealing) != nil, otherwise: nil)
+            }
+        ) { db, _ in try change(db) }
     }
 
     public func answer<Result: Sendable>(
         _ challenge: AnsweredChallenge, keys: [(aaid: String, keyID: [UInt8])], at now: Timestamp,
         judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
     ) async throws -> Result? {
-        try await self.step { [sealing] db in
+        // The row of the challenge lets one of two answers through. The statement that advances a counter has its own
+        // conditions on the key.
+        try await self.step(
+            Step(
+                "ceremony.answer-challenge",
+                guards: keys.map { key in
+                    StepGuard.shared(
+                        .account, where: "id = (SELECT account_id FROM credential WHERE aaid = ? AND key_id = ?)",
+                        [key.aaid, key.keyID])
+                }, isolation: .readCommitted)
+        ) { [sealing] db in
             try db.run(
                 "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 [challenge.digest, challenge.expiresAt.milliseconds])
@@ -134,7 +175,7 @@ extension SQLStore: CeremonyStore {
     public func deleteStale(
         endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int
     ) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("ceremony.sweep", guards: [], isolation: .readCommitted)) { db in
             // Each deletion uses a separate index, so a sweep does not walk over rows that are kept for a month.
             let ended = try db.deleteCeremonies(
                 where: CeremonyRecord.hasEnded, changedBefore: endedBefore, limit: limit)
@@ -149,6 +190,21 @@ extension SQLStore: CeremonyStore {
             return try ended + deregistered + db.changesCount
                 + db.deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }
+    }
+}
+
+extension StepGuard {
+    /// Locks the ceremony of a key.
+    fileprivate static func exclusive(_ key: CeremonyKey) -> Self {
+        let (column, value) = key.place
+        return .exclusive(.ceremony, where: .composed("\(column) = ?"), [value])
+    }
+
+    /// Locks the account of a ceremony, if the account is known before the step.
+    fileprivate static func exclusive(accountOf key: CeremonyKey) -> Self {
+        let (column, value) = key.place
+        return .exclusive(
+            .account, where: .composed("id = (SELECT account_id FROM ceremony WHERE \(column) = ?)"), [value])
     }
 }
 

@@ -5,7 +5,9 @@ public import _Primitives
 extension SQLStore: MailStore {
     public func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool {
         let codes = self.sealing.usernameCodes(username)
-        return try await self.step { db in
+        // Asks at the same time may pass the bound by their number. The bound is against floods, and in a flood
+        // serializable asks would only fail each other.
+        return try await self.step(Step("mail.keep-ask", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 INSERT INTO reset_ask (exact_code, username_code, asked_at, due_at)
@@ -18,7 +20,9 @@ extension SQLStore: MailStore {
     }
 
     public func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk] {
-        try await self.step(whereDueIn: "reset_ask", at: moment) { db in
+        // Two servers must not take one ask: the statement chooses the due rows before it waits for them.
+        let step = Step("mail.take-asks", guards: [], isolation: .serializable)
+        return try await self.step(step, whereDueIn: "reset_ask", at: moment) { db in
             try db.rows(
                 """
                 UPDATE reset_ask SET due_at = ?2 WHERE number IN (
@@ -37,17 +41,21 @@ extension SQLStore: MailStore {
 
     /// Takes the rows of a table that are due. Nearly always no row is due, and a reader answers without the writer.
     private func step<Taken: Sendable>(
-        whereDueIn table: String, at moment: Timestamp, _ take: @escaping @Sendable (SQLConnection) throws -> [Taken]
+        _ step: Step, whereDueIn table: String, at moment: Timestamp,
+        _ take: @escaping @Sendable (SQLConnection) throws -> [Taken]
     ) async throws -> [Taken] {
-        try await self.step(screenedBy: { db -> Screening<Void, [Taken]> in
-            let isDue = try db.isTrue(
-                .composed("SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"), [moment.milliseconds])
-            return .step(if: isDue, otherwise: [])
-        }) { db, _ in try take(db) }
+        try await self.step(
+            step,
+            screenedBy: { db -> Screening<Void, [Taken]> in
+                let isDue = try db.isTrue(
+                    .composed("SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"), [moment.milliseconds])
+                return .step(if: isDue, otherwise: [])
+            }
+        ) { db, _ in try take(db) }
     }
 
     public func removeAsk(_ ask: ResetAsk) async throws {
-        try await self.step { db in
+        try await self.step(Step("mail.remove-ask", guards: [], isolation: .readCommitted)) { db in
             // SQLite gives a number again after the newest row was deleted.
             try db.run(
                 "DELETE FROM reset_ask WHERE number = ? AND asked_at = ?", [ask.number, ask.askedAt.milliseconds])
@@ -55,7 +63,7 @@ extension SQLStore: MailStore {
     }
 
     public func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool {
-        try await self.step { db in
+        try await self.step(Step("mail.begin-link", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 UPDATE mailed_link SET expires_at = ? WHERE digest = (
@@ -73,7 +81,9 @@ extension SQLStore: MailStore {
     public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws
         -> [MailDelivery]
     {
-        try await self.step(whereDueIn: "mail", at: moment) { db in
+        // Two servers must not take one letter, as with ``takeAsks(at:lease:limit:)``.
+        let step = Step("mail.take", guards: [], isolation: .serializable)
+        return try await self.step(step, whereDueIn: "mail", at: moment) { db in
             let others = try db.takeMails(MailRecord.Turn.ofOthers, at: moment, lease: lease, limit: limit)
             let room = StrangersShare(most: strangers).room(beside: others.count, limit: limit)
             return try others + db.takeMails(MailRecord.Turn.ofStrangers, at: moment, lease: lease, limit: room)
@@ -90,10 +100,13 @@ extension SQLStore: MailStore {
 
     public func takeDroppedMails() async throws -> [MailRecord.Subject: Int] {
         // Nearly always no letter was dropped, and a reader answers without the writer.
-        try await self.step(screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in
-            let isAny = try db.isTrue("SELECT EXISTS (SELECT 1 FROM dropped_mail)")
-            return .step(if: isAny, otherwise: [:])
-        }) { db, _ in
+        try await self.step(
+            Step("mail.take-dropped", guards: [], isolation: .readCommitted),
+            screenedBy: { db -> Screening<Void, [MailRecord.Subject: Int]> in
+                let isAny = try db.isTrue("SELECT EXISTS (SELECT 1 FROM dropped_mail)")
+                return .step(if: isAny, otherwise: [:])
+            }
+        ) { db, _ in
             let dropped = try db.rows("DELETE FROM dropped_mail RETURNING subject, count", []) { row in
                 (
                     try MailRecord.Subject(stored: row.text("subject"), orCorrupt: "what a mail was to say"),
@@ -105,7 +118,10 @@ extension SQLStore: MailStore {
     }
 
     public func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {
-        try await self.step { [sealing] db in
+        // A step that changes an offer writes the whole row, and would put back a code that is removed meanwhile.
+        try await self.step(
+            Step("mail.remove", guards: [.exclusive(.offer, id: delivery.about)], isolation: .readCommitted)
+        ) { [sealing] db in
             // SQLite gives a number again after the newest mail was deleted.
             let isLetter = "number = ?1 AND account_id = ?2 AND link_name IS ?3 AND expires_at = ?4"
             let letter: SQLValues = [
@@ -123,7 +139,7 @@ extension SQLStore: MailStore {
     }
 
     public func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws {
-        try await self.step { db in
+        try await self.step(Step("mail.postpone", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 UPDATE mail SET due_at = ?
@@ -145,7 +161,9 @@ extension SQLStore: MailStore {
     public func confirmAddress(byLink digest: [UInt8], values: Int, audit: AuditEvent) async throws
         -> AddressConfirmation?
     {
-        try await self.step { [sealing] db -> AddressConfirmation? in
+        try await self.step(
+            Step("mail.confirm-address", guards: [.exclusive(accountOfLink: digest)], isolation: .readCommitted)
+        ) { [sealing] db -> AddressConfirmation? in
             let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at)
             let account = try link.flatMap { try db.account(id: $0.accountID, sealing) }
             let confirmation = try ConfirmedAddress(by: link, of: account).flatMap {
@@ -157,7 +175,7 @@ extension SQLStore: MailStore {
     }
 
     public func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("mail.sweep-links", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 DELETE FROM mailed_link WHERE digest IN (
@@ -168,6 +186,14 @@ extension SQLStore: MailStore {
                 """, [moment.milliseconds, limit])
             return db.changesCount
         }
+    }
+}
+
+extension StepGuard {
+    /// Locks the account that a mailed link was sent to. Of two steps that show one link, the second finds the link
+    /// spent.
+    static func exclusive(accountOfLink digest: [UInt8]) -> Self {
+        .exclusive(.account, where: "id = (SELECT account_id FROM mailed_link WHERE digest = ?)", [digest])
     }
 }
 

@@ -12,7 +12,9 @@ extension SQLStore {
         _ holder: AttemptHolder, browser: [UInt8]?, since day: Int64,
         judge: @escaping @Sendable (AttemptHistory) -> AttemptDecision
     ) async throws -> AttemptDecision {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("attempt.reserve", guards: StepGuard.ofAttempts(at: holder), isolation: .ofAttempts(at: holder))
+        ) { [sealing] db in
             let decision = judge(try db.history(of: holder, browser: browser, since: day))
             switch decision.reservation {
             case .nothing: break
@@ -30,7 +32,11 @@ extension SQLStore {
     }
 
     public func giveBackAttempt(_ attempt: ReservedAttempt, unlessItMade kept: Int) async throws {
-        try await self.step { db in
+        try await self.step(
+            Step(
+                "attempt.give-back", guards: StepGuard.ofAttempts(at: attempt.holder),
+                isolation: .ofAttempts(at: attempt.holder))
+        ) { db in
             switch attempt.leave {
             case .account:
                 try db.run(
@@ -55,7 +61,9 @@ extension SQLStore {
     }
 
     public func knowBrowser(byLink digest: [UInt8], _ visit: KnownVisit, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("known-browser.add", guards: [.exclusive(accountOfLink: digest)], isolation: .readCommitted)
+        ) { [sealing] db in
             let link = try db.mailedLink(digest: digest, purpose: .passwordReset, at: visit.at)
             let standing = try link.flatMap { try db.passwordStanding(of: $0.accountID, sealing) }
             return try db.carryOut(visit.plan(by: link, in: standing, audit: audit), sealing)
@@ -63,7 +71,7 @@ extension SQLStore {
     }
 
     public func deleteAttempts(before moment: Timestamp, day: Int64, limit: Int) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("attempt.sweep", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 DELETE FROM password_attempt WHERE holder IN
@@ -78,6 +86,19 @@ extension SQLStore {
             return inARow + db.changesCount
         }
     }
+}
+
+extension StepGuard {
+    /// Locks the account at which attempts are made. Two attempts at once count as two.
+    static func ofAttempts(at holder: AttemptHolder) -> [Self] {
+        holder.account.map { [Self.exclusive(.account, id: $0)] } ?? []
+    }
+}
+
+extension Step.Isolation {
+    /// Returns the isolation of a step that counts attempts. An unknown name has no row to lock, and its attempts must
+    /// count as the attempts at an account do: otherwise attempts at once would tell unknown names from accounts.
+    static func ofAttempts(at holder: AttemptHolder) -> Self { holder.account == nil ? .serializable : .readCommitted }
 }
 
 extension SQLConnection {

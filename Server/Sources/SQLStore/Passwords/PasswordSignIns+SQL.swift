@@ -22,7 +22,9 @@ extension SQLStore: PasswordStore {
         _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
         judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("attempt.count", guards: StepGuard.ofAttempts(at: holder), isolation: .ofAttempts(at: holder))
+        ) { [sealing] db in
             guard let (next, audit) = judge(try db.attempts(of: holder)) else { return false }
             try db.keep(next, of: holder)
             try db.record(audit, sealing)
@@ -32,7 +34,14 @@ extension SQLStore: PasswordStore {
     }
 
     public func advance(_ step: PasswordSignInStep) async throws -> Bool {
-        try await self.step { [sealing] db in
+        // A request has one sign-in by password, which the step replaces, whatever the account of the former was.
+        try await self.step(
+            Step(
+                "password-sign-in.advance",
+                guards: [
+                    .exclusive(.account, id: step.record.accountID), .exclusive(.request, id: step.record.request),
+                ], isolation: .readCommitted)
+        ) { [sealing] db in
             try db.carryOut(step.plan(in: try db.scene(of: step, sealing)), sealing)
         }
     }
@@ -40,7 +49,9 @@ extension SQLStore: PasswordStore {
     public func confirm(
         _ shown: ShownPassword, attempt: ReservedAttempt?, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("password.confirm", guards: [.exclusive(.account, id: shown.accountID)], isolation: .readCommitted)
+        ) { [sealing] db in
             let standing = try db.passwordStanding(of: shown.accountID, opensHash: true, sealing)
             let plan = shown.plan(in: standing, givingBack: attempt, spent: spent, audit: audit)
             return try db.carryOut(plan, sealing)

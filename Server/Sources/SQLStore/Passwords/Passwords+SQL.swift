@@ -39,7 +39,11 @@ extension SQLStore {
     }
 
     public func setPassword(_ change: PasswordChange) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step(
+                "password.set", guards: [.exclusive(.account, id: change.password.accountID)],
+                isolation: .readCommitted)
+        ) { [sealing] db in
             let standing = try db.passwordStanding(
                 of: change.password.accountID, opensHash: change.shown != nil, sealing)
             let link = try change.link.flatMap {
@@ -50,14 +54,18 @@ extension SQLStore {
     }
 
     public func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("password.remove", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted)
+        ) { [sealing] db in
             let standing = try db.passwordStanding(of: accountID, sealing)
             return try db.carryOut(.removingPassword(of: accountID, in: standing, audit: audit), sealing)
         }
     }
 
     public func setFactors(_ change: FactorChange) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("second-factor.set", guards: [.exclusive(.account, id: change.accountID)], isolation: .readCommitted)
+        ) { [sealing] db in
             let standing = try db.passwordStanding(
                 of: change.accountID, opensHash: change.shown != nil, sealing)
             return try db.carryOut(change.plan(in: standing), sealing)
@@ -65,7 +73,9 @@ extension SQLStore {
     }
 
     public func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("second-factor.remove", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted)
+        ) { [sealing] db in
             let standing = try db.passwordStanding(of: accountID, sealing)
             return try db.carryOut(.removingSecondFactor(of: accountID, in: standing, audit: audit), sealing)
         }

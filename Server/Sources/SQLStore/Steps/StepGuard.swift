@@ -14,6 +14,7 @@ package struct StepGuard {
         case organisation
         case client = "oauth_client"
         case service
+        case invite
         case session = "oauth_session"
         case request = "oauth_request"
         case grant = "oauth_grant"

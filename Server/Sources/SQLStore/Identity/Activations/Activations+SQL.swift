@@ -14,7 +14,11 @@ extension SQLStore {
     public func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
         async throws
     {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step(
+                "activation-offer.add", guards: [.exclusive(.account, id: activation.accountID)],
+                isolation: .readCommitted)
+        ) { [sealing] db in
             let count = try db.offerCount(accountID: activation.accountID, at: activation.createdAt)
             try IdentityBound.offers.requireRoom(count, most: limit)
             try db.insert(activation, replacing: replacing, sealing)
@@ -23,7 +27,9 @@ extension SQLStore {
     }
 
     public func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step("activation-offer.withdraw", guards: [], isolation: .readCommitted), noting: audit
+        ) { db in
             try db.changes(
                 """
                 UPDATE pending_activation SET state = ?, pin_key = NULL, letter = NULL, token_digest = NULL,
@@ -51,10 +57,19 @@ extension SQLStore {
     ) async throws -> IdentityStep<Result> {
         // A client without a code can still name an offer, and a client with a code can repeat a request. A reader
         // answers both without the writer.
-        try await self.step(screenedBy: { [sealing] db -> Screening<Void, IdentityStep<Result>> in
-            let earlier: IdentityStep<Result>? = try db.outcome(answeredTo: request, sealing)
-            return .step(if: try earlier == nil && db.hasOffer(id: id), otherwise: earlier ?? .missing)
-        }) { [sealing] db, _ in
+        // The account can be an account for an invitation, which goes when another account accepts the invitation.
+        try await self.step(
+            Step(
+                "activation-offer.step",
+                guards: [
+                    .exclusive(.account, where: "id = (SELECT account_id FROM pending_activation WHERE id = ?)", [id]),
+                    .exclusive(.offer, id: id),
+                ], isolation: .readCommitted),
+            screenedBy: { [sealing] db -> Screening<Void, IdentityStep<Result>> in
+                let earlier: IdentityStep<Result>? = try db.outcome(answeredTo: request, sealing)
+                return .step(if: try earlier == nil && db.hasOffer(id: id), otherwise: earlier ?? .missing)
+            }
+        ) { [sealing] db, _ in
             try db.unlessAnswered(request, sealing) {
                 try db.offer(id: id, sealing).map { before -> IdentityStep<Result> in
                     var offer = before
@@ -70,7 +85,9 @@ extension SQLStore {
     public func revokeActivation(
         id: String, audit: AuditEvent, notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(
+            Step("activation.revoke", guards: [.exclusive(accountOfDevice: id)], isolation: .readCommitted)
+        ) { [sealing] db in
             try db.accountOfActivation(id: id).map { account -> Void in
                 try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
                 try db.carryOut(ActivationChange(audit: audit, notice: notice).writes(accountID: account), sealing)
@@ -79,7 +96,10 @@ extension SQLStore {
     }
 
     public func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(on: { db in try db.accountOfActivation(id: id) }) { [sealing] db, account in
+        try await self.step(
+            Step("activation.rename", guards: [.exclusive(.device, id: id)], isolation: .readCommitted),
+            on: { db in try db.accountOfActivation(id: id) }
+        ) { [sealing] db, account in
             try db.run(
                 "UPDATE device SET name = ? WHERE id = ?", [try sealing.seal(name, purpose: .deviceName, row: id), id])
             var audit = audit
@@ -92,7 +112,10 @@ extension SQLStore {
         onActivation id: String,
         judge: @escaping @Sendable (inout ActivationRecord, [CredentialRecord]) throws -> (ActivationChange, Result)
     ) async throws -> Result? {
-        try await self.step { [sealing] db in
+        // Of two wrong attempts at once, each counts.
+        try await self.step(
+            Step("activation.step", guards: [.exclusive(accountOfDevice: id)], isolation: .readCommitted)
+        ) { [sealing] db in
             try db.activation(id: id, sealing).map { before in
                 var activation = before
                 let (change, result) = try judge(&activation, try db.credentials(deviceID: id, sealing))
@@ -105,7 +128,7 @@ extension SQLStore {
     }
 
     public func deleteStaleIdentities(now: Timestamp, historyBefore: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("identity.sweep", guards: [], isolation: .readCommitted)) { db in
             try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(
                 try db.deleteStaleConsents(now: now, limit: limit)
                     + db.deleteStaleHistory(before: historyBefore, limit: limit)

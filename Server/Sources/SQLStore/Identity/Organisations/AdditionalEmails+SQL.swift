@@ -24,7 +24,10 @@ extension SQLStore: AdditionalEmailStore {
     public func addEmail(
         _ email: AdditionalEmail, accountID: String, limit: Int, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step(noting: audit, on: "account", id: accountID) { [sealing] db in
+        try await self.step(
+            Step("account-email.add", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
+            noting: audit, on: "account", id: accountID
+        ) { [sealing] db in
             try email.requireAdded(try db.add(email, accountID: accountID, limit: limit, sealing))
         }
     }
@@ -33,12 +36,14 @@ extension SQLStore: AdditionalEmailStore {
         _ isVerified: Bool, id: String, accountID: String, audit: AuditEvent
     ) async throws -> Bool {
         try await self.changeEmail(
+            Step("account-email.verify", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
             id, accountID: accountID, "UPDATE account_email SET is_verified = ? WHERE id = ? AND account_id = ?",
             [isVerified, id, accountID], audit)
     }
 
     public func removeEmail(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.changeEmail(
+            Step("account-email.remove", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
             id, accountID: accountID, "DELETE FROM account_email WHERE id = ? AND account_id = ?", [id, accountID],
             audit)
     }
@@ -56,11 +61,12 @@ extension SQLStore: AdditionalEmailStore {
     }
 
     private func changeEmail(
-        _ id: String, accountID: String, _ statement: SQLText,
+        _ step: Step, _ id: String, accountID: String, _ statement: SQLText,
         _ arguments: [any SQLBindable & Sendable], _ audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step(on: { [sealing] db in try db.additionalEmail(id, accountID: accountID, sealing) }) {
-            [sealing] db, address in
+        try await self.step(
+            step, on: { [sealing] db in try db.additionalEmail(id, accountID: accountID, sealing) }
+        ) { [sealing] db, address in
             try db.run(statement, arguments)
             try db.withdrawVerification(of: address, accountID: accountID, sealing)
             return audit

@@ -8,7 +8,14 @@ extension SQLStore: InviteStore {
         leaving mail: (MailRecord, most: Int)?,
         audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
+        // The bounds on open invitations, and on the invitations of an address, rest on numbers of rows.
+        try await self.step(
+            Step(
+                "invite.add",
+                guards: [
+                    .shared(.organisation, id: invite.organisation), .shared(.service, id: invite.place?.service),
+                ], isolation: .serializable)
+        ) { [sealing] db in
             try db.require("organisation", id: invite.organisation, "the organisation of an invitation")
             try invite.requireRole(in: try invite.place.flatMap { try db.serviceProfile($0.service) })
             let open =
@@ -50,7 +57,16 @@ extension SQLStore: InviteStore {
     }
 
     public func acceptInvite(_ id: String, accountID: String, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        // The acceptance deletes the provisional account, unless a person enrols there at the same moment.
+        try await self.step(
+            Step(
+                "invite.accept",
+                guards: [
+                    .exclusive(.account, id: accountID), .exclusive(accountsOfInvites: "id = ?", [id]),
+                    .shared(.service, where: "id = (SELECT service FROM invite WHERE id = ?)", [id]),
+                    .exclusive(.invite, id: id),
+                ], isolation: .readCommitted)
+        ) { [sealing] db in
             let found = try db.invites("WHERE id = ?", [id], sealing).first
             let verdict = try InviteAcceptance.verdict(on: found, accountID: accountID, at: audit.at)
             try verdict.openInvite.map { invite in
@@ -64,13 +80,19 @@ extension SQLStore: InviteStore {
     }
 
     public func revokeInvite(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { [sealing] db in
+        try await self.step(
+            Step(
+                "invite.revoke",
+                guards: [.exclusive(accountsOfInvites: "id = ?", [id]), .exclusive(.invite, id: id)],
+                isolation: .readCommitted),
+            noting: audit
+        ) { [sealing] db in
             try db.revokeInvites("id = ?", [id], audit, sealing)
         }
     }
 
     public func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(Step("invite.prolong", guards: [], isolation: .readCommitted), noting: audit) { db in
             try db.changes(
                 """
                 UPDATE invite SET expires_at = ?1
@@ -80,11 +102,18 @@ extension SQLStore: InviteStore {
     }
 
     public func deleteStaleInvites(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { [sealing] db in
+        // A person who enrols at a provisional account at the same moment keeps the account.
+        let step = Step(
+            "invite.sweep",
+            guards: [
+                .exclusive(
+                    .account,
+                    where: .composed("id IN (SELECT provisional_account_id FROM invite \(InviteRecord.isOver))"),
+                    [now.milliseconds, InviteRecord.State.open.rawValue, limit])
+            ], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let expired = try db.invites(
-                """
-                WHERE expires_at <= ? AND state = ? AND \(InviteRecord.hasNobodysAccount) ORDER BY expires_at LIMIT ?
-                """, [now.milliseconds, InviteRecord.State.open.rawValue, limit], sealing)
+                InviteRecord.isOver, [now.milliseconds, InviteRecord.State.open.rawValue, limit], sealing)
             for invite in expired {
                 try db.deleteProvisionalAccount(invite.provisionalAccountID, at: now)
                 try db.appendAudit(
@@ -104,6 +133,9 @@ extension SQLStore: InviteStore {
 }
 
 extension InviteRecord {
+    /// The SQL condition for an open invitation.
+    fileprivate static let isOpen = "state = '\(State.open.rawValue)'"
+
     /// The SQL condition for an account that nobody has enrolled at. An account with a device belongs to a person.
     fileprivate static let isNobodys = """
         NOT EXISTS (SELECT 1 FROM device WHERE account_id = account.id AND is_active = 1)
@@ -113,6 +145,31 @@ extension InviteRecord {
     fileprivate static let hasNobodysAccount = """
         provisional_account_id IN (SELECT id FROM account WHERE \(Self.isNobodys))
         """
+
+    /// The SQL clause for the oldest open invitations whose time is over, and whose provisional account nobody has
+    /// enrolled at. The arguments are a moment, a state and a number.
+    fileprivate static let isOver = """
+        WHERE expires_at <= ? AND state = ? AND \(Self.hasNobodysAccount) ORDER BY expires_at LIMIT ?
+        """
+}
+
+extension StepGuard {
+    /// Locks the open invitations that match a condition.
+    static func exclusive(invites condition: String, _ values: SQLValues) -> Self {
+        .exclusive(.invite, where: .composed("\(condition) AND \(InviteRecord.isOpen)"), values)
+    }
+
+    /// Locks the accounts that were made for the open invitations that match a condition. Nobody enrols there
+    /// meanwhile.
+    static func exclusive(accountsOfInvites condition: String, _ values: SQLValues) -> Self {
+        .exclusive(
+            .account,
+            where: .composed(
+                """
+                id IN (
+                    SELECT provisional_account_id FROM invite WHERE \(condition) AND \(InviteRecord.isOpen))
+                """), values)
+    }
 }
 
 extension SQLConnection {
@@ -167,7 +224,7 @@ extension SQLConnection {
         _ condition: String, _ values: SQLValues, _ audit: AuditEvent, _ sealing: Sealing
     ) throws -> Bool {
         let open = try self.invites(
-            "WHERE \(condition) AND state = '\(InviteRecord.State.open.rawValue)'", values, sealing)
+            "WHERE \(condition) AND \(InviteRecord.isOpen)", values, sealing)
         for invite in open {
             try self.deleteProvisionalAccount(invite.provisionalAccountID, at: audit.at)
             try self.setState(.revoked, of: invite, acceptedBy: nil)

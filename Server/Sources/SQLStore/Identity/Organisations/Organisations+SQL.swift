@@ -3,7 +3,7 @@ import _Primitives
 
 extension SQLStore: OrganisationStore {
     public func addOrganisation(_ organisation: OrganisationRecord, limit: Int, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        try await self.step(Step("organisation.add", guards: [], isolation: .serializable)) { [sealing] db in
             let count = try db.number("SELECT count(*) FROM organisation") ?? 0
             try IdentityBound.organisations.requireRoom(count, most: limit)
             // A second organisation of the same name is a conflict.
@@ -35,13 +35,24 @@ extension SQLStore: OrganisationStore {
     }
 
     public func renameOrganisation(_ id: String, to name: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step("organisation.rename", guards: [], isolation: .readCommitted), noting: audit
+        ) { db in
             try db.changes("UPDATE organisation SET name = ? WHERE id = ?", [name, id])
         }
     }
 
     public func removeOrganisation(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit, on: "organisation", id: id) { [sealing] db in
+        // A service that keeps itself to the organisation shares the organisation's lock when its profile is set.
+        try await self.step(
+            Step(
+                "organisation.remove",
+                guards: [
+                    .exclusive(accountsOfInvites: "organisation = ?", [id]), .exclusive(.organisation, id: id),
+                    .exclusive(invites: "organisation = ?", [id]),
+                ], isolation: .readCommitted),
+            noting: audit, on: "organisation", id: id
+        ) { [sealing] db in
             try db.refuse(
                 "SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ?", [id],
                 "a service keeps itself to the organisation")
@@ -51,7 +62,13 @@ extension SQLStore: OrganisationStore {
     }
 
     public func addMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step(
+                "organisation.add-member",
+                guards: [.shared(.account, id: accountID), .shared(.organisation, id: organisation)],
+                isolation: .readCommitted),
+            noting: audit
+        ) { db in
             try db.require("account", id: accountID, "an account or an organisation")
             try db.require("organisation", id: organisation, "an account or an organisation")
             return try db.addMember(accountID, organisation: organisation)
@@ -59,7 +76,9 @@ extension SQLStore: OrganisationStore {
     }
 
     public func removeMember(accountID: String, organisation: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step("organisation.remove-member", guards: [], isolation: .readCommitted), noting: audit
+        ) { db in
             try db.changes(
                 "DELETE FROM organisation_member WHERE organisation = ? AND account_id = ?", [organisation, accountID])
         }

@@ -5,7 +5,12 @@ import _Primitives
 
 extension SQLStore: IdentityHistoryStore {
     public func applyIdentityOutcome(_ change: IdentityOutcomeChange) async throws {
-        try await self.step { [sealing] db in try db.apply(change, sealing) }
+        try await self.step(
+            Step(
+                "identity-outcome.apply",
+                guards: [.exclusive(.account, id: change.accountID), .shared(.service, id: change.service)],
+                isolation: .readCommitted)
+        ) { [sealing] db in try db.apply(change, sealing) }
     }
 
     public func identityHistory(accountID: String, before number: Int64?, limit: Int) async throws

@@ -7,7 +7,10 @@ extension SQLStore: PersonalInformationStore {
     public func addPersonalValue(
         _ value: PersonalValueRecord, accountID: String, limit: Int, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step(noting: audit, on: "account", id: accountID) { [sealing] db in
+        try await self.step(
+            Step("personal-value.add", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
+            noting: audit, on: "account", id: accountID
+        ) { [sealing] db in
             try db.add(value, accountID: accountID, limit: limit, sealing)
         }
     }
@@ -15,8 +18,10 @@ extension SQLStore: PersonalInformationStore {
     public func changePersonalValue(
         _ id: String, accountID: String, to change: PersonalValueChange, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step(on: { db in try db.attribute(ofValue: id, accountID: accountID) }) {
-            [sealing] db, attribute in
+        try await self.step(
+            Step("personal-value.change", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
+            on: { db in try db.attribute(ofValue: id, accountID: accountID) }
+        ) { [sealing] db, attribute in
             for write in change.writes {
                 switch write {
                 case .alias(let alias):
@@ -38,8 +43,10 @@ extension SQLStore: PersonalInformationStore {
     }
 
     public func removePersonalValue(_ id: String, accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(on: { db in try db.attribute(ofValue: id, accountID: accountID) }) {
-            db, attribute in
+        try await self.step(
+            Step("personal-value.remove", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
+            on: { db in try db.attribute(ofValue: id, accountID: accountID) }
+        ) { db, attribute in
             try db.run("DELETE FROM personal_value WHERE id = ?", [id])
             try db.makeFirstValuePrimary(of: attribute, accountID: accountID)
             return audit
@@ -96,7 +103,9 @@ extension SQLStore: PersonalInformationStore {
     public func removeAttributeSelection(
         accountID: String, service: String, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step("attribute-selection.remove", guards: [], isolation: .readCommitted), noting: audit
+        ) { db in
             try db.changes(
                 "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [accountID, service])
         }

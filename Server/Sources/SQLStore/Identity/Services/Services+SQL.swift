@@ -16,7 +16,17 @@ extension SQLStore: ServiceStore {
     }
 
     public func setServiceProfile(_ profile: ServiceProfile, client: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit, on: "oauth_client", id: client) { [sealing] db in
+        // The client's lock holds while the client is no service yet.
+        try await self.step(
+            Step(
+                "service.set-profile",
+                guards: [
+                    .exclusive(accountsOfInvites: "service = ?", [client]),
+                    .shared(.organisation, id: profile.membershipOrganisation), .exclusive(.client, id: client),
+                    .exclusive(.service, id: client), .exclusive(invites: "service = ?", [client]),
+                ], isolation: .readCommitted),
+            noting: audit, on: "oauth_client", id: client
+        ) { [sealing] db in
             try db.require("organisation", id: profile.membershipOrganisation, "the organisation of a service")
             let former = try db.serviceProfile(client)
             try db.run(
@@ -31,7 +41,15 @@ extension SQLStore: ServiceStore {
     }
 
     public func removeServiceProfile(client: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit, on: "service", id: client) { [sealing] db in
+        try await self.step(
+            Step(
+                "service.remove-profile",
+                guards: [
+                    .exclusive(accountsOfInvites: "service = ?", [client]), .exclusive(.service, id: client),
+                    .exclusive(invites: "service = ?", [client]),
+                ], isolation: .readCommitted),
+            noting: audit, on: "service", id: client
+        ) { [sealing] db in
             try db.revokeInvites("service = ?", [client], audit, sealing)
             try db.run("DELETE FROM service WHERE id = ?", [client])
         }
@@ -44,13 +62,23 @@ extension SQLStore: ServiceStore {
     }
 
     public func assignRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step(
+                "role.assign", guards: [.exclusive(.account, id: accountID), .shared(.service, id: service)],
+                isolation: .readCommitted),
+            noting: audit
+        ) { db in
             try db.assignRole(role, accountID: accountID, service: service)
         }
     }
 
     public func revokeRole(_ role: String, accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        try await self.step(
+            Step(
+                "role.revoke", guards: [.exclusive(.account, id: accountID), .shared(.service, id: service)],
+                isolation: .readCommitted),
+            noting: audit
+        ) { db in
             try db.heldRoles(accountID: accountID, service: service, naming: role).removing(role).map {
                 try db.setRoles($0, accountID: accountID, service: service)
             } != nil
@@ -58,7 +86,10 @@ extension SQLStore: ServiceStore {
     }
 
     public func resetRoles(accountID: String, service: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit) { db in
+        // A step that assigns a role writes all roles that the step has read.
+        try await self.step(
+            Step("role.reset", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted), noting: audit
+        ) { db in
             try db.changes("DELETE FROM service_roles WHERE service = ? AND account_id = ?", [service, accountID])
         }
     }

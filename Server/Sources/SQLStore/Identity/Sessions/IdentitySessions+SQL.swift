@@ -43,7 +43,13 @@ extension SQLStore: IdentityStore {
         judge: @escaping @Sendable (inout IdentityScene) throws -> (IdentityChange, Result)
     ) async throws -> IdentityStep<Result> {
         _ = tokenDigest.map(self.handedOutTokens.remove)
-        return try await self.step { [sealing] db in
+        // The account's lock holds the activation, whose wrong attempts are counted, and everything that the session
+        // leaves with the account.
+        let step = Step(
+            "identity-session.step",
+            guards: [.exclusive(accountOfDevice: activation), .exclusive(.ceremony, id: session)],
+            isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             try db.unlessAnswered(request, sealing) {
                 try db.identityScene(
                     session: session, activation: activation, tokenDigest: tokenDigest, sealing
@@ -75,7 +81,12 @@ extension SQLStore: IdentityStore {
         _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
         audit: AuditEvent?
     ) async throws -> IdentityStep<Void> {
-        try await self.step { [sealing] db in
+        // The device is the caller. Of two equal requests at once, one begins a session.
+        try await self.step(
+            Step(
+                "identity-session.begin", guards: [.exclusive(.device, id: request.caller)],
+                isolation: .readCommitted)
+        ) { [sealing] db in
             try db.unlessAnswered(request, sealing) {
                 try db.begin(session, tokens: [token], sealing)
                 // The answer is kept even if the session is gone: the same request would begin another session.
@@ -88,7 +99,19 @@ extension SQLStore: IdentityStore {
     public func disableForsaken(
         countedBy moment: Timestamp, limit: Int, audit: AuditEvent, ending: @escaping SessionEnding
     ) async throws -> Int {
-        try await self.step { [sealing] db in
+        // An attempt that is settled at the same moment is not forsaken.
+        let step = Step(
+            "activation.disable-forsaken",
+            guards: [
+                .exclusive(
+                    .account,
+                    where: """
+                        id IN (
+                            SELECT account_id FROM device JOIN activation ON device_id = device.id
+                            WHERE is_permanent = 1 AND reserved_at <= ? ORDER BY reserved_at LIMIT ?)
+                        """, [moment.milliseconds, limit])
+            ], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let forsaken = try db.activations(forsakenSince: moment, limit: limit, sealing)
             for device in forsaken.map(\.device) {
                 let id = device.id
