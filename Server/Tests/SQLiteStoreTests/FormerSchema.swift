@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 15
+    static let count = 16
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -40,6 +40,13 @@ enum FormerSchema {
         CREATE TRIGGER oauth_device_code_denied AFTER DELETE ON oauth_request
         BEGIN
             UPDATE oauth_device_code SET is_denied = 1, request = NULL WHERE request = OLD.id;
+        END;
+        CREATE TRIGGER oauth_backchannel_answered AFTER UPDATE OF phase ON ceremony
+        WHEN NEW.reference IS NOT NULL AND NEW.phase = 4 AND OLD.phase <> NEW.phase
+        BEGIN
+            INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
+            SELECT client, 1, id, NEW.changed_at, NEW.changed_at, 0
+            FROM oauth_backchannel_request WHERE id = NEW.reference AND notification IS NOT NULL;
         END;
         """
 }

@@ -146,18 +146,13 @@ extension SQLConnection {
         _ = try self.deleteDevice(id: id)
         try self.endIdentity(ofDevice: id, at: now)
         try self.deleteAuthentications(of: .device(id), at: now)
-        try self.run(
-            .composed(
-                """
-                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
-                WHERE account_id = ? AND device_id = ?
+        try self.endCeremonies(
+            as: .cancelled,
+            where: """
+                account_id = ? AND device_id = ?
                 AND (\(CeremonyRecord.isOpen) OR (outcome = ? AND reference IS NOT NULL AND is_consumed = 0))
-                """),
-            [
-                CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.cancelled.rawValue, now.milliseconds,
-                accountID,
-                id, CeremonyRecord.Outcome.succeeded.rawValue,
-            ])
+                """,
+            [accountID, id, CeremonyRecord.Outcome.succeeded.rawValue], at: now)
     }
 
     /// The condition for a device, joined with its activation, that may authenticate. A device whose activation is

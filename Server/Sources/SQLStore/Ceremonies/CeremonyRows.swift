@@ -13,7 +13,8 @@ extension SQLConnection {
     }
 
     /// Writes the columns of a ceremony that a step has changed. Unchanged columns are not named, so neither the
-    /// columns nor their indexes are written anew.
+    /// columns nor their indexes are written anew. An end is an answer, which the client of a request without a browser
+    /// may want to be told.
     func update(_ ceremony: CeremonyRecord, from before: CeremonyRecord, _ sealing: Sealing) throws {
         let changed = ChangeableColumn.changed(from: before, to: ceremony)
         guard !changed.isEmpty else { return }
@@ -23,6 +24,9 @@ extension SQLConnection {
         values.append(ceremony.id)
         let assignments = changed.map(\.assignment).joined(separator: ", ")
         try self.run(.composed("UPDATE ceremony SET \(assignments) WHERE id = ?"), values)
+        try ceremony.endedReference(before: before).map {
+            try self.deliverAnswer(ofRequest: $0, at: ceremony.changedAt)
+        }
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {

@@ -139,8 +139,8 @@ extension Migration {
                 """)
     }
 
-    /// Extends the outbox to all messages for clients. The answers of people enter the outbox by triggers. The existing
-    /// messages stay.
+    /// Extends the outbox to all messages for clients. The answers of people enter the outbox by a trigger. The
+    /// existing messages stay.
     static let clientOutbox = Migration(name: "client outbox") { db, _ in
         try db.execute(
             sql: """
@@ -220,6 +220,11 @@ extension Migration {
     /// Removes the trigger that denies the device of an ended request. The steps that end a request deny the device.
     static let deniedDevices = Migration(name: "devices that steps deny") { db, _ in
         try db.execute(sql: "DROP TRIGGER oauth_device_code_denied")
+    }
+
+    /// Removes the trigger that puts the answers of people into the outbox. The steps that end a ceremony do so.
+    static let deliveredAnswers = Migration(name: "answers that steps deliver") { db, _ in
+        try db.execute(sql: "DROP TRIGGER oauth_backchannel_answered")
     }
 
     /// Adds the secrets by which the apps of a device sign in through each other. A secret ends with its session, and

@@ -60,6 +60,22 @@ struct CeremonyRuleTests {
         }
     }
 
+    // MARK: Ended references
+
+    @Test("A change ends a reference if the change ends the ceremony, and the ceremony keeps the reference")
+    func endedReferences() {
+        for before in CeremonyRecord.Phase.allCases {
+            for after in CeremonyRecord.Phase.allCases {
+                var (former, changed) = (Self.ceremony(), Self.ceremony())
+                (former.phase, changed.phase) = (before, after)
+                let isEnd = after == .ended && before != .ended
+                #expect(changed.endedReference(before: former) == (isEnd ? "reference" : nil))
+                changed.reference = nil
+                #expect(changed.endedReference(before: former) == nil)
+            }
+        }
+    }
+
     // MARK: Redeemed tokens
 
     @Test("The answer to a redeemed token carries the data of its kind")

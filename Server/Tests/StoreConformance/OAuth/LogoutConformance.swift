@@ -106,6 +106,27 @@ public enum LogoutConformance {
             for delivery in taken { try await store.removeDelivery(delivery, audit: nil) }
             try expect(try await store.waitingDeliveries().count == 0, "told")
         },
+        ConformanceCheck("a client is told of a question that ends with the device that had the question") { store in
+            try await Self.addClient("c", store)
+            _ = try await store.changeClient("c") { client in
+                client.settings.answers = ClientSettings.AnswerDelivery(.ping, at: "https://c.example/answers")
+                return []
+            }
+            try await enrol(store)
+            for request in [Self.notified(1, .ping), Self.notified(2, .ping), Self.notified(3, nil)] {
+                try await Self.ask(request, store)
+            }
+            for request in ["q1", "q3"] {
+                _ = try await store.change(.reference(request)) { record in
+                    record.phase = .claimed
+                    record.deviceID = "device-phone-alice"
+                    return CeremonyChange()
+                }
+            }
+            try expect(try await store.deleteDevice(id: "device-phone-alice", audit: Self.event), "deleted")
+            let taken = try await Self.take(store)
+            try expect(taken.map(\.content) == [.answer(request: "q1")], "not of the open question, and once: \(taken)")
+        },
         ConformanceCheck("what a client is to be told of answers goes with its address for them, and no other does") {
             store in
             try await Self.addClient("c", store)

@@ -18,4 +18,10 @@ extension CeremonyRecord {
         ended.progress = nil
         return ended
     }
+
+    /// Returns the reference of a ceremony that a change has ended, compared with the ceremony before the change. Returns
+    /// `nil` if the change ends nothing, or if the ceremony has no reference any more.
+    package func endedReference(before: CeremonyRecord) -> String? {
+        self.phase == .ended && before.phase != .ended ? self.reference : nil
+    }
 }

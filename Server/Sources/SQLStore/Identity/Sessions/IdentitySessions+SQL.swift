@@ -190,15 +190,8 @@ extension SQLConnection {
 
     /// Ends the device's open ceremonies of every kind as failed, except for `session`.
     func failSessions(ofDevice device: String, accountID: String, but session: String = "", at now: Timestamp) throws {
-        try self.run(
-            .composed(
-                """
-                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ?, progress = NULL
-                WHERE account_id = ? AND device_id = ? AND id <> ? AND \(CeremonyRecord.isOpen)
-                """),
-            [
-                CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.failed.rawValue, now.milliseconds,
-                accountID, device, session,
-            ])
+        try self.endCeremonies(
+            as: .failed, where: "account_id = ? AND device_id = ? AND id <> ? AND \(CeremonyRecord.isOpen)",
+            [accountID, device, session], at: now)
     }
 }
