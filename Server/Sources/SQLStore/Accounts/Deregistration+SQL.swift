@@ -51,8 +51,7 @@ extension SQLStore {
 }
 
 extension StepGuard {
-    /// Locks the account of a device. The lock covers everything that belongs to the account: its devices with their
-    /// keys and activations, its password, its addresses, its values and its history.
+    /// Locks the account of a device, and with it the device.
     static func exclusive(accountOfDevice id: String) -> Self {
         .exclusive(.account, where: "id = (SELECT account_id FROM device WHERE id = ?)", [id])
     }

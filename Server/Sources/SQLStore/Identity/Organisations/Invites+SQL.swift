@@ -92,7 +92,11 @@ extension SQLStore: InviteStore {
     }
 
     public func prolongInvite(_ id: String, until: Timestamp, audit: AuditEvent) async throws -> Bool {
-        try await self.step(Step("invite.prolong", guards: [], isolation: .readCommitted), noting: audit) { db in
+        // The sweep does not delete the account of an invitation that is prolonged at the same moment.
+        try await self.step(
+            Step("invite.prolong", guards: [.exclusive(accountsOfInvites: "id = ?", [id])], isolation: .readCommitted),
+            noting: audit
+        ) { db in
             try db.changes(
                 """
                 UPDATE invite SET expires_at = ?1
