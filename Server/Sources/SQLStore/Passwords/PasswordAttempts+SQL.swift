@@ -98,7 +98,9 @@ extension StepGuard {
 extension Step.Isolation {
     /// Returns the isolation of a step that counts attempts. An unknown name has no row to lock, and its attempts must
     /// count as the attempts at an account do: otherwise attempts at once would tell unknown names from accounts.
-    static func ofAttempts(at holder: AttemptHolder) -> Self { holder.account == nil ? .serializable : .readCommitted }
+    static func ofAttempts(at holder: AttemptHolder) -> Self {
+        holder.account.map { _ in Self.readCommitted } ?? .serializable
+    }
 }
 
 extension SQLConnection {
