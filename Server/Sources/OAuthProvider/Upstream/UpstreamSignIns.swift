@@ -286,15 +286,13 @@ public struct UpstreamSignIns: Sendable {
                 person, metadata, accessToken: accessToken, isComplete: person.email != nil)
             newcomer = self.newcomer(completed, identity, upstream, at: now)
         }
-        let (random, detail) = (
-            self.provider.random,
+        let notice = self.provider.random.identifier()
+        let detail =
             AuditEvent.signInDetail(service: client.client, methods: person.amr) + " provider=\(upstream.name)"
-        )
         let account = try await self.store.arrive(arrival, at: now, newcomer: newcomer) { account in
             (
                 AuditEvent(.signedIn, at: now, accountID: account, detail: detail, address: place.address),
-                NoticeRecord(
-                    id: random.identifier(), accountID: account, kind: .signedIn, at: now, subject: client.clientName)
+                NoticeRecord(id: notice, accountID: account, kind: .signedIn, at: now, subject: client.clientName)
             )
         }
         guard account == nil else { return .finished }
@@ -506,17 +504,16 @@ public struct UpstreamSignInMethod: SignInMethod {
             try await self.store.forgetWantedLink(request: request, provider: connection.name)
             return nil
         }
-        let (now, random) = (self.time.now(), self.random)
+        let now = self.time.now()
+        let ids = (link: self.random.identifier(), notice: self.random.identifier())
         return try await self.store.connect(
             request: request, provider: connection.name, account: account, limit: Limits.Fixed.linksPerAccount
         ) { identity in
-            let link = UpstreamLink(
-                id: random.identifier(), identity: identity, accountID: account, createdAt: now)
+            let link = UpstreamLink(id: ids.link, identity: identity, accountID: account, createdAt: now)
             return (
                 link, AuditEvent(.identityLinked, at: now, accountID: account, detail: link.auditDetail),
                 NoticeRecord(
-                    id: random.identifier(), accountID: account, kind: .identityLinked, at: now,
-                    subject: connection.title)
+                    id: ids.notice, accountID: account, kind: .identityLinked, at: now, subject: connection.title)
             )
         }
     }
