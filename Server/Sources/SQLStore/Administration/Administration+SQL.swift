@@ -3,7 +3,9 @@ public import _Primitives
 
 extension SQLStore: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        // The step relies on the absence of an administrator.
+        let step = Step("administrator.create-link", guards: [], isolation: .serializable)
+        return try await self.step(step) { [sealing] db in
             try db.run(
                 """
                 INSERT OR REPLACE INTO administrator_link (id, digest, expires_at)
@@ -16,12 +18,17 @@ extension SQLStore: AdministrationStore {
     public func redeemAdministratorLink(
         digest: [UInt8], at now: Timestamp, administrator: AdministratorRecord, audit: AuditEvent
     ) async throws -> Bool {
+        // Of two uses of the link at once, the later fails to delete the link, and finds no link in its next run.
+        let step = Step("administrator.redeem-link", guards: [], isolation: .serializable)
         // Anybody can send an invented secret, so a reader looks the secret up first.
-        try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            let link = try db.row(
-                "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest, now.milliseconds])
-            return .step(if: link != nil, otherwise: false)
-        }) { [sealing] db, _ in
+        return try await self.step(
+            step,
+            screenedBy: { db -> Screening<Void, Bool> in
+                let link = try db.row(
+                    "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest, now.milliseconds])
+                return .step(if: link != nil, otherwise: false)
+            }
+        ) { [sealing] db, _ in
             // At most one link exists, and the link gives one administrator before the link goes.
             try db.run(
                 """
@@ -69,7 +76,7 @@ extension SQLStore: AdministrationStore {
     }
 
     public func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(Step("administrator.delete", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run("DELETE FROM administrator WHERE id = ?", [id])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
@@ -78,7 +85,7 @@ extension SQLStore: AdministrationStore {
     public func replaceAdministrator(_ administrator: AdministratorRecord, at now: Timestamp, audit: AuditEvent)
         async throws -> Bool
     {
-        try await self.step { [sealing] db in
+        try await self.step(Step("administrator.replace", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run(
                 """
                 UPDATE administrator SET token_digest = ?, created_at = ?, expires_at = ?

@@ -11,7 +11,7 @@ extension SealingPurpose {
 
 extension SQLStore: AuditStore, NoticeStore {
     public func deleteNotices(before moment: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("notice.sweep", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at < ? ORDER BY at LIMIT ?)",
                 [moment.milliseconds, limit])
@@ -20,7 +20,9 @@ extension SQLStore: AuditStore, NoticeStore {
     }
 
     public func appendAudit(_ event: AuditEvent) async throws {
-        try await self.step { [sealing] db in try db.appendAudit(event, sealing) }
+        try await self.step(Step("audit.append", guards: [], isolation: .readCommitted)) { [sealing] db in
+            try db.appendAudit(event, sealing)
+        }
     }
 
     public func auditEntries(after: Int64, limit: Int) async throws -> [AuditEntry] {

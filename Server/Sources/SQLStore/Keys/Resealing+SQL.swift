@@ -5,10 +5,10 @@ import _Primitives
 
 extension SQLStore {
     /// Forgets all key-encryption keys beside the newest.
-    func forgetKeys(beside newest: String, audit: @escaping @Sendable () -> AuditEvent) async throws {
-        try await self.step { [sealing] db in
+    func forgetKeys(beside newest: String, audit: AuditEvent) async throws {
+        try await self.step(Step("sealing-key.forget-former", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run("DELETE FROM sealing_key WHERE id <> ?", [newest])
-            try db.appendAudit(audit(), sealing)
+            try db.appendAudit(audit, sealing)
         }
     }
 
@@ -18,7 +18,9 @@ extension SQLStore {
         of column: SealedColumn, after place: SQLValue?
     ) async throws -> (resealed: Resealed, last: SQLValue?) {
         let sealing = self.sealing
+        // A value that another step rewrites meanwhile is read anew: the rewritten value is never overwritten.
         return try await self.step(
+            Step("sealing-key.reseal", guards: [], isolation: .serializable),
             screenedBy: { db in
                 let page = try column.page(db, after: place, header: sealing.newestHeader)
                 return Screening(answer: page.answerWithoutWriting, orStepWith: page)

@@ -24,7 +24,7 @@ extension SQLStore: SealingKeyStore {
         }
         guard resealed.allowsForgetting else { return resealed }
         // Values that were written meanwhile are sealed under the newest key already.
-        try await self.forgetKeys(beside: self.sealing.keys.newest.identifier, audit: audit)
+        try await self.forgetKeys(beside: self.sealing.keys.newest.identifier, audit: audit())
         return resealed
     }
 }

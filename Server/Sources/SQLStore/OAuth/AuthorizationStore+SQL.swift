@@ -9,7 +9,9 @@ extension SealingPurpose {
 
 extension SQLStore: AuthorizationStore {
     public func addRequest(_ request: AuthorizationRequestRecord) async throws {
-        try await self.step { [sealing] db in try db.insert(request, sealing) }
+        try await self.step(Step("request.add", guards: [], isolation: .readCommitted)) { [sealing] db in
+            try db.insert(request, sealing)
+        }
     }
 
     private static let requestQuery = SQLText.once(
@@ -39,7 +41,7 @@ extension SQLStore: AuthorizationStore {
     }
 
     public func moveRequest(_ id: String, from digest: [UInt8], to next: [UInt8]) async throws -> Bool {
-        try await self.step { db in
+        try await self.step(Step("request.move", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 "UPDATE oauth_request SET browser_digest = ?3 WHERE id = ?1 AND browser_digest = ?2",
                 [id, digest, next])
@@ -48,11 +50,24 @@ extension SQLStore: AuthorizationStore {
     }
 
     public func removeRequest(_ id: String) async throws -> Bool {
-        try await self.step { db in try db.removeRequest(id) }
+        try await self.step(Step("request.remove", guards: [], isolation: .readCommitted)) { db in
+            try db.removeRequest(id)
+        }
     }
 
     public func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "request.complete",
+            guards: [
+                // The step may write the account's language.
+                .exclusive(.account, id: completed.session.account), .shared(.client, id: completed.grant.client),
+                .shared(.provider, where: .providerOfRequest, [completed.request]),
+                .exclusive(.session, where: "cookie_digest = ?", [cookieDigest]),
+                .shared(.session, where: .sessionOfRequest, [completed.request]),
+                .exclusive(.request, id: completed.request),
+                .shared(.device, id: completed.session.authentication.device),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: session, language: completed.language)
             try db.replace("cookie_digest = ?", cookieDigest, by: session)
@@ -63,7 +78,18 @@ extension SQLStore: AuthorizationStore {
     }
 
     public func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "request.step-up",
+            guards: [
+                // The step may write the account's language.
+                .exclusive(.account, id: completed.session.account), .shared(.client, id: completed.grant.client),
+                .shared(.provider, where: .providerOfRequest, [completed.request]),
+                .exclusive(.session, id: completed.session.id),
+                .shared(.session, where: .sessionOfRequest, [completed.request]),
+                .exclusive(.request, id: completed.request),
+                .shared(.device, id: completed.session.authentication.device),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: session, language: completed.language)
             try db.insert(session.authentication, until: session.authenticationsEnd(atLeast: grant.expiresAt), sealing)
@@ -76,7 +102,15 @@ extension SQLStore: AuthorizationStore {
     public func addGrant(
         _ grant: GrantRecord, code: CodeRecord, usedAt moment: Timestamp, audit: AuditEvent
     ) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "grant.add",
+            guards: [
+                .shared(.account, where: .accountOfAuthentication, [grant.authentication]),
+                .shared(.client, id: grant.client),
+                // The step writes the session's last use.
+                .exclusive(.session, id: grant.session),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             try db.useSession(grant.session, at: moment)
             try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
             try db.insert(grant, redirectURI: code.redirectURI, sealing)
@@ -89,12 +123,21 @@ extension SQLStore: AuthorizationStore {
         digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
         isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
     ) async throws -> CodeTaking {
+        let step = Step(
+            "code.take",
+            guards: [
+                // The lock of an account ends the account's grants, so the grant stands for the account as well.
+                .exclusive(.grant, where: "id = (SELECT grant_id FROM oauth_code WHERE digest = ?)", [digest])
+            ], isolation: .readCommitted)
         // A client can send invented codes, and codes that it has sent before. A reader looks the code up, and answers
         // if nothing has to be written.
-        try await self.step(screenedBy: { [sealing] db -> Screening<Void, CodeTaking> in
-            let held = try db.standingCode(digest: digest, at: moment, sealing)
-            return .step(if: CodeStep(held, replay: replay, isRight: isRight).writes, otherwise: .unknown)
-        }) { [sealing] db, _ in
+        return try await self.step(
+            step,
+            screenedBy: { [sealing] db -> Screening<Void, CodeTaking> in
+                let held = try db.standingCode(digest: digest, at: moment, sealing)
+                return .step(if: CodeStep(held, replay: replay, isRight: isRight).writes, otherwise: .unknown)
+            }
+        ) { [sealing] db, _ in
             let held = try db.standingCode(digest: digest, at: moment, sealing)
             switch CodeStep(held, replay: replay, isRight: isRight) {
             case .unknown: return .unknown
@@ -126,7 +169,7 @@ extension SQLStore: AuthorizationStore {
     }
 
     public func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
-        try await self.step { db in
+        try await self.step(Step("authorization.sweep", guards: [], isolation: .readCommitted)) { db in
             func sweep(_ table: String, by name: String) throws -> Int {
                 let key = "\(name) IN (SELECT \(name) FROM \(table) WHERE expires_at <= ? LIMIT ?)"
                 try db.run(.composed("DELETE FROM \(table) WHERE \(key)"), [moment.milliseconds, limit])

@@ -26,7 +26,7 @@ extension SQLStore: BackchannelStore {
         let notification = try request.notification.map {
             try self.sealing.seal($0.keptText, purpose: .backchannelNotification, row: request.id)
         }
-        try await self.step { db in
+        try await self.step(Step("backchannel.add", guards: [], isolation: .readCommitted)) { db in
             try db.insert(
                 [
                     BackchannelColumn.id: request.id, .digest: request.digest, .client: request.client,
@@ -52,8 +52,19 @@ extension SQLStore: BackchannelStore {
     }
 
     public func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer {
-        try await self.poll(
-            question, in: BackchannelColumn.polled, at: moment,
+        let step = Step(
+            "backchannel.poll",
+            guards: [
+                // The lock of an account ends the account's grants, so the grant stands for the account as well.
+                .exclusive(
+                    .grant,
+                    where: "id = (SELECT grant_id FROM oauth_backchannel_request WHERE digest = ? AND client = ?)",
+                    [question.digest, question.client]),
+                .exclusive(
+                    .backchannelRequest, where: "digest = ? AND client = ?", [question.digest, question.client]),
+            ], isolation: .readCommitted)
+        return try await self.poll(
+            step, question, in: BackchannelColumn.polled, at: moment,
             read: { row in
                 PolledRow(
                     grant: try row.optionalText(BackchannelColumn.grantID),
@@ -65,7 +76,14 @@ extension SQLStore: BackchannelStore {
     }
 
     public func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "backchannel.grant",
+            guards: [
+                .shared(.account, id: given.session.account), .shared(.client, id: given.grant.client),
+                .exclusive(.backchannelRequest, id: given.request),
+                .shared(.device, id: given.session.authentication.device),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             let isOpen = try db.isTrue(
                 """
                 SELECT EXISTS (

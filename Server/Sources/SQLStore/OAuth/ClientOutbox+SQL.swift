@@ -6,10 +6,16 @@ extension SQLStore: ClientOutbox {
         at moment: Timestamp, lease: Timestamp, share: Int, most: Int, underWay: [ExactText: Int]
     ) async throws -> [ClientDelivery] {
         let shares = DeliveryShares(share: share, most: most, underWay: underWay)
+        // Two takers at once would find the same deliveries due. The later change of a delivery fails, and that taker
+        // looks again.
+        let step = Step("delivery.take", guards: [], isolation: .serializable)
         // Nearly always nothing is due, and a reader answers without the writer.
-        return try await self.step(screenedBy: { db -> Screening<Void, [ClientDelivery]> in
-            .step(if: try !shares.turns(of: db.clientsToBeTold(at: moment)).isEmpty, otherwise: [])
-        }) { db, _ in
+        return try await self.step(
+            step,
+            screenedBy: { db -> Screening<Void, [ClientDelivery]> in
+                .step(if: try !shares.turns(of: db.clientsToBeTold(at: moment)).isEmpty, otherwise: [])
+            }
+        ) { db, _ in
             var taken: [ClientDelivery] = []
             for turn in shares.turns(of: try db.clientsToBeTold(at: moment)) {
                 guard let limit = shares.limit(of: turn, beside: taken.count) else { break }
@@ -20,7 +26,7 @@ extension SQLStore: ClientOutbox {
     }
 
     public func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws {
-        try await self.step { [sealing] db in
+        try await self.step(Step("delivery.remove", guards: [], isolation: .readCommitted)) { [sealing] db in
             // SQLite gives a number again after the newest delivery was deleted.
             try db.run(
                 "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?",
@@ -30,7 +36,7 @@ extension SQLStore: ClientOutbox {
     }
 
     public func postponeDelivery(_ delivery: ClientDelivery, until moment: Timestamp) async throws {
-        try await self.step { db in
+        try await self.step(Step("delivery.postpone", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 UPDATE oauth_delivery SET due_at = ?

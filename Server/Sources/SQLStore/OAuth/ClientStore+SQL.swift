@@ -5,7 +5,8 @@ import _Primitives
 
 extension SQLStore: ClientStore {
     public func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        // The step relies on the number of clients, and on the absence of another owner of the client's resources.
+        try await self.step(Step("client.add", guards: [], isolation: .serializable)) { [sealing] db in
             try db.add(client, limit: limit)
             try db.appendAudit(audit, sealing)
         }
@@ -34,13 +35,23 @@ extension SQLStore: ClientStore {
     public func changeClient(
         _ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent]
     ) async throws -> ClientRecord? {
-        try await self.step { [sealing] db in
+        // The step relies on the absence of another owner of the client's resources.
+        let step = Step("client.update", guards: [.exclusive(.client, id: id)], isolation: .serializable)
+        return try await self.step(step) { [sealing] db in
             try Self.client(id, db).map { try db.change($0, by: change, sealing) }
         }
     }
 
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "client.delete",
+            guards: [
+                // The accounts of the invitations that the step revokes.
+                .exclusive(
+                    .account, where: "id IN (SELECT provisional_account_id FROM invite WHERE service = ?)", [id]),
+                .exclusive(.client, id: id),
+            ], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             try db.revokeInvites("service = ?", [id], audit, sealing)
             return try db.appendAudit(audit, if: db.deleteClient(id), sealing)
         }

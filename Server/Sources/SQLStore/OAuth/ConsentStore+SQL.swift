@@ -51,14 +51,27 @@ extension SQLStore: ConsentStore {
     }
 
     public func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        // No grant that rests on the consent begins meanwhile.
+        let step = Step("consent.end", guards: [.exclusive(.account, id: account)], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let count = try db.endConsents(where: "id = ? AND account = ?", [id, account])
             return try db.appendAudit(audit, if: count > 0, sealing)
         }
     }
 
     public func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "request.authenticate",
+            guards: [
+                // The step may write the account's language.
+                .exclusive(.account, id: authenticated.session.account),
+                .shared(.provider, where: .providerOfRequest, [authenticated.request]),
+                .exclusive(.session, id: authenticated.session.id),
+                .exclusive(.session, where: .sessionByCookieOrRequest, [cookieDigest, authenticated.request]),
+                .exclusive(.request, id: authenticated.request),
+                .shared(.device, id: authenticated.session.authentication.device),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             let session = authenticated.session
             let former = try AuthorizationRequirement.request.found(
                 db.row("SELECT session FROM oauth_request WHERE id = ?", [authenticated.request])
@@ -80,7 +93,15 @@ extension SQLStore: ConsentStore {
     }
 
     public func consent(_ consented: ConsentedAuthorization, usedAt moment: Timestamp, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        // A stranger's client can be deleted because it has no consents (``addStranger(_:limit:unusedSince:audit:)``).
+        let step = Step(
+            "request.consent",
+            guards: [
+                // The step counts the account's consents, and writes the session's last use.
+                .exclusive(.account, id: consented.consent.account), .shared(.client, id: consented.grant.client),
+                .exclusive(.session, id: consented.grant.session),
+            ], isolation: .serializable)
+        try await self.step(step) { [sealing] db in
             let (given, grant) = (consented.consent, consented.grant)
             try AuthorizationRequirement.request.check(db.removeRequest(consented.request))
             try db.useSession(grant.session, at: moment)

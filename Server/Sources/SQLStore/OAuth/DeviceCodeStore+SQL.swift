@@ -24,7 +24,8 @@ extension SQLStore: DeviceCodeStore {
         let found = self.sealing.code(code.userCode.letters, purpose: .deviceUserCode)
         let shown = try self.sealing.seal(
             code.userCode.letters, purpose: .shownDeviceUserCode, row: Base64URL.encode(code.digest))
-        try await self.step { db in
+        // A constraint of the table keeps two codes from being the same.
+        try await self.step(Step("device-code.add", guards: [], isolation: .readCommitted)) { db in
             let isUnused = try db.isTrue(
                 "SELECT NOT EXISTS (SELECT 1 FROM oauth_device_code WHERE user_code = ?)", [found])
             try AuthorizationRequirement.unusedUserCode.check(isUnused)
@@ -59,7 +60,10 @@ extension SQLStore: DeviceCodeStore {
 
     public func begin(_ request: AuthorizationRequestRecord, userCode: TypedCode) async throws -> String? {
         let found = self.sealing.code(userCode.letters, purpose: .deviceUserCode)
-        return try await self.step { [sealing] db in
+        let step = Step(
+            "device-code.begin", guards: [.exclusive(.deviceCode, where: "user_code = ?", [found])],
+            isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let row = try db.row(
                 """
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_device_code
@@ -73,7 +77,18 @@ extension SQLStore: DeviceCodeStore {
     }
 
     public func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "device-code.confirm",
+            guards: [
+                // The step may write the account's language.
+                .exclusive(.account, id: confirmed.session.account), .shared(.client, id: confirmed.grant.client),
+                .shared(.provider, where: .providerOfRequest, [confirmed.request]),
+                .shared(.session, where: .sessionOfRequest, [confirmed.request]),
+                .exclusive(.request, id: confirmed.request),
+                .exclusive(.deviceCode, where: "request = ?", [confirmed.request]),
+                .shared(.device, id: confirmed.session.authentication.device),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             let digest = try AuthorizationRequirement.waitingDevice.found(
                 db.bytes("SELECT digest FROM oauth_device_code WHERE request = ?", [confirmed.request]))
             // This comes first, so that the end of the request is no denial.
@@ -87,8 +102,17 @@ extension SQLStore: DeviceCodeStore {
     }
 
     public func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
-        try await self.poll(
-            question, in: DeviceCodeColumn.polled, at: moment,
+        let step = Step(
+            "device-code.poll",
+            guards: [
+                // The lock of an account ends the account's grants, so the grant stands for the account as well.
+                .exclusive(
+                    .grant, where: "id = (SELECT grant_id FROM oauth_device_code WHERE digest = ? AND client = ?)",
+                    [question.digest, question.client]),
+                .exclusive(.deviceCode, where: "digest = ? AND client = ?", [question.digest, question.client]),
+            ], isolation: .readCommitted)
+        return try await self.poll(
+            step, question, in: DeviceCodeColumn.polled, at: moment,
             read: { row in
                 PolledRow(
                     grant: try row.optionalText(DeviceCodeColumn.grantID),

@@ -11,11 +11,20 @@ private enum DeviceSecretColumn: Int, TableColumn {
 
 extension SQLStore: DeviceSecretStore {
     public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
-        try await self.step { db in try db.setDeviceSecret(digest, ofGrant: id) }
+        try await self.step(Step("device-secret.set", guards: [], isolation: .readCommitted)) { db in
+            try db.setDeviceSecret(digest, ofGrant: id)
+        }
     }
 
     public func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool {
-        try await self.step { db in
+        let step = Step(
+            "device-secret.add",
+            guards: [
+                .shared(.account, where: .accountOfSession, [secret.session]),
+                // A client has one secret in a session.
+                .exclusive(.session, id: secret.session), .exclusive(.grant, id: grant),
+            ], isolation: .readCommitted)
+        return try await self.step(step) { db in
             let isThere = try db.isTrue(
                 """
                 SELECT EXISTS (
@@ -50,7 +59,15 @@ extension SQLStore: DeviceSecretStore {
         _ grant: GrantRecord, byDeviceSecret digest: [UInt8], redirectURI: String, usedAt moment: Timestamp,
         audit: AuditEvent
     ) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "device-secret.add-grant",
+            guards: [
+                .shared(.account, where: .accountOfAuthentication, [grant.authentication]),
+                .shared(.client, id: grant.client),
+                // The step writes the session's last use.
+                .exclusive(.session, id: grant.session),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             try db.run(
                 "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?",
                 [moment.milliseconds, digest, grant.session])
@@ -64,12 +81,16 @@ extension SQLStore: DeviceSecretStore {
     }
 
     public func deleteDeviceSecret(digest: [UInt8], group: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(screenedBy: { db -> Screening<Void, Bool> in
-            let isThere = try db.isTrue(
-                "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)",
-                [digest, group])
-            return Screening.step(if: isThere, otherwise: false)
-        }) { [sealing] db, _ in
+        let step = Step("device-secret.delete", guards: [], isolation: .readCommitted)
+        return try await self.step(
+            step,
+            screenedBy: { db -> Screening<Void, Bool> in
+                let isThere = try db.isTrue(
+                    "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)",
+                    [digest, group])
+                return Screening.step(if: isThere, otherwise: false)
+            }
+        ) { [sealing] db, _ in
             try db.run("DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?", [digest, group])
             let ended = EndedRows(db.changesCount, event: audit)
             try db.record(ended.event, sealing)

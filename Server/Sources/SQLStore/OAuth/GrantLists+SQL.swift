@@ -38,7 +38,8 @@ extension SQLStore: GrantListStore {
     }
 
     public func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int {
-        try await self.step { [sealing] db in
+        let step = Step("grant.end-selected", guards: [.exclusive(.account, id: account)], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let sessions = try db.sessions(giving: selection, ofAccount: account)
             let ended = EndedRows(try db.end(selection, ofAccount: account), event: audit)
             try db.endSpentSessions(sessions, at: audit.at)

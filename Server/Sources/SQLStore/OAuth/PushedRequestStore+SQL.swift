@@ -19,7 +19,7 @@ extension SQLStore: PushedRequestStore {
     public func addPushedRequest(_ request: PushedRequestRecord) async throws {
         let sealed = try self.sealing.seal(
             request.parameters, purpose: .pushedRequest, row: Base64URL.encode(request.digest))
-        try await self.step { db in
+        try await self.step(Step("pushed-request.add", guards: [], isolation: .readCommitted)) { db in
             try db.insert(
                 [
                     PushedRequestColumn.digest: request.digest, .client: request.client, .parameters: sealed,
@@ -49,7 +49,10 @@ extension SQLStore: PushedRequestStore {
     }
 
     public func begin(_ request: AuthorizationRequestRecord, pushed digest: [UInt8]) async throws -> String? {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "pushed-request.begin", guards: [.exclusive(.pushedRequest, where: "digest = ?", [digest])],
+            isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let row = try db.row(
                 """
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
@@ -64,7 +67,14 @@ extension SQLStore: PushedRequestStore {
     }
 
     public func endPushedRequest(digest: [UInt8], browserDigest: [UInt8]) async throws -> Bool {
-        try await self.step { db in
+        let step = Step(
+            "pushed-request.end",
+            guards: [
+                .exclusive(
+                    .request, where: "id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)", [digest]),
+                .exclusive(.pushedRequest, where: "digest = ?", [digest]),
+            ], isolation: .readCommitted)
+        return try await self.step(step) { db in
             // The waiting request deletes the pushed request with itself.
             let waiting = try db.deleteRequests(
                 where: "browser_digest = ? AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)",

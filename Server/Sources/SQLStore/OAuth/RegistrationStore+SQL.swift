@@ -13,7 +13,8 @@ extension SQLStore: RegistrationStore {
     public func addInitialToken(
         _ token: InitialTokenRecord, limit: Int, at moment: Timestamp, audit: AuditEvent
     ) async throws {
-        try await self.step { [sealing] db in
+        // The step relies on the number of tokens.
+        try await self.step(Step("initial-token.add", guards: [], isolation: .serializable)) { [sealing] db in
             try db.run("DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0", [moment.milliseconds])
             let count = try db.number("SELECT count(*) FROM oauth_initial_token") ?? 0
             try ClientRoom(count: count, limit: limit).check("tokens")
@@ -51,7 +52,7 @@ extension SQLStore: RegistrationStore {
     }
 
     public func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        try await self.step(Step("initial-token.delete", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run("DELETE FROM oauth_initial_token WHERE id = ?", [id])
             return try db.appendAudit(audit, if: db.hasChangedRows, sealing)
         }
@@ -60,7 +61,8 @@ extension SQLStore: RegistrationStore {
     public func register(
         _ client: ClientRecord, by digest: [UInt8], at moment: Timestamp, limit: Int, audit: AuditEvent
     ) async throws {
-        try await self.step { [sealing] db in
+        // The step relies on the number of clients, and on the absence of another owner of the client's resources.
+        try await self.step(Step("client.register", guards: [], isolation: .serializable)) { [sealing] db in
             try db.run(
                 """
                 UPDATE oauth_initial_token SET uses_left = uses_left - 1
@@ -75,7 +77,8 @@ extension SQLStore: RegistrationStore {
     public func addStranger(
         _ client: ClientRecord, limit: Int, unusedSince: Timestamp, audit: AuditEvent
     ) async throws {
-        try await self.step { [sealing] db in
+        // The step relies on the number of clients, and on the absence of consents to the clients that go.
+        try await self.step(Step("client.add-stranger", guards: [], isolation: .serializable)) { [sealing] db in
             let room = ClientRoom(count: try db.count(strangers: true), limit: limit)
             for id in try db.oldestUnusedStrangers(since: unusedSince, limit: room.displaceable) {
                 try db.deleteUnusedClient(id)

@@ -20,10 +20,16 @@ extension SQLStore {
     }
 
     public func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
+        let step = Step(
+            "session.end-of-account", guards: [.shared(.account, id: account), .exclusive(.session, id: id)],
+            isolation: .readCommitted)
         // Another account's session keeps its grants.
-        try await self.step(on: { db in
-            try db.row("SELECT 1 FROM oauth_session WHERE id = ? AND account = ?", [id, account]).map { _ in }
-        }) { db, _ in
+        return try await self.step(
+            step,
+            on: { db in
+                try db.row("SELECT 1 FROM oauth_session WHERE id = ? AND account = ?", [id, account]).map { _ in }
+            }
+        ) { db, _ in
             _ = try db.endSessions(where: "id = ?", [id], at: audit.at)
             _ = try db.endGrants(where: "session = ? AND is_lasting = 1", [id])
             return audit
@@ -33,7 +39,14 @@ extension SQLStore {
 
 extension SQLStore {
     public func endSessions(account: String, audit: AuditEvent) async throws -> Int {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "session.end-all",
+            guards: [
+                .exclusive(.account, id: account),
+                // Another person's sign-in in the same browser ends a session without the account's lock.
+                .exclusive(.session, where: "account = ?", [account]),
+            ], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let lasting = try db.endLasting(account: account)
             try db.forgetKnown(ofAccount: account)
             let sessions = try db.endSessions(where: "account = ?", [account], at: audit.at)

@@ -23,7 +23,10 @@ extension SQLStore: SessionStore {
     }
 
     public func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "session.end", guards: [.shared(.account, where: .accountOfSession, [id]), .exclusive(.session, id: id)],
+            isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let ended = EndedRows(try db.endSessions(where: "id = ?", [id], at: audit.at), event: audit)
             try db.record(ended.event, sealing)
             return ended.isAny

@@ -28,7 +28,15 @@ extension SQLStore: SignInServiceStore {
     public func pass(
         _ passed: PassedSession, beginning family: RefreshFamilyStart?, code: CodeRecord?, audit: AuditEvent
     ) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "grant.pass-on",
+            guards: [
+                // A family that begins counts the lasting grants of the person.
+                .exclusive(.account, where: .accountOfAuthentication, [passed.grant.authentication]),
+                .shared(.client, id: passed.grant.client),
+                .shared(.session, where: .sessionOfGrant, [passed.origin]), .shared(.grant, id: passed.origin),
+            ], isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             let grant = passed.grant
             try passed.check(origin: db.heldGrant(passed.origin, at: audit.at), at: audit.at)
             let isServed = try db.isTrue(

@@ -5,7 +5,8 @@ public import _Primitives
 
 extension SQLStore: SigningKeyStore {
     public func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys {
-        try await self.step { [sealing] db in
+        // The step relies on the absence of a secret.
+        try await self.step(Step("key.begin", guards: [], isolation: .serializable)) { [sealing] db in
             if try Self.sealedSubjectSecret(db) == nil {
                 let sealed = try offered.subjectSecret.withBytes {
                     try sealing.seal(Array($0), purpose: .subjectSecret, row: "1")
@@ -26,7 +27,8 @@ extension SQLStore: SigningKeyStore {
     }
 
     public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
-        try await self.step { [sealing] db in
+        // The step relies on the absence of a key.
+        try await self.step(Step("key.add", guards: [], isolation: .serializable)) { [sealing] db in
             let added = try Self.providerKeys(db, sealing).missing(key)
             try Self.add(added, db, sealing)
             try db.appendAudit(audit, if: !added.isEmpty, sealing)
@@ -39,7 +41,10 @@ extension SQLStore: SigningKeyStore {
         forgettingRetiredBefore moment: Timestamp,
         audit: AuditEvent
     ) async throws -> ProviderKeys {
-        try await self.step { [sealing] db in
+        // No key is added meanwhile, and another rotation finds the keys retired.
+        let step = Step(
+            "key.rotate", guards: [.exclusive(.key, where: "retired_at IS NULL", [])], isolation: .serializable)
+        return try await self.step(step) { [sealing] db in
             for name in present ?? [] {
                 let isNewest = try db.isTrue(
                     "SELECT EXISTS (SELECT 1 FROM oauth_key WHERE id = ? AND retired_at IS NULL)", [name])

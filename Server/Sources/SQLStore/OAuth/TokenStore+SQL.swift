@@ -14,10 +14,14 @@ extension SQLStore: TokenStore {
     }
 
     public func revokeToken(_ id: String, ofGrant grant: String?, until end: Timestamp) async throws {
-        try await self.step(screenedBy: { db -> Screening<Void, Void> in
-            let isOfGrant = try grant.map { try db.isGrant($0) } ?? true
-            return .step(if: try isOfGrant && !db.isRevoked(anyOf: [id]), otherwise: ())
-        }) { db, _ in
+        let step = Step("token.revoke", guards: [], isolation: .readCommitted)
+        try await self.step(
+            step,
+            screenedBy: { db -> Screening<Void, Void> in
+                let isOfGrant = try grant.map { try db.isGrant($0) } ?? true
+                return .step(if: try isOfGrant && !db.isRevoked(anyOf: [id]), otherwise: ())
+            }
+        ) { db, _ in
             try db.run(
                 "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)", [id, end.milliseconds])
         }

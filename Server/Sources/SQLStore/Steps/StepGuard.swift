@@ -15,11 +15,15 @@ package struct StepGuard {
         case account
         case organisation
         case client = "oauth_client"
+        case provider = "upstream_provider"
         case service
         case invite
         case session = "oauth_session"
         case request = "oauth_request"
+        case pushedRequest = "oauth_pushed_request"
         case grant = "oauth_grant"
+        case deviceCode = "oauth_device_code"
+        case backchannelRequest = "oauth_backchannel_request"
         case ceremony
         case offer = "pending_activation"
         case device

@@ -19,7 +19,8 @@ private enum ProviderColumn: Int, TableColumn {
 
 extension SQLStore {
     public func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
-        try await self.step { [sealing] db in
+        // The step relies on the number of providers.
+        try await self.step(Step("provider.add", guards: [], isolation: .serializable)) { [sealing] db in
             let count = try db.number("SELECT count(*) FROM upstream_provider") ?? 0
             try UpstreamProvider.checkRoom(beside: count, limit: limit)
             // A second provider of the same name is a conflict.
@@ -44,15 +45,29 @@ extension SQLStore {
     public func changeProvider(
         _ name: String, change: @escaping @Sendable (inout UpstreamProvider) throws -> [AuditEvent]
     ) async throws -> UpstreamProvider? {
-        try await self.step { [sealing] db in
+        let step = Step("provider.update", guards: [.exclusive(.provider, id: name)], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             try db.upstreamProvider(name, sealing).map { try db.change($0, by: change, sealing) }
         }
     }
 
     public func removeProvider(_ name: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(noting: audit, on: ProviderColumn.table, id: name) { db in
+        let method = UpstreamProvider.method(of: name)
+        let step = Step(
+            "provider.remove",
+            guards: [
+                .exclusive(.provider, id: name),
+                .exclusive(
+                    .session,
+                    where: """
+                        id IN (
+                            SELECT session FROM oauth_session_authentication
+                            JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE method = ?)
+                        """, [method]),
+            ], isolation: .readCommitted)
+        return try await self.step(step, noting: audit, on: ProviderColumn.table, id: name) { db in
             try db.run("DELETE FROM upstream_provider WHERE id = ?", [name])
-            try db.deleteAuthentications(of: .method(UpstreamProvider.method(of: name)), at: audit.at)
+            try db.deleteAuthentications(of: .method(method), at: audit.at)
         }
     }
 }

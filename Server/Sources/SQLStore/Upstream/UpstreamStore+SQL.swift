@@ -41,7 +41,11 @@ private enum ArrivalColumn: Int, TableColumn {
 
 extension SQLStore: UpstreamStore {
     public func begin(_ trip: UpstreamTrip) async throws {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "upstream.begin-trip",
+            guards: [.shared(.provider, id: trip.provider), .exclusive(.request, id: trip.request)],
+            isolation: .readCommitted)
+        try await self.step(step) { [sealing] db in
             try db.require(
                 """
                 SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
@@ -76,11 +80,23 @@ extension SQLStore: UpstreamStore {
     public func takeTrip(
         stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
     ) async throws -> UpstreamTrip? {
+        let step = Step(
+            "upstream.take-trip",
+            guards: [
+                // Of two browsers with one state, the later finds the state spent.
+                .exclusive(
+                    .request,
+                    where: "id = (SELECT request FROM upstream_trip WHERE state_digest = ? AND provider = ?)",
+                    [stateDigest, provider])
+            ], isolation: .readCommitted)
         // Anybody can send an invented state. A reader looks the state up, and answers if nothing has to be written.
-        try await self.step(screenedBy: { [sealing] db -> Screening<Void, UpstreamTrip?> in
-            let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
-            return .step(if: trip != nil, otherwise: nil)
-        }) { [sealing] db, _ in
+        return try await self.step(
+            step,
+            screenedBy: { [sealing] db -> Screening<Void, UpstreamTrip?> in
+                let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
+                return .step(if: trip != nil, otherwise: nil)
+            }
+        ) { [sealing] db, _ in
             // Without a trip the statement finds no row, as NULL equals nothing.
             let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing)
             try db.run(
@@ -98,7 +114,21 @@ extension SQLStore: UpstreamStore {
         _ arrival: UpstreamArrival, at moment: Timestamp, newcomer: UpstreamNewcomer?,
         told: @escaping @Sendable (_ account: String) -> (AuditEvent, NoticeRecord)
     ) async throws -> String? {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "upstream.arrive",
+            guards: [
+                .shared(
+                    .account,
+                    where: """
+                        id = (
+                            SELECT account_id FROM upstream_link
+                            WHERE provider = ? AND issuer = ? AND subject_code = ?)
+                        """, arrival.identity.linkKey(self.sealing)),
+                .shared(.provider, id: arrival.identity.provider), .exclusive(.request, id: arrival.request),
+            ],
+            // The account of a newcomer relies on the absence of another account of its name.
+            isolation: newcomer == nil ? .readCommitted : .serializable)
+        return try await self.step(step) { [sealing] db in
             let linked = try db.account(linkedTo: arrival.identity, sealing)
             switch UpstreamPerson(linkedTo: linked, newcomer: newcomer) {
             case .stranger:
@@ -131,7 +161,7 @@ extension SQLStore: UpstreamStore {
     }
 
     public func wantLink(request: String, provider: String) async throws -> Bool {
-        try await self.step { db in
+        try await self.step(Step("upstream.want-link", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
                 UPDATE upstream_arrival SET is_wanted = 1
@@ -158,14 +188,22 @@ extension SQLStore: UpstreamStore {
     }
 
     public func forgetWantedLink(request: String, provider: String) async throws {
-        try await self.step { db in try db.forgetWantedLink(request, provider) }
+        try await self.step(Step("upstream.forget-wanted-link", guards: [], isolation: .readCommitted)) { db in
+            try db.forgetWantedLink(request, provider)
+        }
     }
 
     public func connect(
         request: String, provider: String, account: String, limit: Int,
         link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
     ) async throws -> LinkRefusal? {
-        try await self.step { [sealing] db in
+        let step = Step(
+            "upstream.connect",
+            guards: [
+                // The step counts the account's links.
+                .exclusive(.account, id: account), .shared(.provider, id: provider), .exclusive(.request, id: request),
+            ], isolation: .readCommitted)
+        return try await self.step(step) { [sealing] db in
             let row = try db.row(
                 .composed(
                     """
@@ -210,9 +248,13 @@ extension SQLStore: UpstreamStore {
     }
 
     public func removeLink(_ id: String, ofAccount account: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step(on: { db in
-            try db.text("SELECT provider FROM upstream_link WHERE id = ? AND account_id = ?", [id, account])
-        }) { db, provider in
+        let step = Step("upstream.remove-link", guards: [.exclusive(.account, id: account)], isolation: .readCommitted)
+        return try await self.step(
+            step,
+            on: { db in
+                try db.text("SELECT provider FROM upstream_link WHERE id = ? AND account_id = ?", [id, account])
+            }
+        ) { db, provider in
             try db.run("DELETE FROM upstream_link WHERE id = ?", [id])
             try db.run("DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?", [account, provider])
             try db.deleteAuthentications(
@@ -286,9 +328,7 @@ extension SQLConnection {
     fileprivate func account(linkedTo identity: UpstreamIdentity, _ sealing: Sealing) throws -> String? {
         try self.text(
             "SELECT account_id FROM upstream_link WHERE provider = ? AND issuer = ? AND subject_code = ?",
-            [
-                identity.provider, identity.issuer, sealing.code(identity.subject, purpose: .subjectCode),
-            ])
+            identity.linkKey(sealing))
     }
 
     fileprivate func insert(_ link: UpstreamLink, _ sealing: Sealing) throws {
@@ -339,6 +379,13 @@ extension SQLConnection {
                 .address: try arrival.address.map { try sealing.seal($0, purpose: .arrivalAddress, row: place) },
                 .accountID: account, .finishedAt: moment.milliseconds, .isWanted: false,
             ], by: ArrivalColumn.insertion)
+    }
+}
+
+extension UpstreamIdentity {
+    /// Returns the values by which a link with the identity is found: provider, issuer and code of the subject.
+    fileprivate func linkKey(_ sealing: Sealing) -> SQLValues {
+        [self.provider, self.issuer, sealing.code(self.subject, purpose: .subjectCode)]
     }
 }
 
