@@ -114,6 +114,7 @@ extension SQLStore: UpstreamStore {
         _ arrival: UpstreamArrival, at moment: Timestamp, newcomer: UpstreamNewcomer?,
         told: @escaping @Sendable (_ account: String) -> (AuditEvent, NoticeRecord)
     ) async throws -> String? {
+        // Constraints of the tables keep a newcomer's name and link from being another account's.
         let step = Step(
             "upstream.arrive",
             guards: [
@@ -125,9 +126,7 @@ extension SQLStore: UpstreamStore {
                             WHERE provider = ? AND issuer = ? AND subject_code = ?)
                         """, arrival.identity.linkKey(self.sealing)),
                 .shared(.provider, id: arrival.identity.provider), .exclusive(.request, id: arrival.request),
-            ],
-            // The account of a newcomer relies on the absence of another account of its name.
-            isolation: newcomer == nil ? .readCommitted : .serializable)
+            ], isolation: .readCommitted)
         return try await self.step(step) { [sealing] db in
             let linked = try db.account(linkedTo: arrival.identity, sealing)
             switch UpstreamPerson(linkedTo: linked, newcomer: newcomer) {
