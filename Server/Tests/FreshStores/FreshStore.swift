@@ -16,10 +16,12 @@ public enum FreshStore {
     /// Opens a store in `folder`, which must not be there yet.
     ///
     /// Nothing waits for the disk: a test ends with its process, and no machine stops in between. A test of durability
-    /// passes its own `synchronize`. Throws ``StoreError``, and what the file system says.
+    /// passes its own `synchronize`. The store uses the database that `decorate` returns for the opened one. Throws
+    /// ``StoreError``, and what the file system says.
     package static func open(
         in folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
-        synchronize: @escaping @Sendable (LogFile) throws -> Void = { _ in }
+        synchronize: @escaping @Sendable (LogFile) throws -> Void = { _ in },
+        decorate: (any SQLDatabase) -> any SQLDatabase = { $0 }
     ) throws -> SQLStore {
         let (made, former) = try self.made.get()
         try FileManager.default.createDirectory(
@@ -30,7 +32,8 @@ public enum FreshStore {
             throw StoreError(.unavailable, "no file can be made in \(folder)")
         }
         try self.give(key, to: file, former)
-        return try SQLStore(folder: folder, keys: KeyRing(key), limits: limits, synchronize: synchronize)
+        return try SQLStore(
+            folder: folder, keys: KeyRing(key), limits: limits, synchronize: synchronize, decorate: decorate)
     }
 
     /// Locks an account of the open store in `folder` by another connection. Nothing of the account ends, as between the

@@ -12,12 +12,12 @@ final class TemporaryStore: Sendable {
     let key: KeyEncryptionKey
     let database: SQLStore
 
-    init(limits: Limits = Limits()) throws {
+    /// Makes a store over the database that `decorate` returns for the opened one.
+    init(limits: Limits = Limits(), decorate: (any SQLDatabase) -> any SQLDatabase = { $0 }) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         self.key = KeyEncryptionKey()
-        self.database = try FreshStore.open(in: self.folder, key: self.key, limits: limits) {
-            try $0.synchronize()
-        }
+        self.database = try FreshStore.open(
+            in: self.folder, key: self.key, limits: limits, synchronize: { try $0.synchronize() }, decorate: decorate)
     }
 
     var file: String { self.folder + "/countersign.sqlite" }

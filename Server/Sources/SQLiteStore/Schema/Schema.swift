@@ -38,17 +38,19 @@ extension SQLStore {
         try self.init(folder: folder, keys: keys, limits: limits, measure: measure) { try $0.synchronize() }
     }
 
-    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that simulates the disk: `synchronize`
-    /// has to make the bytes in the log durable.
+    /// Opens the store as ``init(folder:keys:limits:measure:)`` does, for a test that simulates the disk or decorates the
+    /// database: `synchronize` has to make the bytes in the log durable, and the store uses the database that `decorate`
+    /// returns for the opened one.
     package convenience init(
         folder: String, keys: KeyRing, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in },
-        synchronize: @escaping @Sendable (LogFile) throws -> Void
+        synchronize: @escaping @Sendable (LogFile) throws -> Void,
+        decorate: (any SQLDatabase) -> any SQLDatabase = { $0 }
     ) throws {
         let database = try SQLiteDatabase(
             folder: folder, keys: keys, limits: limits, migrations: Migration.all, measure: measure,
             synchronize: synchronize)
-        self.init(in: database, limits: limits)
+        self.init(in: decorate(database), limits: limits)
     }
 
     /// Opens a store that needs only one key.

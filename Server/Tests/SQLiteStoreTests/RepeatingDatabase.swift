@@ -1,0 +1,177 @@
+import SQLStore
+import Sealing
+import Synchronization
+
+/// A database that does the body of each step twice, and notes each fault of the steps: a second run that writes
+/// something else than the first, a guard that does not work, and a name that is used for two kinds of steps.
+final class RepeatingDatabase: SQLDatabase {
+    /// The properties that all steps of a name share.
+    private struct Kind: Equatable {
+        let isolation: Step.Isolation
+        let guarded: Set<StepGuard.Table>
+    }
+
+    /// The steps of this process, by their names.
+    private static let kinds = Mutex<[String: Kind]>([:])
+
+    private let database: any SQLDatabase
+    private let noted = Mutex<[String]>([])
+
+    init(_ database: any SQLDatabase) { self.database = database }
+
+    var sealing: Sealing { self.database.sealing }
+    var knownClients: KnownClients { self.database.knownClients }
+    var waiting: (steps: Int, reads: Int) { self.database.waiting }
+
+    /// The faults of the steps so far. Each fault begins with the name of its step.
+    var faults: [String] { self.noted.withLock { $0 } }
+
+    func step<Result: Sendable>(
+        _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
+    ) async throws -> Result {
+        try await self.database.step(step) { db in try self.twice(step, db, body) }
+    }
+
+    func step<Found: Sendable, Result: Sendable>(
+        _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
+        _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
+    ) async throws -> Result {
+        try await self.database.step(step, screenedBy: screen) { db, found in
+            try self.twice(step, db) { try body($0, found) }
+        }
+    }
+
+    func read<Result: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Result) async throws -> Result {
+        try await self.database.read(body)
+    }
+
+    func close() async { await self.database.close() }
+
+    // MARK: Two runs
+
+    /// Runs the body of a step, takes back the changes, and runs the body again. Returns the result of the second run.
+    private func twice<Value>(
+        _ step: Step, _ db: SQLConnection, _ body: (SQLConnection) throws -> Value
+    ) throws -> Value {
+        self.checkKind(of: step)
+        self.checkGuards(of: step, db)
+        try db.run("SAVEPOINT repeated_step")
+        let first = try self.run(db, body)
+        try db.run("ROLLBACK TO repeated_step")
+        let second = try self.run(db, body)
+        if case .failure = second.result { try db.run("ROLLBACK TO repeated_step") }
+        try db.run("RELEASE repeated_step")
+        self.compare(first.picture, second.picture, of: step)
+        self.compare(first.result, second.result, of: step)
+        return try second.result.get()
+    }
+
+    /// Runs a body. Returns its result and the rows of the database afterwards; no rows if the body wrote nothing.
+    private func run<Value>(
+        _ db: SQLConnection, _ body: (SQLConnection) throws -> Value
+    ) throws -> (result: Result<Value, any Error>, picture: Set<String>) {
+        let changes = try db.number("SELECT total_changes()")
+        let result = Result { try body(db) }
+        guard try db.number("SELECT total_changes()") != changes else { return (result, []) }
+        return (result, try PicturedTable.picture(of: db, self.sealing))
+    }
+
+    private func compare(_ first: Set<String>, _ second: Set<String>, of step: Step) {
+        guard first != second else { return }
+        let rows = first.subtracting(second).map { "- \($0)" } + second.subtracting(first).map { "+ \($0)" }
+        self.note(step, "the second run writes something else:\n" + rows.sorted().joined(separator: "\n"))
+    }
+
+    private func compare<Value>(_ first: Result<Value, any Error>, _ second: Result<Value, any Error>, of step: Step) {
+        switch (first, second) {
+        case (.success, .success): break
+        case (.failure(let first), .failure(let second)):
+            guard String(reflecting: first) != String(reflecting: second) else { break }
+            self.note(step, "the first run throws \(first), the second throws \(second)")
+        case (.failure(let error), .success): self.note(step, "only the first run throws \(error)")
+        case (.success, .failure(let error)): self.note(step, "only the second run throws \(error)")
+        }
+    }
+
+    // MARK: Names and guards
+
+    private func checkKind(of step: Step) {
+        let name = step.name.description
+        let kind = Kind(isolation: step.isolation, guarded: Set(step.guards.map(\.table)))
+        let known = Self.kinds.withLock { kinds in
+            if let known = kinds[name] { return known }
+            kinds[name] = kind
+            return kind
+        }
+        if kind != known { self.note(step, "the name is used for \(known) and for \(kind)") }
+        let words = name.split(separator: ".", omittingEmptySubsequences: false)
+        let letters = Set("abcdefghijklmnopqrstuvwxyz-")
+        let isFormed = words.count == 2 && words.allSatisfy { !$0.isEmpty && letters.isSuperset(of: $0) }
+        if !isFormed { self.note(step, "the name is not a feature and a change") }
+    }
+
+    /// Notes the guards whose query does not run.
+    private func checkGuards(of step: Step, _ db: SQLConnection) {
+        for guarded in step.guards {
+            do { _ = try db.row(.composed(guarded.query), guarded.values) } catch {
+                self.note(step, "the guard \(guarded.query) throws \(error)")
+            }
+        }
+    }
+
+    private func note(_ step: Step, _ fault: String) {
+        self.noted.withLock { $0.append("\(step.name): \(fault)") }
+    }
+}
+
+/// A table whose rows are compared.
+private struct PicturedTable {
+    /// The query of the rows. The first column is a text of the values that are not sealed.
+    private let query: SQLText
+    private let sealed: [SealedColumn]
+
+    /// All tables of the schema. Each store of this process has the same schema.
+    private static let all = Mutex<[PicturedTable]?>(nil)
+
+    /// Returns all rows of a database as texts. A sealed value is opened, because two seals of a value differ.
+    static func picture(of db: SQLConnection, _ sealing: Sealing) throws -> Set<String> {
+        let tables = try Self.all.withLock { all in
+            if let all { return all }
+            let tables = try Self.tables(db)
+            all = tables
+            return tables
+        }
+        return try tables.reduce(into: []) { rows, table in
+            rows.formUnion(try db.rows(table.query) { try table.text(of: $0, sealing) })
+        }
+    }
+
+    private static func tables(_ db: SQLConnection) throws -> [PicturedTable] {
+        let names = try db.rows(
+            """
+            SELECT name, wr FROM pragma_table_list
+            WHERE schema = 'main' AND type = 'table' AND name <> 'sqlite_schema'
+            """
+        ) { (name: try $0.text("name"), hasNumbers: try $0.integer("wr", as: Int.self) == 0) }
+        return try names.map { name, hasNumbers in
+            let sealed = SealedColumn.all.filter { $0.table == name }
+            let columns = try db.texts("SELECT name FROM pragma_table_info(?)", [name])
+                .filter { column in !sealed.contains { $0.name == column } }.map { #""\#($0)""# }
+            let values = (columns + (hasNumbers ? ["rowid"] : [])).map { "quote(\($0))" }
+            let text = (["'\(name)'"] + values).joined(separator: " || ', ' || ")
+            let selections = ["\(text) AS picture"] + sealed.map(\.selection)
+            return PicturedTable(
+                query: .once("SELECT \(selections.joined(separator: ", ")) FROM \"\(name)\""), sealed: sealed)
+        }
+    }
+
+    private func text(of row: SQLRow, _ sealing: Sealing) throws -> String {
+        try self.sealed.reduce(into: try row.text(0)) { text, column in
+            guard let bytes = try row.optionalBytes(column.name) else { return }
+            let name = try column.rowName(of: row)
+            // Some tests keep values that nobody sealed.
+            let opened = (try? sealing.open(bytes, purpose: column.purpose, row: name)) ?? bytes
+            text += ", \(column.name): \(opened)"
+        }
+    }
+}
