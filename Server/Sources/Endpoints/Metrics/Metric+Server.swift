@@ -28,6 +28,11 @@ extension Metric where Handle == Counter {
             "countersign_provider_steps_total", labels: ["result"],
             "Steps of sign-ins by other providers, by what became of them.")
     }
+    static var storeSteps: Self {
+        Self(
+            "countersign_store_steps_total", labels: ["step"],
+            "Steps of the store by their names, also steps that were refused or failed.")
+    }
     static var storeFailures: Self {
         Self("countersign_store_failures_total", labels: ["work"], "Steps and reads that the store could not do.")
     }

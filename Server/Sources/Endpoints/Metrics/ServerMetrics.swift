@@ -36,6 +36,8 @@ public struct ServerMetrics: Sendable {
     private let readTimer: Timer
     /// The counters and timers of requests, by kind. Spelling the labels each time would cost more than counting.
     private let answers = RecentValues<AnswerKind, (Counter, Timer)>(capacity: Limits.Fixed.seriesPerName)
+    /// The counters of steps, by the addresses of the steps' names. A name keeps its place as long as the program runs.
+    private let steps = RecentValues<UInt, Counter>(capacity: Limits.Fixed.seriesPerName)
 
     /// The properties by which requests are told apart. All values are the server's own words.
     private struct AnswerKind: Hashable {
@@ -99,10 +101,15 @@ public struct ServerMetrics: Sendable {
         }
     }
 
-    /// Records the time that the store took for a step or a read.
+    /// Records the time that the store took for a step or a read, and counts a step by its name.
     public func stored(_ measurement: StoreMeasurement) {
         let timer = measurement.work == .step ? self.stepTimer : self.readTimer
         timer.recordNanoseconds(measurement.duration.nanoseconds)
+        if let step = measurement.step {
+            self.steps.value(UInt(bitPattern: step.utf8Start)) {
+                self.registry.counter(.storeSteps, step.description)
+            }.increment()
+        }
         guard measurement.isFailed else { return }
         self.registry.counter(.storeFailures, measurement.work.rawValue).increment()
     }

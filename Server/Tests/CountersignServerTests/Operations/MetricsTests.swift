@@ -75,8 +75,24 @@ struct MetricsTests {
         #expect(lines.contains(#"countersign_store_seconds_sum{work="step"} 1.03"#))
         #expect(lines.contains(#"countersign_store_seconds_count{work="step"} 3"#))
         #expect(lines.contains(#"countersign_store_failures_total{work="step"} 1"#))
+        #expect(lines.contains(#"countersign_store_steps_total{step="test.step"} 3"#))
         #expect(lines.contains(#"countersign_store_waiting{work="step"} 3"#))
         #expect(lines.contains(#"countersign_store_waiting{work="read"} 0"#))
+    }
+
+    @Test("Steps are counted by their names, and reads are not")
+    func stepNames() {
+        let metrics = ServerMetrics()
+        for name: StaticString in ["test.one", "test.other", "test.one"] {
+            metrics.stored(StoreMeasurement(.step, step: name, duration: .zero, isFailed: false))
+        }
+        metrics.stored(StoreMeasurement(.read, step: nil, duration: .zero, isFailed: false))
+        let lines = metrics.registry.text.split(separator: "\n").map(String.init)
+        #expect(
+            lines.filter { $0.hasPrefix("countersign_store_steps_total") } == [
+                #"countersign_store_steps_total{step="test.one"} 2"#,
+                #"countersign_store_steps_total{step="test.other"} 1"#,
+            ])
     }
 
     @Test("What mail waits, how many sessions there are, and how old the signing keys are")
