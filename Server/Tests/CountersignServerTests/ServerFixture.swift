@@ -26,7 +26,8 @@ import _Primitives
 final class ServerFixture: Sendable {
     let assembly: ServerAssembly
     let database: SQLStore
-    let store: FailingStore
+    /// The database of the store, for tests that precede, follow or fail a step.
+    let hooks: HookedDatabase
     let clock: FakeClock
     let folder: String
     /// What was mailed.
@@ -46,8 +47,15 @@ final class ServerFixture: Sendable {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
         let key = KeyEncryptionKey()
-        self.database = try FreshStore.open(in: self.folder, key: key, limits: limits)
-        self.store = FailingStore(self.database)
+        var hooks: HookedDatabase?
+        self.database = try FreshStore.open(
+            in: self.folder, key: key, limits: limits,
+            decorate: { opened in
+                let hooked = HookedDatabase(opened)
+                hooks = hooked
+                return hooked
+            })
+        self.hooks = try #require(hooks)
         var configuration = ServerAssembly.Configuration(
             issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
             trustedProxies: trustedProxies, limits: limits)
@@ -68,7 +76,7 @@ final class ServerFixture: Sendable {
         configure(&configuration)
         self.assembly = try await ServerAssembly.open(
             configuration,
-            store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource, random: random)
+            store: self.database, sealing: Sealing(key), trace: trace, time: self.clock.timeSource, random: random)
     }
 
     /// What sends mail; another one each time, as on another node.

@@ -1,6 +1,7 @@
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -338,7 +339,7 @@ struct BadInputTests {
         let server = try await ServerFixture()
         try await server.withSignIn { phone, browser, request, page in
             _ = try await phone.authenticate(try server.typedPayload(page))
-            server.store.failNextCompletion(StoreError(code, "as the test wants it"))
+            server.hooks.failNext(.completion, with: StoreError(code, "as the test wants it"))
             #expect(try await browser.get("/sign-in/complete?request=\(request)").status.code == status)
         }
     }

@@ -6,6 +6,7 @@ import CountersignTestKit
 import Crypto
 import Endpoints
 import Foundation
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -257,7 +258,7 @@ struct ChallengeRoutesTests {
     @Test("where the last step cannot be kept, the same is shown once more with the auth_session of the answer")
     func lastStep() async throws {
         try await App.run { app async throws in
-            app.place.server.store.failNextCompletion(StoreError(.unavailable, "as the test wants it"))
+            app.place.server.hooks.failNext(.completion, with: StoreError(.unavailable, "as the test wants it"))
             let failed = try await app.show(try await app.begin())
             #expect(failed.response.status == .serviceUnavailable && failed.response.headers[.retryAfter] == "5")
             let next = try failed.object.requiredString("auth_session")
@@ -273,7 +274,7 @@ struct ChallengeRoutesTests {
     func noStep() async throws {
         try await App.run { app async throws in
             let session = try await app.begin()
-            app.place.server.store.failNextMove(StoreError(.unavailable, "as the test wants it"))
+            app.place.server.hooks.failNext(.requestMove, with: StoreError(.unavailable, "as the test wants it"))
             let failed = try await app.show(session)
             #expect(failed.response.status == .serviceUnavailable)
             #expect(try failed.object.requiredString("auth_session") == session)
@@ -285,7 +286,7 @@ struct ChallengeRoutesTests {
     func lockedAtLast() async throws {
         try await App.run { app async throws in
             let session = try await app.begin()
-            app.place.server.store.failNextCompletion(StoreError(.notFound, "as the test wants it"))
+            app.place.server.hooks.failNext(.completion, with: StoreError(.notFound, "as the test wants it"))
             let answer = try await app.show(session)
             #expect(answer.response.status == .badRequest && App.error(answer) == "access_denied")
             #expect(answer.object["auth_session"] == nil)
@@ -297,7 +298,7 @@ struct ChallengeRoutesTests {
         try await App.run { app async throws in
             let (totp, _) = try await app.place.giveSecondFactor()
             let asked = try await app.show(try await app.begin())
-            app.place.server.store.failNextCompletion(StoreError(.unavailable, "as the test wants it"))
+            app.place.server.hooks.failNext(.completion, with: StoreError(.unavailable, "as the test wants it"))
             let code = try #require(totp.code(at: app.place.server.clock.timeSource.now()))
             let failed = try await app.post([
                 "auth_session": try asked.object.requiredString("auth_session"), "otp": code,
@@ -643,7 +644,7 @@ struct ChallengeRoutesTests {
         try await self.withPhone { app, phone async throws in
             let asked = try await self.ask(app)
             _ = try await phone.authenticate(try self.payload(asked))
-            app.place.server.store.failNextCompletion(StoreError(.unavailable, "as the test wants it"))
+            app.place.server.hooks.failNext(.completion, with: StoreError(.unavailable, "as the test wants it"))
             let failed = try await self.look(app, after: asked)
             #expect(failed.response.status == .serviceUnavailable)
             let done = try await self.look(app, after: failed)

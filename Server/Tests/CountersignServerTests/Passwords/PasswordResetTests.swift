@@ -2,6 +2,7 @@ import Accounts
 import CountersignServer
 import CountersignTestKit
 import Foundation
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -251,10 +252,10 @@ struct PasswordResetTests {
             try await place.enter()
             let trail = try await place.trail()
             for name in ["alice", "nobody", "a b", "alice"] {
-                let calls = try await place.server.store.calls { () async throws in
+                let work = try await place.server.hooks.work { () async throws in
                     #expect(try await place.askForReset(name).status == .ok)
                 }
-                #expect(calls == ["keepAsk"], "\(name)")
+                #expect(work == .init(steps: [NamedStep.keptAsk.rawValue]), "\(name)")
             }
             #expect(try await place.trail() == trail)
             let deliverer = try #require(place.server.mailDeliverer)

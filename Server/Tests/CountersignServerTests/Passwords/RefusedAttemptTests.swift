@@ -2,6 +2,7 @@ import Accounts
 import CountersignServer
 import CountersignTestKit
 import Endpoints
+import FreshStores
 import Hummingbird
 import HummingbirdTesting
 import Logging
@@ -106,7 +107,7 @@ struct RefusedAttemptTests {
             let passwords = place.server.assembly.passwords
             let request = try await place.begin()
             for name in ["alice", "nobody"] { _ = try await place.show("wrong", as: name, request) }
-            place.server.store.failNextAudit(StoreError(.unavailable, "as the test wants it"))
+            place.server.hooks.failNext(.auditEvent, with: StoreError(.unavailable, "as the test wants it"))
             await #expect(throws: StoreError.self) { try await passwords.writeRefusals() }
             #expect(try await Self.entries(place).isEmpty)
             _ = try await place.show("wrong", request)

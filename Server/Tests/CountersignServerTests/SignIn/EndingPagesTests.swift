@@ -4,6 +4,7 @@ import Countersign
 import CountersignServer
 import CountersignTestKit
 import Foundation
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -300,7 +301,7 @@ struct EndingPagesTests {
             let browser = TestBrowser(client)
             let (_, page) = try await server.signInPage(browser, try await server.relyingParty(home: Self.home))
             _ = try await phone.authenticate(try server.typedPayload(page))
-            server.store.failNextCompletion(StoreError(.corrupt, "as the test wants it"))
+            server.hooks.failNext(.completion, with: StoreError(.corrupt, "as the test wants it"))
             let failed = try await browser.get(try self.address("/sign-in/complete", page))
             try self.expect(
                 failed, .internalServerError, "Something went wrong", "Go back to Demo Bank and start again.")

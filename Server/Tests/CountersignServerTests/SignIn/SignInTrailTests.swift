@@ -13,7 +13,7 @@ struct SignInTrailTests {
             let browser = TestBrowser(client)
             try await server.signInTwice(browser, party, phone)
         }
-        let events = try await server.store.auditEntries(after: 0, limit: 1000).map(\.event)
+        let events = try await server.database.auditEntries(after: 0, limit: 1000).map(\.event)
         for kind in ["signed-in", "signed-in-by-session"] {
             let event = try #require(events.first { $0.kind == .init(rawValue: kind) }, "\(kind)")
             #expect(event.detail?.hasPrefix("service=\(party.id) methods=") == true, "\(kind)")

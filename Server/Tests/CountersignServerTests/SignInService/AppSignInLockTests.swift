@@ -19,6 +19,14 @@ struct AppSignInLockTests {
         try FreshStore.lock(account: try await self.account(name, at: place), in: place.server.folder)
     }
 
+    /// Locks alice's account when the store has taken her next password: the sign-in is not over yet.
+    private func lockAliceOnceAuthenticated(at place: AppSignIn) async throws {
+        let account = try await self.account("alice", at: place)
+        place.server.hooks.atNext(.passwordAdvance, .after) { [folder = place.server.folder] in
+            try FreshStore.lock(account: account, in: folder)
+        }
+    }
+
     private func account(_ name: String, at place: AppSignIn) async throws -> String {
         let accounts = try await place.server.database.accounts(after: nil, limit: 9)
         return try #require(accounts.first { $0.username?.text == name }).id
@@ -27,11 +35,12 @@ struct AppSignInLockTests {
     @Test("at login: who authenticates gets no code")
     func login() async throws {
         try await AppSignIn.run { place async throws in
-            // The lock comes after the authentication, whose steps still take the account.
-            place.server.store.showLocked(account: try await self.account("alice", at: place))
+            try await self.lockAliceOnceAuthenticated(at: place)
             let web = try await place.signedIn(AppSignIn.web)
             #expect(web.headers[.location]?.hasPrefix(AppSignIn.webAddress + "?") == true)
             #expect(web.redirectParameters["auth"] == "fail" && web.redirectParameters["code"] == "107")
+            _ = try await place.server.assembly.directory.setLocked(false, username: "alice", by: "test")
+            try await self.lockAliceOnceAuthenticated(at: place)
             let app = try await place.signedIn(AppSignIn.app)
             #expect(app.status == .badRequest && app.headers[.location] == nil && app.errors?.isEmpty == false)
             #expect(try await place.signedIn(AppSignIn.app, as: "bob").redirectParameters["code"] != nil)
