@@ -6,21 +6,21 @@ import Synchronization
 /// A step that tests precede, follow or fail, by the name that the step has in the store.
 package enum NamedStep: String, Sendable {
     /// `AuthorizationStore.complete`: a sign-in ends with a session and a code.
-    case completion = "authorization.complete"
+    case completion = "request.complete"
     /// `AuthorizationStore.moveRequest`: a request without a browser gets its next secret.
-    case requestMove = "authorization.move-request"
+    case requestMove = "request.move"
     /// `AuditStore.appendAudit`: an event by itself.
     case auditEvent = "audit.append"
     /// `PasswordStore.reserveAttempt`.
-    case attemptReservation = "password.reserve-attempt"
+    case attemptReservation = "attempt.reserve"
     /// `PasswordStore.advance`: a sign-in by password goes on.
-    case passwordAdvance = "password.advance"
+    case passwordAdvance = "password-sign-in.advance"
     /// `PasswordStore.knowBrowser`: a mailed link makes an account know a browser.
-    case knownBrowser = "password.know-browser"
+    case knownBrowser = "known-browser.add"
     /// `MailStore.keepAsk`: somebody has asked for a letter.
     case keptAsk = "mail.keep-ask"
     /// `AdditionalEmailStore.addEmail`.
-    case addedEmail = "email.add"
+    case addedEmail = "account-email.add"
     /// `PersonalInformationStore.changePersonalValue`.
     case changedValue = "personal-value.change"
 }

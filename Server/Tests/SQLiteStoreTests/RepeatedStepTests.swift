@@ -187,12 +187,13 @@ struct RepeatedStepTests {
         let kinds = [
             Step("test.kinds", guards: [.shared(.account, id: "a")], isolation: .readCommitted),
             Step("test.kinds", guards: [.shared(.account, id: "b")], isolation: .readCommitted),
+            Step("test.kinds", guards: [], isolation: .serializable),
             Step("test.kinds", guards: [.shared(.device, id: "a")], isolation: .readCommitted),
             Step("test.kinds", guards: [.shared(.account, id: "a")], isolation: .serializable),
         ]
         for (place, step) in kinds.enumerated() {
             let faults = try await self.faults(of: step) { _, _ in }
-            #expect(faults.isEmpty == (place < 2), "\(place): \(faults)")
+            #expect(faults.isEmpty == (place < 3), "\(place): \(faults)")
         }
         for name: StaticString in ["test", "Test.name", "test.a.b", "test."] {
             let step = Step(name, guards: [], isolation: .readCommitted)

@@ -5,14 +5,8 @@ import Synchronization
 /// A database that does the body of each step twice, and notes each fault of the steps: a second run that writes
 /// something else than the first, a guard that does not work, and a name that is used for two kinds of steps.
 final class RepeatingDatabase: SQLDatabase {
-    /// The properties that all steps of a name share.
-    private struct Kind: Equatable {
-        let isolation: Step.Isolation
-        let guarded: Set<StepGuard.Table>
-    }
-
-    /// The steps of this process, by their names.
-    private static let kinds = Mutex<[String: Kind]>([:])
+    /// The isolations of the steps of this process, by the steps' names and by the tables that the steps guard.
+    private static let kinds = Mutex<[String: [Set<StepGuard.Table>: Step.Isolation]]>([:])
 
     private let database: any SQLDatabase
     private let noted = Mutex<[String]>([])
@@ -95,15 +89,20 @@ final class RepeatingDatabase: SQLDatabase {
 
     // MARK: Names and guards
 
+    /// Notes a name that is no name, and a name of two kinds of steps. The steps of a name guard rows of the same tables,
+    /// or none if there is no row that the step relies on.
     private func checkKind(of step: Step) {
         let name = step.name.description
-        let kind = Kind(isolation: step.isolation, guarded: Set(step.guards.map(\.table)))
-        let known = Self.kinds.withLock { kinds in
-            if let known = kinds[name] { return known }
-            kinds[name] = kind
-            return kind
+        let guarded = Set(step.guards.map(\.table))
+        let kinds = Self.kinds.withLock { all in
+            var kinds = all[name] ?? [:]
+            if kinds[guarded] == nil { kinds[guarded] = step.isolation }
+            all[name] = kinds
+            return kinds
         }
-        if kind != known { self.note(step, "the name is used for \(known) and for \(kind)") }
+        if kinds[guarded] != step.isolation || kinds.keys.count(where: { !$0.isEmpty }) > 1 {
+            self.note(step, "the name is used for \(kinds), and for \(guarded) with \(step.isolation)")
+        }
         let words = name.split(separator: ".", omittingEmptySubsequences: false)
         let letters = Set("abcdefghijklmnopqrstuvwxyz-")
         let isFormed = words.count == 2 && words.allSatisfy { !$0.isEmpty && letters.isSuperset(of: $0) }
