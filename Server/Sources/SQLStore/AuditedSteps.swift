@@ -51,7 +51,7 @@ extension SQLConnection {
     /// Throws `notFound` with `reason` if an identifier is given, and a table has no row of that identifier.
     func require(_ table: String, id: String?, _ reason: String) throws {
         try self.require(
-            .composed("SELECT ?1 IS NULL OR EXISTS (SELECT 1 FROM \(table) WHERE id = ?1)"), [id],
+            .composed("SELECT EXISTS (SELECT 1 FROM \(table) WHERE id = ?1) OR ?1 IS NULL"), [id],
             orThrow: StoreError(.notFound, reason))
     }
 

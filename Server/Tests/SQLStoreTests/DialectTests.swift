@@ -4,12 +4,17 @@ import Testing
 @Suite("Decision 104: a statement gets the words of its database")
 struct DialectTests {
     @Test(
-        "SQLite's scalar minimum and maximum have the names of the aggregates, and other words stay",
+        "SQLite has words of its own for a scalar minimum and maximum, for joined texts and for JSON",
         arguments: [
             ("UPDATE a SET b = greatest(0, b - 1)", "UPDATE a SET b = max(0, b - 1)"),
             ("SELECT least(a, greatest(b, ?1)) FROM c", "SELECT min(a, max(b, ?1)) FROM c"),
             ("SELECT min(a), max(b) FROM c", "SELECT min(a), max(b) FROM c"),
+            ("SELECT string_agg(a, ' ') FROM b", "SELECT group_concat(a, ' ') FROM b"),
+            (
+                "SELECT jsonb_agg(a.value) FROM jsonb_array_elements_text(?) AS a",
+                "SELECT json_group_array(a.value) FROM json_each(?) AS a"
+            ),
             ("SELECT least FROM c WHERE d = ?", "SELECT least FROM c WHERE d = ?"), ("", ""),
         ])
-    func sqlite(standard: String, own: String) { #expect(Dialect.sqlite.statement(standard) == own) }
+    func sqlite(common: String, own: String) { #expect(Dialect.sqlite.statement(common) == own) }
 }

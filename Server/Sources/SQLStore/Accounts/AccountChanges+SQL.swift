@@ -179,7 +179,7 @@ extension SQLConnection {
                 .composed(
                     """
                     UPDATE activation SET is_permanent = 1, reserved_request = NULL, reserved_at = NULL
-                    WHERE ?1 IS NOT NULL AND \(isNew)
+                    WHERE CAST(?1 AS TEXT) IS NOT NULL AND \(isNew)
                     """), [id, account, since])
             try self.run("DELETE FROM pending_activation WHERE account_id = ? AND created_at >= ?", [account, since])
         case .provider(let name):
@@ -274,7 +274,7 @@ extension SQLConnection {
         try self.run(
             """
             UPDATE rested_password SET change_id = ?1
-            WHERE account_id = ?2 AND set_at >= ?3 AND ?4 AND NOT EXISTS (
+            WHERE account_id = ?2 AND set_at >= ?3 AND ?4 = 1 AND NOT EXISTS (
                 SELECT 1 FROM account_change AS later WHERE later.id = change_id
                 AND later.made_at > ?3 AND later.made_at <= rested_password.set_at)
             """,
@@ -344,7 +344,7 @@ extension SQLConnection {
                 AND EXISTS (SELECT 1 FROM rested_password WHERE account_id = ?2 AND change_id = ?4)
                 """, [rested, change.accountID, decided, factor.id])
             try self.run(
-                "UPDATE rested_recovery_code SET change_id = ? WHERE change_id = ? AND ?",
+                "UPDATE rested_recovery_code SET change_id = ? WHERE change_id = ? AND ? = 1",
                 [factor.id, change.id, factor.takesCodes])
         }
     }
@@ -379,8 +379,10 @@ extension SQLConnection {
         for earlier in changes
         where earlier.state == .disowned && earlier.addition.email.map({ sealing.emailCode($0) }) == code {
             try self.run(
-                "UPDATE account_change SET rests_first_email = (id = ?1) WHERE id IN (?1, ?2)",
-                [change.id, earlier.id])
+                """
+                UPDATE account_change SET rests_first_email = CASE WHEN id = ?1 THEN 1 ELSE 0 END
+                WHERE id IN (?1, ?2)
+                """, [change.id, earlier.id])
         }
     }
 
@@ -422,11 +424,13 @@ extension SQLConnection {
         try self.run(
             .composed(
                 """
-                INSERT OR REPLACE INTO rested_\(table.name) (\(table.columns), change_id)
+                INSERT INTO rested_\(table.name) (\(table.columns), change_id)
                 SELECT \(table.columns), ?1 FROM \(table.name) WHERE \(condition)
+                ON CONFLICT (\(table.key)) DO UPDATE SET \(table.assignments), change_id = excluded.change_id
                 """), arguments)
         let count = self.changesCount
-        try self.run(.composed("DELETE FROM \(table.name) WHERE ?1 IS NOT NULL AND \(condition)"), arguments)
+        try self.run(
+            .composed("DELETE FROM \(table.name) WHERE CAST(?1 AS TEXT) IS NOT NULL AND \(condition)"), arguments)
         return count
     }
 
@@ -434,9 +438,10 @@ extension SQLConnection {
         try self.run(
             .composed(
                 """
-                INSERT OR IGNORE INTO \(table.name) (\(table.columns))
+                INSERT INTO \(table.name) (\(table.columns))
                 SELECT \(table.columnsPutBack) FROM rested_\(table.name) AS resting
-                WHERE change_id = ?1 AND ?2 IS NOT NULL AND \(table.isWanted)
+                WHERE change_id = ?1 AND CAST(?2 AS BIGINT) IS NOT NULL AND \(table.isWanted)
+                ON CONFLICT DO NOTHING
                 """), [change.id, change.decidedAt.milliseconds])
     }
 }
@@ -445,15 +450,21 @@ extension SQLConnection {
 private struct RestingTable {
     let name: String
     let columns: String
+    /// The columns of the key of the table of resting rows.
+    let key: String
     /// The expressions that put back ``columns``, in the same order.
     let columnsPutBack: String
     /// The condition for a row of `resting` to come back. In the condition `?2` is the moment at which the rows began
     /// to rest.
     let isWanted: String
 
-    private init(_ name: String, _ columns: String, putBack: String? = nil, wanted isWanted: String = "TRUE") {
+    private init(
+        _ name: String, _ columns: String, key: String = "id", putBack: String? = nil,
+        wanted isWanted: String = "TRUE"
+    ) {
         self.name = name
         self.columns = columns
+        self.key = key
         self.columnsPutBack = putBack ?? columns
         self.isWanted = isWanted
     }
@@ -464,16 +475,21 @@ private struct RestingTable {
     static let values = Self(
         "personal_value", "id, account_id, attribute, alias, value, is_primary, is_verified, source, created_at",
         putBack: "id, account_id, attribute, alias, value, 0, is_verified, source, created_at")
-    static let passwords = Self("password", "account_id, hash, set_at, is_one_time")
+    static let passwords = Self("password", "account_id, hash, set_at, is_one_time", key: "account_id")
     static let totp = Self(
-        "totp", "account_id, secret, algorithm, digits, period_seconds, set_at, last_step")
+        "totp", "account_id, secret, algorithm, digits, period_seconds, set_at, last_step", key: "account_id")
     /// Codes go with their second factor: they do not come back without it, nor beside a newer factor or newer codes.
     static let recoveryCodes = Self(
-        "recovery_code", "account_id, code",
+        "recovery_code", "account_id, code", key: "account_id, code",
         wanted: """
             EXISTS (SELECT 1 FROM totp WHERE totp.account_id = resting.account_id AND totp.set_at <= ?2)
             AND NOT EXISTS (SELECT 1 FROM recovery_code AS newer WHERE newer.account_id = resting.account_id)
             """)
+
+    /// The assignments that replace a resting row by a newer row of the same key.
+    var assignments: String {
+        self.columns.split(separator: ", ").map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    }
 
     /// The tables whose rows are put back as they are, in the order in which they refer to each other.
     static let all = [Self.upstreamLinks, .emails, .values, .totp, .recoveryCodes]

@@ -359,7 +359,10 @@ extension SQLConnection {
     /// Locks or unlocks an account, and ends everything that ends with it; `false` if the account does not exist.
     fileprivate func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
         try self.run(
-            "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3",
+            """
+            UPDATE account SET is_locked = ?1,
+                locked_at = CASE WHEN CAST(?1 AS BIGINT) = 1 THEN ?2 ELSE locked_at END WHERE id = ?3
+            """,
             [isLocked, moment.milliseconds, id])
         return try self.carryOut(.lock(isLocked), ofAccount: id, at: moment)
     }
@@ -425,8 +428,8 @@ extension SQLConnection {
         for id in registration.replaces {
             try self.run(
                 """
-                INSERT OR IGNORE INTO replaced_credential
-                SELECT ?, id FROM credential WHERE id = ? AND account_id = ?
+                INSERT INTO replaced_credential
+                SELECT ?, id FROM credential WHERE id = ? AND account_id = ? ON CONFLICT DO NOTHING
                 """, [device.id, id, device.accountID])
         }
     }

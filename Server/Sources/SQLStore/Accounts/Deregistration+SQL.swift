@@ -70,9 +70,9 @@ extension SQLConnection {
             try self.rows(
                 """
                 DELETE FROM credential WHERE account_id = ?1
-                AND (?2 IS NULL OR aaid = ?2) AND (?3 IS NULL OR key_id = ?3) AND (?4 IS NULL OR device_id IN (
+                AND (aaid = ?2 OR ?2 IS NULL) AND (key_id = ?3 OR ?3 IS NULL) AND (device_id IN (
                     SELECT device_id FROM device_identity
-                    WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?4)))
+                    WHERE signing_code = (SELECT signing_code FROM device_identity WHERE device_id = ?4)) OR ?4 IS NULL)
                 RETURNING aaid, key_id, device_id
                 """, [accountID, pattern.aaid, pattern.keyID, reach.phone]
             ) { row in
@@ -159,7 +159,7 @@ extension SQLConnection {
     /// activation. While the activation's last attempt is being judged, the device may authenticate, because the attempt
     /// can be right.
     static let deviceMayAuthenticate =
-        "is_active = 1 AND (is_permanent IS NOT 1 OR reserved_at IS NOT NULL)"
+        "is_active = 1 AND (is_permanent IS DISTINCT FROM 1 OR reserved_at IS NOT NULL)"
 
     /// Returns `true` if a device may authenticate, and for `nil`.
     func isActiveDevice(_ device: String?) throws -> Bool {
@@ -183,7 +183,7 @@ extension SQLConnection {
                 SELECT EXISTS (
                     SELECT 1 FROM device LEFT JOIN activation ON device_id = device.id
                     WHERE device.id = ?1 AND account_id = ?2
-                    AND is_active = 1 AND (NOT ?3 OR \(Self.deviceMayAuthenticate)))
+                    AND is_active = 1 AND (?3 = 0 OR \(Self.deviceMayAuthenticate)))
                 """), [device, account, asker.needsActivation])
     }
 }

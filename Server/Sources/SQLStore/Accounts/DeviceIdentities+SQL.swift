@@ -21,11 +21,11 @@ extension SQLStore: DeviceIdentityStore {
                 .composed(
                     """
                     SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
-                        (\(SQLConnection.deviceMayAuthenticate)) IS NOT 1 AS is_gone
+                        (\(SQLConnection.deviceMayAuthenticate)) IS NOT TRUE AS is_gone
                     FROM device_identity JOIN account ON account.id = device_identity.account_id
                     LEFT JOIN device ON device.id = device_identity.device_id
                     LEFT JOIN activation ON activation.device_id = device.id
-                    WHERE signing_code = ? AND device.is_active IS NOT 0
+                    WHERE signing_code = ? AND device.is_active IS DISTINCT FROM 0
                     ORDER BY is_gone, device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
                     """), [code]
             ).map { row in

@@ -9,7 +9,9 @@ extension SQLStore: InventedAccountStore {
         // Two documents at once must not both find the table empty.
         try await self.step(Step("invented-accounts.set", guards: [], isolation: .serializable)) { [sealing] db in
             try db.run("DELETE FROM invented_accounts")
-            try db.run("INSERT INTO invented_accounts (id, document) SELECT 1, ?1 WHERE ?1 IS NOT NULL", [document])
+            try db.run(
+                "INSERT INTO invented_accounts (id, document) SELECT 1, CAST(?1 AS TEXT) WHERE ?1 IS NOT NULL",
+                [document])
             try db.appendAudit(audit, sealing)
         }
     }
@@ -19,11 +21,11 @@ extension SQLStore: InventedAccountStore {
             let sets = try db.rows(
                 """
                 SELECT keys, COUNT(DISTINCT account_id) AS accounts FROM (
-                    SELECT account_id, group_concat(name, ' ') AS keys FROM (
+                    SELECT account_id, string_agg(name, ' ') AS keys FROM (
                         SELECT account_id, device_id, aaid || ':' || length(key_id) AS name FROM credential
                         WHERE is_active = 1 ORDER BY device_id, aaid, length(key_id)
-                    ) GROUP BY device_id
-                ) GROUP BY keys ORDER BY accounts DESC, keys LIMIT ?
+                    ) AS named GROUP BY device_id, account_id
+                ) AS held GROUP BY keys ORDER BY accounts DESC, keys LIMIT ?
                 """, [limit]
             ) { row in
                 KeyStatistics.DeviceKeys(
@@ -35,7 +37,7 @@ extension SQLStore: InventedAccountStore {
                 SELECT devices, COUNT(*) AS accounts FROM (
                     SELECT COUNT(DISTINCT device_id) AS devices FROM credential WHERE is_active = 1
                     GROUP BY account_id
-                ) GROUP BY devices ORDER BY devices LIMIT ?
+                ) AS counted GROUP BY devices ORDER BY devices LIMIT ?
                 """, [limit]
             ) { (try $0.integer("devices"), try $0.integer("accounts")) }
             return KeyStatistics(sets: sets, accountsByDevices: Dictionary(uniqueKeysWithValues: accounts))

@@ -15,8 +15,8 @@ extension SQLStore: TermsStore {
         ) { [sealing] db in
             try db.run(
                 """
-                INSERT OR IGNORE INTO agreement (account_id, version, agreed_at)
-                SELECT id, ?2, ?3 FROM account WHERE id = ?1
+                INSERT INTO agreement (account_id, version, agreed_at)
+                SELECT id, ?2, ?3 FROM account WHERE id = ?1 ON CONFLICT DO NOTHING
                 """, [account, version, audit.at.milliseconds])
             try db.appendAudit(audit, if: db.hasChangedRows, sealing)
             return try db.exists("account", id: account)

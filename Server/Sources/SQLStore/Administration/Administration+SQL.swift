@@ -8,8 +8,9 @@ extension SQLStore: AdministrationStore {
         return try await self.step(step) { [sealing] db in
             try db.run(
                 """
-                INSERT OR REPLACE INTO administrator_link (id, digest, expires_at)
+                INSERT INTO administrator_link (id, digest, expires_at)
                 SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM administrator WHERE expires_at > ?)
+                ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at
                 """, [digest, expiresAt.milliseconds, audit.at.milliseconds])
             return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }

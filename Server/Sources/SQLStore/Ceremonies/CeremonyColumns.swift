@@ -68,14 +68,14 @@ extension CeremonyKey {
 
 extension CeremonyRecord {
     // Conditions on a row, written with the enumerations. The text has to equal the text of the indexes; otherwise
-    // SQLite does not use the indexes.
+    // SQLite does not use the indexes. `IS DISTINCT FROM` equals `IS NOT`, SQLite's own word in an index.
 
     /// The ceremony has not ended.
     static let isOpen = "phase < \(Phase.ended.rawValue)"
     /// The ceremony has ended, and can be deleted some minutes later.
     static let hasEnded = """
         phase = \(Phase.ended.rawValue) AND (kind <> \(Kind.deregistration.rawValue) \
-        OR outcome IS NOT \(Outcome.succeeded.rawValue))
+        OR outcome IS DISTINCT FROM \(Outcome.succeeded.rawValue))
         """
     /// The ceremony is a deregistration that was carried out. Its answer is kept for longer.
     package static let isCarriedOutDeregistration = """

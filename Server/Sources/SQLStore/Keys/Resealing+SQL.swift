@@ -67,7 +67,8 @@ extension SealedColumn {
         let rows = try db.rows(
             .composed(
                 """
-                SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
+                SELECT \(self.key) AS place,
+                    coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, FALSE) AS is_former
                 FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
                 ORDER BY \(self.key) LIMIT \(size)
                 """), [header] + (place.map { [$0] } ?? [])

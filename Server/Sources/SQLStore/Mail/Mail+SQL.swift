@@ -68,7 +68,8 @@ extension SQLStore: MailStore {
                 """
                 UPDATE mailed_link SET expires_at = ? WHERE digest = (
                     SELECT link FROM mail
-                    WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?)
+                    WHERE number = ? AND account_id = ? AND link_name IS NOT DISTINCT FROM ? AND expires_at = ?
+                        AND attempts = ?)
                 """,
                 [
                     moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
@@ -123,7 +124,7 @@ extension SQLStore: MailStore {
             Step("mail.remove", guards: [.exclusive(.offer, id: delivery.about)], isolation: .readCommitted)
         ) { [sealing] db in
             // SQLite gives a number again after the newest mail was deleted.
-            let isLetter = "number = ?1 AND account_id = ?2 AND link_name IS ?3 AND expires_at = ?4"
+            let isLetter = "number = ?1 AND account_id = ?2 AND link_name IS NOT DISTINCT FROM ?3 AND expires_at = ?4"
             let letter: SQLValues = [
                 delivery.number, delivery.accountID, delivery.linkName, delivery.expiresAt.milliseconds,
             ]
@@ -143,7 +144,8 @@ extension SQLStore: MailStore {
             try db.run(
                 """
                 UPDATE mail SET due_at = ?
-                WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?
+                WHERE number = ? AND account_id = ? AND link_name IS NOT DISTINCT FROM ? AND expires_at = ?
+                    AND attempts = ?
                 """,
                 [
                     moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
@@ -240,7 +242,7 @@ extension SQLConnection {
     private func spendConfirmations(of address: String?, accountID: String) throws {
         try self.run(
             """
-            DELETE FROM mailed_link WHERE account_id = ?1 AND purpose = ?2 AND about IS ?3
+            DELETE FROM mailed_link WHERE account_id = ?1 AND purpose = ?2 AND about IS NOT DISTINCT FROM ?3
             AND (?3 IS NULL OR EXISTS (SELECT 1 FROM account_email WHERE id = ?3 AND account_id = ?1))
             """, [accountID, MailedLinkRecord.Purpose.addressConfirmation.rawValue, address])
     }
@@ -249,8 +251,8 @@ extension SQLConnection {
     fileprivate func countDropped(_ subject: MailRecord.Subject, unless isKept: Bool) throws {
         try self.run(
             """
-            INSERT INTO dropped_mail (subject, count) SELECT ?, 1 WHERE NOT ?
-            ON CONFLICT (subject) DO UPDATE SET count = count + 1
+            INSERT INTO dropped_mail (subject, count) SELECT ?, 1 WHERE ? = 0
+            ON CONFLICT (subject) DO UPDATE SET count = dropped_mail.count + 1
             """, [subject.rawValue, isKept])
     }
 
@@ -309,7 +311,7 @@ extension SQLConnection {
         // Either count has its own query: the count of a whole table reads no row.
         try self.number(
             """
-            SELECT CASE WHEN ?2 THEN (SELECT count(*) FROM mail)
+            SELECT CASE WHEN ?2 = 1 THEN (SELECT count(*) FROM mail)
             ELSE (SELECT count(*) FROM mail WHERE turn = ?1) END
             """, [turn.rawValue, turn.rivals == .allMail]) ?? 0
     }

@@ -162,7 +162,7 @@ extension SQLStore: AuthorizationStore {
         try await self.read { db in
             try db.texts(
                 """
-                SELECT DISTINCT client FROM oauth_subject WHERE account = ?1 AND (?2 IS NULL OR client > ?2)
+                SELECT DISTINCT client FROM oauth_subject WHERE account = ?1 AND (client > ?2 OR ?2 IS NULL)
                 ORDER BY client LIMIT ?3
                 """, [id, client, limit])
         }

@@ -30,8 +30,8 @@ extension SQLConnection {
         try self.isTrue(
             """
             SELECT EXISTS (
-                SELECT 1 FROM oauth_client, json_each(oauth_client.origins) AS origin
-                WHERE oauth_client.origins <> '[]' AND origin.value = ?1 AND (?2 IS NULL OR oauth_client.id = ?2))
+                SELECT 1 FROM oauth_client, jsonb_array_elements_text(oauth_client.origins) AS origin
+                WHERE oauth_client.origins <> '[]' AND origin.value = ?1 AND (oauth_client.id = ?2 OR ?2 IS NULL))
             """, [origin, id])
     }
 }

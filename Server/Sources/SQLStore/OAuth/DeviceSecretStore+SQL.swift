@@ -120,7 +120,7 @@ extension SQLConnection {
             SELECT EXISTS (
                 SELECT 1 FROM oauth_client, oauth_device_secret
                 WHERE oauth_client.id = ? AND digest = ?
-                    AND json_extract(token_settings, '$.group') = sharing_group)
+                    AND token_settings ->> 'group' = sharing_group)
             """, [client, digest])
     }
 

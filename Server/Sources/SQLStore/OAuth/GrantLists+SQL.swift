@@ -88,7 +88,7 @@ extension SQLConnection {
     /// Returns the sessions of an account that no browser has and in which the selected grants and device secrets were
     /// given.
     fileprivate func sessions(giving selection: GrantSelection, ofAccount account: String) throws -> [String] {
-        let isSelected = "(?2 IS NULL OR id = ?2) AND (?3 IS NULL OR client = ?3)"
+        let isSelected = "(id = ?2 OR ?2 IS NULL) AND (client = ?3 OR ?3 IS NULL)"
         return try self.texts(
             .composed(
                 """

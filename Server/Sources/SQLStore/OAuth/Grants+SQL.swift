@@ -78,8 +78,8 @@ extension SQLConnection {
             ], by: GrantColumn.insertion)
         try self.run(
             """
-            INSERT OR IGNORE INTO oauth_subject (client, subject, account)
-            SELECT ?, ?, account FROM oauth_authentication WHERE id = ?
+            INSERT INTO oauth_subject (client, subject, account)
+            SELECT ?, ?, account FROM oauth_authentication WHERE id = ? ON CONFLICT DO NOTHING
             """, [grant.client, grant.subject, grant.authentication])
         try self.noteService(grant.client, redirectURI: redirectURI, session: grant.session)
     }

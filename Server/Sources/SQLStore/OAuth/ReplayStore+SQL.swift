@@ -14,7 +14,8 @@ extension SQLStore: ReplayStore {
             }
         ) { db, _ in
             try db.run(
-                "INSERT OR IGNORE INTO oauth_shown (digest, expires_at) VALUES (?, ?)", [digest, end.milliseconds])
+                "INSERT INTO oauth_shown (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                [digest, end.milliseconds])
             return db.changesCount > 0
         }
     }

@@ -77,10 +77,11 @@ extension SQLConnection {
             """
             INSERT INTO oauth_session_service (session, client, redirect_uri, used_at)
             SELECT id, ?2, coalesce(nullif(?3, ''), (
-                SELECT json_extract(redirect_uris, '$[0]') FROM oauth_client WHERE oauth_client.id = ?2
+                SELECT redirect_uris ->> 0 FROM oauth_client WHERE oauth_client.id = ?2
             ), ''), used_at FROM oauth_session WHERE id = ?1
             ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
-            used_at = excluded.used_at WHERE redirect_uri <> excluded.redirect_uri OR used_at <> excluded.used_at
+            used_at = excluded.used_at WHERE oauth_session_service.redirect_uri <> excluded.redirect_uri
+                OR oauth_session_service.used_at <> excluded.used_at
             """, [session, client, redirectURI])
     }
 

@@ -15,10 +15,10 @@ extension SQLStore: SignInServiceStore {
             try await self.read { db in
                 try db.texts(
                     """
-                    SELECT DISTINCT json_extract(sign_in_service, '$.accessTokenAudience') AS audience
+                    SELECT DISTINCT sign_in_service ->> 'accessTokenAudience' AS audience
                     FROM oauth_client
                     WHERE sign_in_service IS NOT NULL AND is_disabled = 0
-                        AND json_extract(sign_in_service, '$.sharedSessions')
+                        AND sign_in_service -> 'sharedSessions' = 'true'
                     ORDER BY audience
                     """)
             }

@@ -5,7 +5,8 @@ extension SQLConnection {
     func owner(ofResource resource: String) throws -> String? {
         try self.text(
             """
-            SELECT oauth_client.id FROM oauth_client, json_each(token_settings, '$.resources') AS owned
+            SELECT oauth_client.id
+            FROM oauth_client, jsonb_array_elements_text(token_settings -> 'resources') AS owned
             WHERE token_settings <> '{}' AND owned.value = ?
             """, [resource])
     }

@@ -23,7 +23,8 @@ extension SQLStore: TokenStore {
             }
         ) { db, _ in
             try db.run(
-                "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)", [id, end.milliseconds])
+                "INSERT INTO oauth_revoked_token (id, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                [id, end.milliseconds])
         }
     }
 }

@@ -148,7 +148,7 @@ extension SQLConnection {
         try self.run(
             """
             INSERT INTO password_attempt_day (holder, day, account_id, count) VALUES (?, ?, ?, 1)
-            ON CONFLICT (holder, day) DO UPDATE SET count = count + 1
+            ON CONFLICT (holder, day) DO UPDATE SET count = password_attempt_day.count + 1
             """, [holder.key, day, holder.account])
     }
 

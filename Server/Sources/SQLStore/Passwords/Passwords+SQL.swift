@@ -135,7 +135,7 @@ extension SQLConnection {
         try self.row(
             """
             SELECT account.is_locked AS is_locked, password.account_id IS NOT NULL AS has_password,
-                CASE WHEN ?2 THEN password.hash END AS hash, totp.set_at AS factor_set_at
+                CASE WHEN ?2 = 1 THEN password.hash END AS hash, totp.set_at AS factor_set_at
             FROM account LEFT JOIN password ON password.account_id = account.id
             LEFT JOIN totp ON totp.account_id = account.id WHERE account.id = ?1
             """, [id, opensHash]

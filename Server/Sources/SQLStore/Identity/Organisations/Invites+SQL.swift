@@ -50,8 +50,8 @@ extension SQLStore: InviteStore {
         return try await self.read { [sealing] db in
             try db.invites(
                 """
-                WHERE (?1 IS NULL OR email_code = ?1)
-                AND (?2 IS NULL OR number < (SELECT number FROM invite WHERE id = ?2)) ORDER BY number DESC LIMIT ?3
+                WHERE (email_code = ?1 OR ?1 IS NULL)
+                AND (number < (SELECT number FROM invite WHERE id = ?2) OR ?2 IS NULL) ORDER BY number DESC LIMIT ?3
                 """, [code, before, limit], sealing)
         }
     }
@@ -128,7 +128,7 @@ extension SQLStore: InviteStore {
                 .composed(
                     """
                     DELETE FROM invite WHERE number IN (SELECT number FROM invite WHERE expires_at < ?1
-                        AND (state <> ?2 OR NOT coalesce(\(InviteRecord.hasNobodysAccount), 0))
+                        AND (state <> ?2 OR NOT coalesce(\(InviteRecord.hasNobodysAccount), FALSE))
                         ORDER BY expires_at LIMIT ?3)
                     """), [endedBefore.milliseconds, InviteRecord.State.open.rawValue, limit])
             return expired.count + db.changesCount

@@ -54,7 +54,7 @@ extension SQLStore: OrganisationStore {
             noting: audit, on: "organisation", id: id
         ) { [sealing] db in
             try db.refuse(
-                "SELECT 1 FROM service WHERE json_extract(profile, '$.organisation') = ?", [id],
+                "SELECT 1 FROM service WHERE profile ->> 'organisation' = ?", [id],
                 "a service keeps itself to the organisation")
             try db.revokeInvites("organisation = ?", [id], audit, sealing)
             try db.run("DELETE FROM organisation WHERE id = ?", [id])

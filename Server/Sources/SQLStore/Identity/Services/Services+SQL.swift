@@ -184,7 +184,8 @@ extension SQLConnection {
             case .removedRoles(let roles):
                 let list = JSON.array(roles.map(JSON.string)).text
                 try self.revokeInvites(
-                    "service = ? AND role IN (SELECT value FROM json_each(?))", [client, list], audit, sealing)
+                    "service = ? AND role IN (SELECT value FROM jsonb_array_elements_text(?))", [client, list], audit,
+                    sealing)
                 try self.takeRoles(listed: list, of: client)
             }
         }
@@ -195,11 +196,12 @@ extension SQLConnection {
         try self.run(
             """
             UPDATE service_roles SET roles = (
-                SELECT json_group_array(role.value) FROM json_each(service_roles.roles) AS role
-                WHERE role.value NOT IN (SELECT value FROM json_each(?1)))
+                SELECT coalesce(jsonb_agg(role.value), '[]')
+                FROM jsonb_array_elements_text(service_roles.roles) AS role
+                WHERE role.value NOT IN (SELECT value FROM jsonb_array_elements_text(?1)))
             WHERE service = ?2 AND EXISTS (
-                SELECT 1 FROM json_each(service_roles.roles) AS role
-                WHERE role.value IN (SELECT value FROM json_each(?1)))
+                SELECT 1 FROM jsonb_array_elements_text(service_roles.roles) AS role
+                WHERE role.value IN (SELECT value FROM jsonb_array_elements_text(?1)))
             """, [list, client])
     }
 }
