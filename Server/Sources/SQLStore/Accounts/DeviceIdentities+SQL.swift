@@ -26,7 +26,7 @@ extension SQLStore: DeviceIdentityStore {
                     LEFT JOIN device ON device.id = device_identity.device_id
                     LEFT JOIN activation ON activation.device_id = device.id
                     WHERE signing_code = ? AND device.is_active IS DISTINCT FROM 0
-                    ORDER BY is_gone, device.number DESC NULLS LAST, device_identity.ended_at DESC LIMIT 1
+                    ORDER BY is_gone, device.number DESC NULLS LAST, device_identity.ended_at DESC NULLS LAST LIMIT 1
                     """), [code]
             ).map { row in
                 let id = try row.text("device_id")

@@ -108,7 +108,9 @@ extension SQLConnection {
     /// account knows the browser.
     fileprivate func history(of holder: AttemptHolder, browser: [UInt8]?, since day: Int64) throws -> AttemptHistory {
         let inAll = try self.number(
-            "SELECT coalesce(sum(count), 0) FROM password_attempt_day WHERE holder = ? AND day >= ?", [holder.key, day])
+            """
+            SELECT CAST(coalesce(sum(count), 0) AS BIGINT) FROM password_attempt_day WHERE holder = ? AND day >= ?
+            """, [holder.key, day])
         return AttemptHistory(
             inARow: try self.attempts(of: holder), inAll: inAll ?? 0,
             browser: try self.knownBrowser(browser, accountID: holder.account ?? ""))
