@@ -114,16 +114,19 @@ struct ServerStopTests {
             ("first", Meeting(told: firstTold, other: second)), ("second", Meeting(told: secondTold, other: first)),
         ]
         let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(service: ServicesTogether(services: services, stop: stop)),
-                    .init(service: StopSignal(stop: stop), successTerminationBehavior: .gracefullyShutdownGroup),
-                ], logger: Logger(label: "test")))
+            configuration: ServicesTogether(services: services, stop: stop).group(logger: Logger(label: "test")))
         stop.begin()
         try await group.run()
         #expect(stop.parts.isEmpty)
         // Had they been told one after the other, the time limit would have cancelled the second one's wait.
         #expect(!Task.isCancelled)
+    }
+
+    @Test("The group knows its members by short names, and describes none of them by its properties")
+    func names() {
+        let together = ServicesTogether(services: [("first", Forgotten())], stop: ServerStop(limits: Limits()))
+        let names = together.group(logger: Logger(label: "test")).services.map(\.serviceName)
+        #expect(names == ["services", "signal to stop"])
     }
 
     @Test("A service that ends by itself ends the others, and says which one that was")

@@ -44,7 +44,8 @@ struct LocalAdministration {
             continuation.finish()
         }
         let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(services: [application], logger: logger))
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: application, serviceName: "socket of the administrators")], logger: logger))
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             for await _ in started {}

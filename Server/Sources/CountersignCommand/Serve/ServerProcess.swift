@@ -130,12 +130,7 @@ struct ServerProcess {
         let signals = StopSignals(stop, logger)
         defer { signals.cancel() }
         let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(service: ServicesTogether(services: services, stop: stop)),
-                    .init(
-                        service: StopSignal(stop: stop), successTerminationBehavior: .gracefullyShutdownGroup),
-                ], logger: logger))
+            configuration: ServicesTogether(services: services, stop: stop).group(logger: logger))
         defer { unlink(folder.socketPath) }
         try await group.run()
     }
