@@ -32,7 +32,7 @@ struct Countersign: AsyncParsableCommand {
         // Every file of a command is its user's alone, even between making the file and setting the file's mode.
         umask(0o077)
         do {
-            var command = try Self.parseAsRoot()
+            var command = try Self.command(of: Array(CommandLine.arguments.dropFirst()))
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -52,6 +52,20 @@ struct Countersign: AsyncParsableCommand {
             }
             Self.exit(withError: error)
         }
+    }
+
+    /// Returns the command that the words of a command line name, with the command's options.
+    ///
+    /// The words of a server are read without the other commands: the parser makes the name of each of a hundred
+    /// commands by reflection, which takes almost half of the processor time of a start. If the server's command does
+    /// not understand the words, the whole program reads the words, and reports the mistake or shows the help.
+    static func command(of arguments: [String]) throws -> any ParsableCommand {
+        if arguments.first?.hasSameBytes(as: "serve") == true,
+            let serve = try? ServeCommand.parse(Array(arguments.dropFirst()))
+        {
+            return serve
+        }
+        return try Self.parseAsRoot(arguments)
     }
 
     /// Returns advice about options behind `--`, where no word counts as an option; `nil` without such words.

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
@@ -92,6 +93,22 @@ struct ServeConfigurationTests {
         for arguments in [["serve", "--data", "/x"], ["admin", "account", "add", "--", "-alice"], []] {
             #expect(Countersign.advice(on: arguments) == nil)
         }
+    }
+
+    @Test("the words of a server are read alone, and mistakes in the words are told as mistakes of the whole program")
+    func serverAlone() throws {
+        let command = try Countersign.command(of: ["serve", "--bind", "127.0.0.1:1", "--no-terminal-phone"])
+        let serve = try #require(command as? ServeCommand)
+        #expect(serve.bind == "127.0.0.1:1" && serve.noTerminalPhone)
+        for wrong in [["--nonsense"], ["--bind"], ["word"], ["--help"]] {
+            let failure = #expect(throws: (any Error).self, "\(wrong)") {
+                try Countersign.command(of: ["serve"] + wrong)
+            }
+            let message = failure.map { Countersign.fullMessage(for: $0) }
+            #expect(message?.contains("countersign serve") == true, "\(wrong)")
+        }
+        let other = try Countersign.command(of: ["hash", "calibrate"])
+        #expect(!(other is ServeCommand))
     }
 
     @Test("the deployment has a name of its own, which shows and fits")
