@@ -3,7 +3,7 @@ import HTTPTypes
 import _Primitives
 
 /// The OpenAPI 3.1 document of the admin API, made from the API's operations.
-struct AdminDocument {
+struct AdminDocument: Sendable {
     /// The path of the server on its host.
     let server: IssuerPath
     let operations: [AdminOperation]

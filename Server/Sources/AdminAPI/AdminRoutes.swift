@@ -18,9 +18,10 @@ struct AdminRoutes: Sendable {
                     try await self.answer(operation, $0, $1)
                 }
             })
-        let document = AdminDocument(server: router.path, operations: self.operations).json
+        let description = AdminDocument(server: router.path, operations: self.operations)
+        let document = LaterDocument { description.json }
         router.endpoint(
-            RouterPath(AdminOperation.prefix + "/openapi.json"), get: .reads, [.get: { _, _ in .json(document) }])
+            RouterPath(AdminOperation.prefix + "/openapi.json"), get: .reads, [.get: { _, _ in .json(document.json) }])
     }
 
     private func answer(_ operation: AdminOperation, _ request: Request, _ context: ServerContext) async throws

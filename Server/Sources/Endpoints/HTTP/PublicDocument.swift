@@ -2,7 +2,7 @@ package import HTTPTypes
 import _Primitives
 
 /// The OpenAPI 3.1 document of the public addresses.
-package struct PublicDocument {
+package struct PublicDocument: Sendable {
     /// The path of the document.
     static let path = "/openapi.json"
 
@@ -12,14 +12,15 @@ package struct PublicDocument {
 
     /// Returns the endpoints with the endpoint of their document in front. The document describes this endpoint, too.
     package static func describing(_ endpoints: [Endpoint], server: IssuerPath) -> [Endpoint] {
-        func own(_ document: JSONObject) -> Endpoint {
+        func own(_ document: @escaping @Sendable () -> JSONObject) -> Endpoint {
             Endpoint(
                 method: .get, path: Self.path, id: "describe", summary: "This document.", effect: .none,
                 answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")], get: .reads
-            ) { _, _ in .json(document) }
+            ) { _, _ in .json(document()) }
         }
-        let document = Self(server: server, endpoints: [own([:])] + endpoints)
-        return [own(document.json)] + endpoints
+        let described = Self(server: server, endpoints: [own { [:] }] + endpoints)
+        let document = LaterDocument { described.json }
+        return [own { document.json }] + endpoints
     }
 
     var json: JSONObject {

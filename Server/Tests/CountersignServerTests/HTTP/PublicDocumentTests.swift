@@ -1,7 +1,9 @@
 import CountersignServer
+import Endpoints
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Synchronization
 import Testing
 import _Primitives
 
@@ -34,6 +36,21 @@ struct PublicDocumentTests {
             for method in methods.members { described.insert("\(method.name.uppercased()) \(path.name)") }
         }
         #expect(described == mounted)
+    }
+
+    @Test("It is made at its first request, once")
+    func madeOnce() {
+        let made = Mutex(0)
+        let document = LaterDocument {
+            let count = made.withLock { made in
+                made += 1
+                return made
+            }
+            return ["count": .integer(Int64(count))]
+        }
+        let before = made.withLock { $0 }
+        #expect(before == 0)
+        for _ in 1...2 { #expect(document.json["count"] == .integer(1)) }
     }
 
     @Test("It says which addresses anybody may ask, where a client that proves who it is may do more")
