@@ -41,6 +41,30 @@ struct SQLConnectionTests {
         }
     }
 
+    /// A database without memory: no value has an address. The values of the columns 0 and 1 have five bytes, and the
+    /// values of the columns 2 and 3 are empty.
+    private static let withoutMemory = SQLDriver(
+        dialect: .sqlite,
+        prepare: { _, _, _, statement in
+            statement.pointee = OpaquePointer(bitPattern: 1)
+            return 0
+        }, finalize: { _ in 0 }, placeCount: { _ in 0 }, bindNull: { _, _ in 0 }, bindInteger: { _, _, _ in 0 },
+        bindText: { _, _, _, _ in 0 }, bindBytes: { _, _, _, _ in 0 }, clearBindings: { _ in 0 }, step: { _ in 100 },
+        reset: { _ in 0 }, isBusy: { _ in 0 }, columnCount: { _ in 4 }, columnName: { _, _ in nil },
+        kind: { _, column in column % 2 == 0 ? 4 : 3 }, integer: { _, _ in 0 }, text: { _, _ in nil },
+        bytes: { _, _ in nil }, size: { _, column in column < 2 ? 5 : 0 }, changesCount: { _ in 0 },
+        message: { _ in nil })
+
+    @Test("a value that the database has no memory for is an error, and no empty value")
+    func noMemory() throws {
+        let handle = try #require(OpaquePointer(bitPattern: 1))
+        let db = SQLConnection(handle, Self.withoutMemory, ObservedTable(name: "none") { _, _ in })
+        let row = try #require(try db.row("SELECT a, b, c, d FROM thing"))
+        #expect(throws: StoreError(.unavailable, "")) { try row.optionalBytes(0) }
+        #expect(throws: StoreError(.unavailable, "")) { try row.optionalText(1) }
+        #expect(try row.bytes(2) == [] && row.text(3) == "")
+    }
+
     @Test("a value of another kind, out of its range, or of no column is a corrupt database, and no crash")
     func otherKinds() throws {
         let corrupt = StoreError(.corrupt, "")

@@ -35,12 +35,16 @@ extension SQLRow {
     }
 
     /// Copies a value that begins at `start`. The row ends its statement, and so the value's place, not before the copy
-    /// is made. An empty value has no address.
+    /// is made. An empty value can have no address. Throws `unavailable` if a value that is not empty has no address:
+    /// the database has no memory for the value.
     private func content<Value>(
         _ index: Int, at start: UnsafeRawPointer?, _ copy: (UnsafeRawBufferPointer) -> Value
-    ) -> Value {
-        withExtendedLifetime(self) {
-            let count = start == nil ? 0 : Int(self.connection.driver.size(self.pointer, CInt(index)))
+    ) throws -> Value {
+        try withExtendedLifetime(self) {
+            let count = Int(self.connection.driver.size(self.pointer, CInt(index)))
+            guard start != nil || count == 0 else {
+                throw StoreError(.unavailable, "no memory for the value of column \(index)")
+            }
             return copy(UnsafeRawBufferPointer(start: start, count: count))
         }
     }
@@ -58,7 +62,7 @@ extension SQLRow {
         switch try self.kind(index) {
         case SQLDriver.Kind.null: return nil
         case SQLDriver.Kind.bytes:
-            return self.content(index, at: self.connection.driver.bytes(self.pointer, CInt(index))) { Array($0) }
+            return try self.content(index, at: self.connection.driver.bytes(self.pointer, CInt(index))) { Array($0) }
         default: throw StoreError(.corrupt, "column \(index) holds no bytes")
         }
     }
@@ -77,7 +81,7 @@ extension SQLRow {
         case SQLDriver.Kind.null: return nil
         case SQLDriver.Kind.text:
             let start = self.connection.driver.text(self.pointer, CInt(index)).map { UnsafeRawPointer($0) }
-            return self.content(index, at: start) { String(decoding: $0, as: UTF8.self) }
+            return try self.content(index, at: start) { String(decoding: $0, as: UTF8.self) }
         default: throw StoreError(.corrupt, "column \(index) holds no text")
         }
     }
