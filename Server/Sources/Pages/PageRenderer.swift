@@ -1,5 +1,6 @@
 import Foundation
 import Mustache
+import Synchronization
 public import Texts
 
 /// Makes HTML of typed pages. The renderer escapes everything on a page, except for the drawings of this target.
@@ -17,13 +18,14 @@ public struct PageRenderer: Sendable {
     /// The longest silence of a page's channel, in whole seconds. The script gives up a channel after two silences of
     /// this length.
     private let heartbeatSeconds: Int64
-    private let library: MustacheLibrary
+    private let templates: ReadTemplates
 
     /// The event by which a page's channel says that the channel is still open. A comment would not do: scripts see no
     /// comments.
     public static let heartbeatEvent = "heartbeat"
 
-    /// Reads the templates, once for the life of the server.
+    /// Creates the renderer of a language. The first page in the language reads the templates, once for the life of the
+    /// server: a start does not wait for templates, nor for languages that nobody reads.
     ///
     /// - Parameters:
     ///   - serviceName: The name of the deployment.
@@ -41,12 +43,7 @@ public struct PageRenderer: Sendable {
         self.path = path
         self.language = language
         self.assets = PageAssets(language: language)
-        MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
-        // No template is left out: a test renders every page.
-        self.library = MustacheLibrary(
-            templates: PageTemplates(language: language).all.compactMapValues { template in
-                try? MustacheTemplate(string: ScalarwiseHTML.pragma + template)
-            })
+        self.templates = ReadTemplates(of: language)
     }
 
     /// The values for the frame around every page's own content.
@@ -69,7 +66,7 @@ public struct PageRenderer: Sendable {
             stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,
             heartbeat: self.heartbeatSeconds, icon: self.assets.icon.path, mark: PageAssets.mark, content: content)
         // The library holds every template: the names are constants of this target, and a test renders each template.
-        let html = self.library.render(ViewValues(of: frame), withTemplate: template) ?? ""
+        let html = self.templates.library.render(ViewValues(of: frame), withTemplate: template) ?? ""
         return RenderedPage(
             html: self.placed(html), contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
     }
@@ -85,6 +82,28 @@ public struct PageRenderer: Sendable {
         guard !self.path.isEmpty else { return html }
         return Self.addresses.reduce(html) { html, name in
             html.replacingOccurrences(of: " \(name)=\"/", with: " \(name)=\"\(self.path)/")
+        }
+    }
+}
+
+/// The templates of a language, which are read when the first page needs one of them.
+private final class ReadTemplates: Sendable {
+    private let language: any Language
+    private let read = Mutex<MustacheLibrary?>(nil)
+
+    init(of language: any Language) { self.language = language }
+
+    var library: MustacheLibrary {
+        self.read.withLock { read in
+            if let read { return read }
+            MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
+            // No template is left out: a test renders every page.
+            let library = MustacheLibrary(
+                templates: PageTemplates(language: self.language).all.compactMapValues { template in
+                    try? MustacheTemplate(string: ScalarwiseHTML.pragma + template)
+                })
+            read = library
+            return library
         }
     }
 }

@@ -2,7 +2,7 @@ public import Texts
 
 /// The renderers of the pages, one for each language.
 ///
-/// The templates of a language are made once, when the server starts: a request only chooses.
+/// A renderer stays for the life of the server, and so do the templates of its language: a request only chooses.
 public struct PageRenderers: Sendable {
     /// The languages of the pages.
     public let languages: Languages
