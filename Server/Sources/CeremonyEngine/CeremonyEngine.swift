@@ -14,7 +14,9 @@ public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & No
 ///
 /// The engine keeps no state that another node would lack. Every decision is made on a row of the store, inside the
 /// step that changes the row. Only the wakes of ``CeremonyEvents`` and the budgets are in memory.
-public struct CeremonyEngine: Sendable {
+///
+/// The engine is an object: its parts take 22 KB together, and each route captures the engine.
+public final class CeremonyEngine: Sendable {
     /// Dispatches: back ends ask a person on a phone.
     public let dispatches: Dispatches
     /// Redemptions: phones exchange a token or a code for a request.

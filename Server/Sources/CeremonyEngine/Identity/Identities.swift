@@ -7,8 +7,8 @@ public typealias IdentityStores = AccountStore & IdentityStore & IdentityKeyStor
     & IdentityConsentStore & PersonalInformationStore & InviteStore & OrganisationStore & ClientStore
 
 /// Personalised identities: the requests of their phones, and the work of operators. The type consists of one part for
-/// each use case, and the rules of the parts.
-public struct Identities: Sendable {
+/// each use case, and the rules of the parts. An object, as ``CeremonyEngine`` is.
+public final class Identities: Sendable {
     /// The server's keys.
     public let keys: IdentityKeys
     /// Offers of activations.
