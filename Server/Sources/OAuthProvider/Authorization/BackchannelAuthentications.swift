@@ -29,7 +29,7 @@ public struct BackchannelAuthentications: Sendable {
     ///
     /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
     public func answer(
-        header: String?, body: String, source: String = "", over connection: ClientConnection = .usual
+        header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.endpoint.answer(header: header, body: body, from: source, over: connection) { client, form in
             guard let method = self.backchannel else {

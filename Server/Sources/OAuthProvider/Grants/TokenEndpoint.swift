@@ -59,7 +59,7 @@ public struct Grants: Sendable {
     /// Cost: one query (client), two hashes, and the cost of the grant; with a proof one signature, two HMACs and one
     /// store step more.
     public func answer(
-        header: String?, body: String, source: String = "", proofs: [String] = [],
+        header: String?, body: String, source: String, proofs: [String] = [],
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.endpoint.answer(

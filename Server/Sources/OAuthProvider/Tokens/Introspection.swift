@@ -35,7 +35,7 @@ public struct Introspection: Sendable {
     /// more; for an exchanged token one query more for each exchange; for an opaque token one decryption in place of
     /// the verification.
     public func answer(
-        header: String?, body: String, source: String = "", accept: String? = nil,
+        header: String?, body: String, source: String, accept: String? = nil,
         over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.endpoint.answer(

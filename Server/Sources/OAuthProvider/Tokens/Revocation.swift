@@ -30,7 +30,7 @@ public struct Revocation: Sendable {
     /// Cost: two queries, two hashes; one HMAC for a refresh token, one ES256 verification for an access token; one
     /// store step if there is something to revoke.
     public func answer(
-        header: String?, body: String, source: String = "", over connection: ClientConnection = .usual
+        header: String?, body: String, source: String, over connection: ClientConnection = .usual
     ) async throws -> ProviderAnswer {
         try await self.endpoint.answer(
             header: header, body: body, from: source, over: connection
