@@ -229,7 +229,7 @@ let package = Package(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
                 "CountersignBackend", "CountersignLinux", "CountersignTestKit") + [
                     "SeedListing", "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "FreshStores",
-                    "OAuthProvider", "Accounts", "Pages", "Passwords", "Texts", "SQLStore", "Settings", "Records",
+                    "OAuthProvider", "Accounts", "Passwords", "Texts", "SQLStore", "Settings", "Records",
                     "Sealing", "UAFRelyingParty", "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting,
                     httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509, asn1, grdb,
                 ]),
@@ -238,8 +238,8 @@ let package = Package(
             name: "PublicReports",
             dependencies: sdk("_Primitives", "JOSE", "Ceremony", "OAuth", "Countersign", "CountersignTestKit") + [
                 "CountersignServerTests", "CountersignCommandTests", "CountersignCommand", "CountersignServer",
-                "Endpoints", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLStore", "Records",
-                hummingbird, hummingbirdTesting, httpTypes, crypto, log, nio,
+                "Endpoints", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "SQLStore", "Settings",
+                "Records", hummingbird, hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
         .testTarget(
             name: "BankCommandTests",
