@@ -1,5 +1,6 @@
 package import HTTPTypes
-import _Primitives
+import Synchronization
+package import _Primitives
 
 /// The OpenAPI 3.1 document of the public addresses.
 package struct PublicDocument: Sendable {
@@ -56,6 +57,26 @@ package struct PublicDocument: Sendable {
                 "schemas": .object(["Problem": .object(Problem.schema), "OAuthError": .object(error)]),
             ]),
         ]
+    }
+}
+
+/// A JSON document that is made at its first request, and kept. Few servers are ever asked for their descriptions, so
+/// no start waits for them.
+package final class LaterDocument: Sendable {
+    private let make: @Sendable () -> JSONObject
+    private let made = Mutex<JSONObject?>(nil)
+
+    /// Creates the place of a document, which `make` makes.
+    package init(_ make: @escaping @Sendable () -> JSONObject) { self.make = make }
+
+    /// The document. Requests at the same time wait for one making.
+    package var json: JSONObject {
+        self.made.withLock { made in
+            if let made { return made }
+            let json = self.make()
+            made = json
+            return json
+        }
     }
 }
 
