@@ -43,7 +43,7 @@ struct BackchannelLogoutTests {
     private static func deliveries(
         _ f: ProviderFixture, _ calls: TestCalls, _ report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
     ) -> ClientDeliveries {
-        ClientDeliveries(provider: f.provider, outbox: f.store, calls: calls, report: report)
+        ClientDeliveries(f.provider.grants, outbox: f.store, calls: calls, report: report)
     }
 
     /// Delivers what is due.

@@ -75,7 +75,7 @@ struct StandingTests {
             let clock = self.f.clock.source
             return SignInService(
                 provider, grants: AccountGrants(store: self.f.store, time: clock),
-                upstream: UpstreamSignIns(provider, store: self.f.store) { name, email in
+                upstream: UpstreamSignIns(provider.authorizations, store: self.f.store) { name, email in
                     AccountRecord(
                         id: RandomSource.system.identifier(), username: nil, displayName: name, email: email,
                         createdAt: clock.now())

@@ -12,7 +12,7 @@ extension ServerAssembly {
     public func clientDeliverer(logger: Logger) -> ClientDeliverer? {
         guard let calls = self.configuration.calls else { return nil }
         let metrics = self.configuration.metrics
-        let deliveries = ClientDeliveries(provider: self.provider, outbox: self.outbox, calls: calls) { failure in
+        let deliveries = ClientDeliveries(self.provider.grants, outbox: self.outbox, calls: calls) { failure in
             ClientDeliverer.log(failure, logger)
         }
         return ClientDeliverer(

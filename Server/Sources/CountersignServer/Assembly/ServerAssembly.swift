@@ -232,7 +232,7 @@ public struct ServerAssembly: Sendable {
             inApp: InAppSignIns(authorizations: InAppAuthorizations(provider.authorizations)), pins: configuration.pins)
         lateCeremonies.open(ceremonies)
         let grants = AccountGrants(store: store, limits: limits, time: time)
-        let upstream = UpstreamSignIns(provider, store: store) { displayName, email in
+        let upstream = UpstreamSignIns(provider.authorizations, store: store) { displayName, email in
             directory.newcomer(displayName: displayName, email: email)
         }
         configuration.metrics.watch(arrivals: { upstream.waitingArrivals })
@@ -260,7 +260,7 @@ public struct ServerAssembly: Sendable {
             registrations: ClientRegistrations(
                 clients: provider.clients, store: store, issuers: configuration.softwareStatements),
             upstream: upstream,
-            upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store,
+            upstreamProviders: UpstreamProviders(provider.clients, store: store), keyStore: store,
             time: time,
             random: random)
     }

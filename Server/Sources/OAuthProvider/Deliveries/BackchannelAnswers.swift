@@ -5,10 +5,15 @@ import Sealing
 import Settings
 import _Primitives
 
-extension ClientDeliveries {
+/// The messages to clients that learn a person's answer without asking again (OpenID Connect CIBA Core 1.0).
+struct BackchannelAnswers: Sendable {
+    /// Issues the tokens of a pushed answer.
+    let grant: BackchannelAuthenticationGrant
+
+    private var tokens: Tokens { self.grant.tokens }
+
     /// Returns the message to a client when the person whom the client asked has answered, or no longer answers. The
-    /// message announces the answer (OpenID Connect CIBA Core 1.0, section 10.2), or contains the answer (sections
-    /// 10.3.1 and 12).
+    /// message announces the answer (section 10.2), or contains the answer (sections 10.3.1 and 12).
     ///
     /// A client that did not confirm the message gets the message again, for the same grant, with the same refresh
     /// token. The statuses 401 and 403 say that the client's notification token is no longer valid, so further tries
@@ -18,14 +23,13 @@ extension ClientDeliveries {
     ///
     /// Cost: one query; a pushed answer costs as much as ``BackchannelAuthenticationGrant`` costs beside its first
     /// step.
-    func answer(to request: String, for client: ClientRecord) async throws -> ClientMessage? {
-        let provider = self.provider
-        let now = provider.time.now()
-        let found = try await provider.store.backchannelRequest(request, at: now)
+    func message(to request: String, for client: ClientRecord) async throws -> ClientMessage? {
+        let now = self.tokens.time.now()
+        let found = try await self.grant.store.backchannelRequest(request, at: now)
         guard let asked = found, let notification = asked.request.notification else { return nil }
         var body: JSONObject = ["auth_req_id": .string(notification.secret)]
         // A client that asks late gets the reason until then.
-        var end = asked.request.expiresAt + provider.limits.oauth.endedPollingRetention
+        var end = asked.request.expiresAt + self.tokens.limits.oauth.endedPollingRetention
         var grant: String?
         var obstacle: String?
         if notification.mode == .push {
@@ -57,33 +61,33 @@ extension ClientDeliveries {
     private func tokens(
         of asked: NotifiedBackchannelRequest, secret: String, for client: ClientRecord, at now: Timestamp
     ) async throws -> (response: TokenResponse, grant: GrantRecord)? {
-        let provider = self.provider
-        guard let method = provider.grants.backchannel.backchannel else { throw OAuthError(.transactionFailed) }
-        let protection = try await provider.tokens.idTokenProtection(of: client)
+        let tokens = self.tokens
+        guard let method = self.grant.backchannel else { throw OAuthError(.transactionFailed) }
+        let protection = try await tokens.idTokenProtection(of: client)
         let standing =
             if let given = asked.given {
                 // Fetching the client's keys takes time, in which the account can be locked and the grant can end.
-                try await provider.store.grant(given.grant.id, token: nil, at: provider.time.now())
+                try await tokens.store.grant(given.grant.id, token: nil, at: tokens.time.now())
             } else {
-                try await provider.grants.backchannel.grant(asked.request, of: client, by: method, at: now)
+                try await self.grant.grant(asked.request, of: client, by: method, at: now)
             }
         guard let standing else { throw OAuthError(.invalidGrant, "What was granted is not valid any more.") }
         let claim = "urn:openid:params:jwt:claim:"
         var named: JSONObject = [claim + "auth_req_id": .string(secret)]
         var refreshToken: RefreshToken?
         if standing.grant.isRenewed(by: client) {
-            let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: provider.keys.signing)
-            let isThere = try await provider.renewals.begin(
+            let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: tokens.keys.signing)
+            let isThere = try await self.grant.firstTokens.renewals.begin(
                 token, of: standing.grant, for: client, boundTo: nil, at: now)
             guard isThere else { return nil }
             named[claim + "rt_hash"] = .string(Tokens.halfHash(token.text, protection.algorithm))
             refreshToken = token
         }
-        let audience = try await provider.audiences.audience(nil, of: standing.grant, for: client)
-        var response = try provider.tokens.issue(
-            for: try await provider.standing.admit(standing, for: client), audience: audience, nonce: nil, named: named,
+        let audience = try await self.grant.audiences.audience(nil, of: standing.grant, for: client)
+        var response = try tokens.issue(
+            for: try await tokens.standing.admit(standing, for: client), audience: audience, nonce: nil, named: named,
             acr: nil,
-            details: provider.details.granted([:], within: standing.grant, of: client), protection: protection,
+            details: self.grant.details.granted([:], within: standing.grant, of: client), protection: protection,
             boundTo: nil, at: now)
         response.refreshToken = refreshToken?.text
         return (response, standing.grant)

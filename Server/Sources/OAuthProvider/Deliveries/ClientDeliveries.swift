@@ -48,7 +48,10 @@ struct ClientMessage {
 /// Any number of nodes can deliver from one store. A taken delivery is due again when the node's lease ends, so a
 /// killed node loses nothing. For this reason a client can get a message twice, but never at the same time.
 public final class ClientDeliveries: Sendable {
-    let provider: OpenIDProvider
+    private let clients: Clients
+    private let grants: any RefreshStore
+    private let logouts: LogoutStatements
+    private let answers: BackchannelAnswers
     private let outbox: any ClientOutbox
     private let calls: any OutgoingCalls
     private let report: @Sendable (DeliveryFailure) -> Void
@@ -56,19 +59,25 @@ public final class ClientDeliveries: Sendable {
     /// The number of running deliveries to each client on this node.
     private let underWay = Mutex<[ExactText: Int]>([:])
 
-    /// Creates the deliveries to a provider's clients.
+    /// Creates the deliveries to the clients of a provider.
     ///
-    /// - Parameter report: Receives failures: at most one a minute for each client, and every abandoned delivery.
+    /// - Parameters:
+    ///   - grants: Issues the tokens of answers that clients do not ask for.
+    ///   - report: Receives failures: at most one a minute for each client, and every abandoned delivery.
     public init(
-        provider: OpenIDProvider, outbox: any ClientOutbox, calls: any OutgoingCalls,
+        _ grants: Grants, outbox: any ClientOutbox, calls: any OutgoingCalls,
         report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
     ) {
-        self.provider = provider
+        let tokens = grants.backchannel.tokens
+        self.clients = tokens.clients
+        self.grants = tokens.store
+        self.logouts = LogoutStatements(clients: tokens.clients)
+        self.answers = BackchannelAnswers(grant: grants.backchannel)
         self.outbox = outbox
         self.calls = calls
         self.report = report
         self.reports = SourceBudget(
-            oneIn: provider.limits.pauseOfReports, sources: provider.limits.oauth.clients, protecting: .node)
+            oneIn: tokens.limits.pauseOfReports, sources: tokens.limits.oauth.clients, protecting: .node)
     }
 
     /// Takes the deliveries that are due now. The caller delivers each with ``deliver(_:)``.
@@ -78,11 +87,11 @@ public final class ClientDeliveries: Sendable {
     ///
     /// Cost: one query; if a delivery is due, one store step.
     public func takeDue() async throws -> [ClientDelivery] {
-        let limits = self.provider.limits.oauth
+        let limits = self.clients.limits.oauth
         let underWay = self.underWay.withLock { $0 }
         let free = limits.deliveriesAtOnce - underWay.values.reduce(0, +)
         guard free > 0 else { return [] }
-        let now = self.provider.time.now()
+        let now = self.clients.time.now()
         let taken = try await self.outbox.takeDeliveries(
             at: now, lease: now + limits.deliveryLease, share: limits.deliveriesAtOncePerClient, most: free,
             underWay: underWay)
@@ -104,13 +113,13 @@ public final class ClientDeliveries: Sendable {
                 underWay[key] = left > 0 ? left : nil
             }
         }
-        let client = try await self.provider.store.client(delivery.client)
+        let client = try await self.clients.store.client(delivery.client)
         guard let client, let message = try await self.message(delivery, for: client) else {
             // The client was deleted together with its deliveries, or the message is not needed any more.
             try await self.outbox.removeDelivery(delivery, audit: nil)
             return .delivered
         }
-        guard self.provider.time.now() < message.end else {
+        guard self.clients.time.now() < message.end else {
             return try await self.failed(delivery, message, "it is too late", isFinal: true)
         }
         if let obstacle = message.obstacle {
@@ -135,18 +144,18 @@ public final class ClientDeliveries: Sendable {
     private func message(_ delivery: ClientDelivery, for client: ClientRecord) async throws -> ClientMessage? {
         switch delivery.content {
         case .logout(let session, let subject):
-            try await self.logout(of: session, subject: subject, for: client, since: delivery.createdAt)
+            try await self.logouts.message(of: session, subject: subject, for: client, since: delivery.createdAt)
         // A switched-off client gets no answer.
         case .answer where client.settings.isDisabled: nil
-        case .answer(let request): try await self.answer(to: request, for: client)
+        case .answer(let request): try await self.answers.message(to: request, for: client)
         }
     }
 
     private func failed(_ delivery: ClientDelivery, _ message: ClientMessage, _ reason: String, isFinal: Bool)
         async throws -> DeliveryResult
     {
-        let now = self.provider.time.now()
-        let limits = self.provider.limits.oauth
+        let now = self.clients.time.now()
+        let limits = self.clients.limits.oauth
         let next =
             now
             + Limits.pause(
@@ -159,7 +168,7 @@ public final class ClientDeliveries: Sendable {
         guard !isFinal, next < message.end else {
             if let grant = message.grant {
                 let event = AuditEvent(.grantRevoked, at: now, actor: delivery.client, detail: grant)
-                _ = try await self.provider.store.deleteGrant(grant, client: delivery.client, audit: event)
+                _ = try await self.grants.deleteGrant(grant, client: delivery.client, audit: event)
             }
             try await self.outbox.removeDelivery(
                 delivery, audit: AuditEvent(message.undelivered, at: now, actor: delivery.client))

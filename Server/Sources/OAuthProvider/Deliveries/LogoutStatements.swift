@@ -4,28 +4,31 @@ import Records
 import Settings
 import _Primitives
 
-extension ClientDeliveries {
-    /// The event of the statement (OpenID Connect Back-Channel Logout 1.0, section 2.4).
-    static let logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
+/// The statements to clients that a person's session has ended (OpenID Connect Back-Channel Logout 1.0).
+struct LogoutStatements: Sendable {
+    /// The event of the statement (section 2.4).
+    private static let event = "http://schemas.openid.net/event/backchannel-logout"
+
+    let clients: Clients
 
     /// Returns the statement that a session has ended (section 2.4), made for this one delivery.
     ///
     /// Cost: one signature of the client's algorithm, two HMACs.
-    func logout(of session: String, subject: String, for client: ClientRecord, since end: Timestamp) async throws
+    func message(of session: String, subject: String, for client: ClientRecord, since end: Timestamp) async throws
         -> ClientMessage
     {
-        let provider = self.provider
-        let limits = provider.limits.oauth
-        let now = provider.time.now()
+        let (clients, keys) = (self.clients, self.clients.keys)
+        let limits = clients.limits.oauth
+        let now = clients.time.now()
         let algorithm = client.settings.idTokenAlgorithm
-        try await provider.keys.require(algorithm)
-        let token = try provider.keys.signing.sign(
+        try await keys.require(algorithm)
+        let token = try keys.signing.sign(
             [
-                "iss": .string(provider.issuer), "sub": .string(subject), "aud": .string(client.id),
+                "iss": .string(clients.issuer), "sub": .string(subject), "aud": .string(client.id),
                 "iat": .integer(now.seconds), "exp": .integer((now + limits.logoutTokenLifetime).seconds),
-                "jti": .string(provider.random.identifier()),
-                "sid": .string(provider.keys.signing.pairwise("sid", client: client.id, of: session)),
-                "events": .object([Self.logoutEvent: .object([:])]),
+                "jti": .string(clients.random.identifier()),
+                "sid": .string(keys.signing.pairwise("sid", client: client.id, of: session)),
+                "events": .object([Self.event: .object([:])]),
             ], type: TokenType.logoutToken, algorithm: algorithm, at: now)
         let form: Parameters = ["logout_token": token]
         return ClientMessage(

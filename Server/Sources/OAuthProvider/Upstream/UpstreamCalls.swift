@@ -5,14 +5,24 @@ import Settings
 import _Primitives
 
 /// The calls of this server to other providers, without a browser.
-struct UpstreamCalls: Sendable {
-    let provider: OpenIDProvider
+final class UpstreamCalls: Sendable {
+    /// Calls the addresses; `nil` if this server calls nobody.
+    private let calls: (any OutgoingCalls)?
+    private let keys: Keys
+    private let limits: Limits.OAuth
+    private let time: TimeSource
+    private let random: RandomSource
     private let documents: RemoteDocuments<UpstreamMetadata>
     private let keySets: RemoteKeySets
 
-    init(_ provider: OpenIDProvider) {
-        let (calls, limits) = (provider.configuration.calls, provider.limits)
-        self.provider = provider
+    /// Creates the calls with the means by which this server calls its clients, and with the server's keys and limits.
+    init(_ clients: Clients) {
+        let (calls, limits) = (clients.choices.calls, clients.limits)
+        self.calls = calls
+        self.keys = clients.keys
+        self.limits = limits.oauth
+        self.time = clients.time
+        self.random = clients.random
         self.documents = RemoteDocuments(calls: calls, by: limits.keySetRules(of: .provider)) {
             answer, _ throws(OutgoingCallError) in
             try UpstreamMetadata(parsing: answer.body)
@@ -34,7 +44,7 @@ struct UpstreamCalls: Sendable {
         let metadata: UpstreamMetadata
         do {
             metadata = try await self.documents.document(
-                of: upstream.name, at: UpstreamMetadata.address(of: upstream.issuer), now: self.provider.time.now(),
+                of: upstream.name, at: UpstreamMetadata.address(of: upstream.issuer), now: self.time.now(),
                 isStaleEnough: isStaleEnough, isEnough: isEnough)
         } catch let error as OutgoingCallError {
             throw UpstreamRefusal.failed("its discovery document cannot be had: \(error.reason)")
@@ -65,13 +75,13 @@ struct UpstreamCalls: Sendable {
             let keys: JWKSet
             do {
                 keys = try await self.keySets.keys(
-                    of: upstream.name, at: address.text, naming: name, now: self.provider.time.now())
+                    of: upstream.name, at: address.text, naming: name, now: self.time.now())
             } catch let error as OutgoingCallError {
                 throw UpstreamRefusal.failed("its keys cannot be had: \(error.reason)")
             }
             let person = try UpstreamPerson(
                 idToken: idToken, of: upstream, by: keys, for: trip, accessToken: accessToken,
-                at: self.provider.time, skew: self.provider.limits.oauth.clientClockSkew)
+                at: self.time, skew: self.limits.clientClockSkew)
             return (person, accessToken)
         case .oauth2:
             guard let accessToken else { throw UpstreamRefusal.failed("it answers without an access token") }
@@ -133,17 +143,17 @@ struct UpstreamCalls: Sendable {
             form.append("client_id", upstream.clientID)
             form.append("client_secret", secret)
         case .privateKeyJWT:
-            let now = self.provider.time.now()
+            let now = self.time.now()
             form.append("client_id", upstream.clientID)
             form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
             form.append(
                 "client_assertion",
-                try self.provider.keys.signing.sign(
+                try self.keys.signing.sign(
                     [
                         "iss": .string(upstream.clientID), "sub": .string(upstream.clientID),
-                        "aud": .string(upstream.issuer), "jti": .string(self.provider.random.identifier()),
+                        "aud": .string(upstream.issuer), "jti": .string(self.random.identifier()),
                         "iat": .integer(now.seconds),
-                        "exp": .integer((now + self.provider.limits.oauth.logoutTokenLifetime).seconds),
+                        "exp": .integer((now + self.limits.logoutTokenLifetime).seconds),
                     ], type: TokenType.clientAuthentication, algorithm: .es256, at: now))
         case .none: form.append("client_id", upstream.clientID)
         }
@@ -154,7 +164,7 @@ struct UpstreamCalls: Sendable {
     ///
     /// - Parameter place: The name of the called address, for the log.
     private func object(_ call: OutgoingCall, _ place: String) async throws -> JSONObject {
-        guard let calls = self.provider.configuration.calls else {
+        guard let calls = self.calls else {
             throw UpstreamRefusal.failed("this server calls nobody")
         }
         let answer: OutgoingAnswer

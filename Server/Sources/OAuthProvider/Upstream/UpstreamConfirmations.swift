@@ -20,13 +20,13 @@ public struct UpstreamConfirmations: Sendable {
     /// The beginning of the state of a trip that confirms a change. The state of a sign-in has no full stop.
     private static let mark = "change."
 
-    private let provider: OpenIDProvider
+    private let authorizations: Authorizations
     private let store: any UpstreamStore
     private let calls: UpstreamCalls
 
     /// Creates the confirmations by the providers of people's sign-ins.
     public init(_ signIns: UpstreamSignIns) {
-        self.provider = signIns.provider
+        self.authorizations = signIns.authorizations
         self.store = signIns.store
         self.calls = signIns.calls
     }
@@ -64,21 +64,21 @@ public struct UpstreamConfirmations: Sendable {
             return .unknown
         }
         // Each trip is a call to another provider.
-        if let shortage = self.provider.authorizations.signIns.spend(source, at: self.provider.time.now()) {
+        if let shortage = self.authorizations.signIns.spend(source, at: self.authorizations.time.now()) {
             return .tooMany(shortage)
         }
         let metadata = try await self.calls.metadata(of: upstream)
-        let (random, now) = (self.provider.random, self.provider.time.now())
+        let (random, now) = (self.authorizations.random, self.authorizations.time.now())
         let state = "\(Self.mark)\(reference).\(random.token(byteCount: 32))"
         let nonce = random.token(byteCount: 32)
         let verifier = CodeVerifier(random: random)
         let trip = UpstreamTrip(
             request: reference, provider: upstream.name, stateDigest: Sealing.digest(ofSecret: state),
             verifier: SecretBytes(utf8: verifier.text), nonce: SecretBytes(utf8: nonce), isSecond: false, begunAt: now,
-            expiresAt: now + self.provider.limits.oauth.upstreamTripLifetime)
+            expiresAt: now + self.authorizations.limits.oauth.upstreamTripLifetime)
         let parameters: Parameters = [
             "response_type": "code", "client_id": upstream.clientID,
-            "redirect_uri": UpstreamProviders.redirectURI(of: name, issuer: self.provider.issuer), "state": state,
+            "redirect_uri": UpstreamProviders.redirectURI(of: name, issuer: self.authorizations.issuer), "state": state,
             "code_challenge": verifier.challenge.text, "code_challenge_method": CodeChallenge.method,
             "scope": upstream.scopes.joined(separator: " "), "nonce": nonce, "max_age": "0",
         ]
@@ -108,8 +108,8 @@ public struct UpstreamConfirmations: Sendable {
         let code = try metadata.code(of: parameters, from: upstream)
         let (person, _) = try await self.calls.person(
             code: code, of: upstream, metadata, for: trip,
-            redirectURI: UpstreamProviders.redirectURI(of: trip.provider, issuer: self.provider.issuer))
-        let skew = self.provider.limits.oauth.clientClockSkew
+            redirectURI: UpstreamProviders.redirectURI(of: trip.provider, issuer: self.authorizations.issuer))
+        let skew = self.authorizations.limits.oauth.clientClockSkew
         guard let at = person.authenticatedAt, at >= trip.begunAt - skew else { throw UpstreamRefusal.stale }
         return try await self.store.links(ofAccount: accountID).first {
             $0.identity.provider.hasSameBytes(as: upstream.name) && $0.identity.issuer.hasSameBytes(as: upstream.issuer)

@@ -29,12 +29,12 @@ public struct UpstreamChange: Sendable, Equatable {
 
 /// The other providers by which people can sign in, as operators manage them. Every change is in the audit trail.
 public struct UpstreamProviders: Sendable {
-    private let provider: OpenIDProvider
+    private let clients: Clients
     private let store: any UpstreamStore
 
-    /// Creates the list of providers beside this provider.
-    public init(_ provider: OpenIDProvider, store: any UpstreamStore) {
-        self.provider = provider
+    /// Creates the list of providers, by the rules for the clients of this provider.
+    public init(_ clients: Clients, store: any UpstreamStore) {
+        self.clients = clients
         self.store = store
     }
 
@@ -59,14 +59,14 @@ public struct UpstreamProviders: Sendable {
             )
         }
         guard let usual = self.levels.first else { throw Self.refusal("This server knows no levels.") }
-        let now = self.provider.time.now()
+        let now = self.clients.time.now()
         var upstream = UpstreamProvider(
             name: name, title: name, kind: kind, issuer: issuer, clientID: "",
             scopes: kind == .openID ? ["openid", "profile", "email"] : [], usualLevel: usual, createdAt: now)
         settings.apply(to: &upstream)
         try self.check(upstream)
         try await self.store.addProvider(
-            upstream, limit: self.provider.limits.oauth.upstreamProviders,
+            upstream, limit: self.clients.limits.oauth.upstreamProviders,
             audit: AuditEvent(.providerAdded, at: now, actor: `operator`, detail: name))
         return upstream
     }
@@ -76,9 +76,9 @@ public struct UpstreamProviders: Sendable {
     ///
     /// Cost: a call.
     public func trouble(of upstream: UpstreamProvider) async throws -> String? {
-        guard self.provider.configuration.calls != nil else { return nil }
+        guard self.clients.choices.calls != nil else { return nil }
         do {
-            _ = try await UpstreamCalls(self.provider).metadata(of: upstream)
+            _ = try await UpstreamCalls(self.clients).metadata(of: upstream)
             return nil
         } catch let refusal as UpstreamRefusal { return refusal.reason }
     }
@@ -96,7 +96,7 @@ public struct UpstreamProviders: Sendable {
     public func change(
         _ name: String, _ change: UpstreamChange, by operator: String
     ) async throws -> UpstreamProvider? {
-        let now = self.provider.time.now()
+        let now = self.clients.time.now()
         return try await self.store.changeProvider(name) { upstream in
             let before = upstream
             change.apply(to: &upstream)
@@ -117,7 +117,7 @@ public struct UpstreamProviders: Sendable {
     /// provider existed.
     public func remove(_ name: String, by operator: String) async throws -> Bool {
         try await self.store.removeProvider(
-            name, audit: AuditEvent(.providerRemoved, at: self.provider.time.now(), actor: `operator`, detail: name))
+            name, audit: AuditEvent(.providerRemoved, at: self.clients.time.now(), actor: `operator`, detail: name))
     }
 
     /// Returns an account's connections, the oldest first.
@@ -132,13 +132,13 @@ public struct UpstreamProviders: Sendable {
         try await self.store.removeLink(
             id, ofAccount: account,
             audit: AuditEvent(
-                .identityUnlinked, at: self.provider.time.now(), accountID: account, actor: `operator`, detail: id))
+                .identityUnlinked, at: self.clients.time.now(), accountID: account, actor: `operator`, detail: id))
     }
 
     /// Returns the address to which a provider has to send browsers back, for the registration of this server at the
     /// provider.
     public func redirectURI(of name: String) -> String {
-        Self.redirectURI(of: name, issuer: self.provider.issuer)
+        Self.redirectURI(of: name, issuer: self.clients.issuer)
     }
 
     static func redirectURI(of name: String, issuer: String) -> String {
@@ -147,7 +147,7 @@ public struct UpstreamProviders: Sendable {
 
     /// The address to which a provider has to send browsers back after a sign-out, for the registration of this server
     /// at the provider.
-    public var signedOutURI: String { Self.signedOutURI(issuer: self.provider.issuer) }
+    public var signedOutURI: String { Self.signedOutURI(issuer: self.clients.issuer) }
 
     static func signedOutURI(issuer: String) -> String { issuer + Self.signedOutPath }
 
@@ -160,7 +160,7 @@ public struct UpstreamProviders: Sendable {
     /// This server's own levels, the least sure first.
     private var levels: [String] {
         var seen: Set<ExactText> = []
-        return self.provider.configuration.levels.flatMap(\.levels).filter { seen.insert(ExactText($0)).inserted }
+        return self.clients.rules.levels.flatMap(\.levels).filter { seen.insert(ExactText($0)).inserted }
     }
 
     private static func refusal(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
@@ -171,7 +171,7 @@ public struct UpstreamProviders: Sendable {
             (1...most).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         }
         // People read the title like the names of services.
-        try self.provider.clients.rules.check(ClientChange(name: upstream.title))
+        try self.clients.rules.check(ClientChange(name: upstream.title))
         guard let issuer = try? RedirectURI(upstream.issuer), !issuer.text.utf8.contains(UInt8(ascii: "?")) else {
             throw Self.refusal("The issuer is https, or http to a literal loopback address, without a query.")
         }

@@ -8,7 +8,7 @@ public import _Primitives
 ///
 /// Only issuer and subject identify a person. State, nonce and challenge belong to one trip of one browser. Each
 /// provider has its own address for the way back, so that no other provider's answer can be taken for its answer.
-public struct UpstreamSignIns: Sendable {
+public final class UpstreamSignIns: Sendable {
     /// The next step of a sign-in.
     public enum Step: Sendable, Equatable {
         /// The browser is sent to the other provider.
@@ -68,19 +68,27 @@ public struct UpstreamSignIns: Sendable {
     /// are left out.
     public typealias Newcomer = @Sendable (_ displayName: String?, _ email: AccountEmail?) -> AccountRecord
 
-    let provider: OpenIDProvider
+    let authorizations: Authorizations
     let store: any UpstreamStore
+    /// The requests that wait for a sign-in.
+    private let requests: any AuthorizationStore & DeviceCodeStore
     private let newcomer: Newcomer
     let calls: UpstreamCalls
     private let turns: ArrivalTurns
 
-    /// Creates the sign-ins to the services of a provider.
-    public init(_ provider: OpenIDProvider, store: any UpstreamStore, newcomer: @escaping Newcomer) {
-        self.provider = provider
+    private var issuer: String { self.authorizations.issuer }
+    private var limits: Limits.OAuth { self.authorizations.limits.oauth }
+    private var time: TimeSource { self.authorizations.time }
+    private var random: RandomSource { self.authorizations.random }
+
+    /// Creates the sign-ins for authorization requests.
+    public init(_ authorizations: Authorizations, store: any UpstreamStore, newcomer: @escaping Newcomer) {
+        self.authorizations = authorizations
         self.store = store
+        self.requests = authorizations.store
         self.newcomer = newcomer
-        self.calls = UpstreamCalls(provider)
-        self.turns = ArrivalTurns(limits: provider.limits.oauth, time: provider.time)
+        self.calls = UpstreamCalls(authorizations.clients)
+        self.turns = ArrivalTurns(limits: authorizations.limits.oauth, time: authorizations.time)
     }
 
     /// The number of people who have come back from other providers and wait for their turn.
@@ -98,7 +106,7 @@ public struct UpstreamSignIns: Sendable {
             Answer(request: id, client: client, title: upstream.title, step: step, canConnect: false)
         }
         // Each trip is a call to another provider.
-        if let shortage = self.provider.authorizations.signIns.spend(source, at: self.provider.time.now()) {
+        if let shortage = self.authorizations.signIns.spend(source, at: self.time.now()) {
             return answer(.tooMany(shortage))
         }
         do {
@@ -120,14 +128,13 @@ public struct UpstreamSignIns: Sendable {
     public func arrive(
         _ name: String, query: String, browser: BrowserSecret, place: Place
     ) async throws -> Answer? {
-        let limits = self.provider.limits
         let parameters = try Parameters(
-            parsing: query, limits: Parameters.Limits(bytes: limits.oauth.parameterBytes))
+            parsing: query, limits: Parameters.Limits(bytes: self.limits.parameterBytes))
         guard let state = parameters["state"] else { return nil }
         let digest = Sealing.digest(ofSecret: state)
         // Only a browser with a trip waits: nobody else can fill the queue.
         let found = try await self.store.requestOfTrip(
-            stateDigest: digest, provider: name, browserDigest: browser.digest, at: self.provider.time.now())
+            stateDigest: digest, provider: name, browserDigest: browser.digest, at: self.time.now())
         guard let found else { return nil }
         let turn = try await self.turns.take(digest, from: name, source: place.source) {
             try await self.arrive(name, parameters, stateDigest: digest, browser: browser, place: place)
@@ -143,7 +150,7 @@ public struct UpstreamSignIns: Sendable {
     ) async throws -> Answer? {
         guard
             let trip = try await self.store.takeTrip(
-                stateDigest: stateDigest, provider: name, browserDigest: browser.digest, at: self.provider.time.now()),
+                stateDigest: stateDigest, provider: name, browserDigest: browser.digest, at: self.time.now()),
             let (request, upstream, client) = try await self.waiting(trip.request, name, browser)
         else { return nil }
         let step: Step?
@@ -155,7 +162,7 @@ public struct UpstreamSignIns: Sendable {
             step = try await self.step(of: UpstreamRefusal(.keptOut, Self.lockedAdvice), request)
         }
         guard let step else { return nil }
-        let isOfDevice = try await self.provider.store.deviceCode(request: trip.request) != nil
+        let isOfDevice = try await self.requests.deviceCode(request: trip.request) != nil
         return Answer(
             request: trip.request, client: client, title: upstream.title, step: step,
             canConnect: client.methods.count > 1 && !isOfDevice)
@@ -183,7 +190,7 @@ public struct UpstreamSignIns: Sendable {
         }
         return endpoint.adding([
             "client_id": upstream.clientID,
-            "post_logout_redirect_uri": UpstreamProviders.signedOutURI(issuer: self.provider.issuer), "state": state,
+            "post_logout_redirect_uri": UpstreamProviders.signedOutURI(issuer: self.issuer), "state": state,
         ])
     }
 
@@ -192,8 +199,8 @@ public struct UpstreamSignIns: Sendable {
     private func waiting(_ id: String, _ name: String, _ browser: BrowserSecret) async throws -> (
         AuthorizationRequestRecord, UpstreamProvider, PendingAuthorization
     )? {
-        guard let request = try await self.provider.authorizations.openRequest(id, browser),
-            let client = try await self.provider.authorizations.pending(request: id, browser: browser),
+        guard let request = try await self.authorizations.openRequest(id, browser),
+            let client = try await self.authorizations.pending(request: id, browser: browser),
             client.methods.containsBytes(of: UpstreamProvider.method(of: name)),
             let upstream = try await self.store.upstreamProvider(name)
         else { return nil }
@@ -207,7 +214,7 @@ public struct UpstreamSignIns: Sendable {
         to upstream: UpstreamProvider, _ metadata: UpstreamMetadata, for request: AuthorizationRequestRecord,
         _ wishes: AuthorizationWishes, levels: [String] = []
     ) async throws -> String {
-        let (random, now) = (self.provider.random, self.provider.time.now())
+        let (random, now) = (self.random, self.time.now())
         let state = random.token(byteCount: 32)
         let nonce = random.token(byteCount: 32)
         let verifier = CodeVerifier(random: random)
@@ -216,7 +223,7 @@ public struct UpstreamSignIns: Sendable {
                 request: request.id, provider: upstream.name, stateDigest: Sealing.digest(ofSecret: state),
                 verifier: SecretBytes(utf8: verifier.text), nonce: SecretBytes(utf8: nonce),
                 isSecond: !levels.isEmpty, begunAt: now,
-                expiresAt: min(request.expiresAt, now + self.provider.limits.oauth.upstreamTripLifetime)))
+                expiresAt: min(request.expiresAt, now + self.limits.upstreamTripLifetime)))
         var parameters: Parameters = [
             "response_type": "code", "client_id": upstream.clientID,
             "redirect_uri": self.redirectURI(of: upstream.name), "state": state,
@@ -239,7 +246,7 @@ public struct UpstreamSignIns: Sendable {
     /// Returns the address for a provider's answers: each provider has an address of its own (RFC 9700, section
     /// 4.4.2.2).
     private func redirectURI(of name: String) -> String {
-        UpstreamProviders.redirectURI(of: name, issuer: self.provider.issuer)
+        UpstreamProviders.redirectURI(of: name, issuer: self.issuer)
     }
 
     private func arrive(
@@ -261,14 +268,14 @@ public struct UpstreamSignIns: Sendable {
             }
         }
         let identity = UpstreamIdentity(provider: upstream.name, issuer: upstream.issuer, subject: person.subject)
-        let now = self.provider.time.now()
+        let now = self.time.now()
         let arrival = UpstreamArrival(
             request: request.id, identity: identity, at: person.authenticatedAt ?? now, acr: acr, amr: person.amr,
             browser: place.browser, address: place.address)
         var newcomer: UpstreamNewcomer?
         let linked = try await self.store.account(linkedTo: identity)
         if let linked {
-            guard try await self.provider.standing.person(ofAccount: linked) != nil else {
+            guard try await self.authorizations.standing.person(ofAccount: linked) != nil else {
                 throw UpstreamRefusal(.keptOut, Self.lockedAdvice)
             }
         }
@@ -286,7 +293,7 @@ public struct UpstreamSignIns: Sendable {
                 person, metadata, accessToken: accessToken, isComplete: person.email != nil)
             newcomer = self.newcomer(completed, identity, upstream, at: now)
         }
-        let notice = self.provider.random.identifier()
+        let notice = self.random.identifier()
         let detail =
             AuditEvent.signInDetail(service: client.client, methods: person.amr) + " provider=\(upstream.name)"
         let account = try await self.store.arrive(arrival, at: now, newcomer: newcomer) { account in
@@ -321,15 +328,15 @@ public struct UpstreamSignIns: Sendable {
     private func told(
         _ failure: SignInServiceFailure, _ request: AuthorizationRequestRecord, code: String, reason: String
     ) async throws -> Step? {
-        guard try await self.provider.store.removeRequest(request.id) else { return nil }
-        return .told(try self.provider.authorizations.reply(to: request).answer(failure), code: code, reason: reason)
+        guard try await self.requests.removeRequest(request.id) else { return nil }
+        return .told(try self.authorizations.reply(to: request).answer(failure), code: code, reason: reason)
     }
 
     /// Returns the reason why the register of people refuses a person from a provider; `nil` for no reason.
     private func conflict(
         of person: UpstreamPerson, _ upstream: UpstreamProvider, _ metadata: UpstreamMetadata, accessToken: String?
     ) async throws -> SignInServiceFailure? {
-        guard let register = self.provider.configuration.simulatedPeople else { return nil }
+        guard let register = self.authorizations.simulatedPeople else { return nil }
         var person = person
         if register.hasNumber(of: person.subject, at: upstream.name) {
             person = try await self.calls.completed(
@@ -361,19 +368,19 @@ public struct UpstreamSignIns: Sendable {
 
     /// Ends a request without a sign-in; `nil` if the request has ended already.
     private func unmet(_ request: AuthorizationRequestRecord) async throws -> Step? {
-        guard try await self.provider.store.removeRequest(request.id) else { return nil }
-        return .unmet(try self.provider.authorizations.reply(to: request).answer(error: RequestedLevels.unmet))
+        guard try await self.requests.removeRequest(request.id) else { return nil }
+        return .unmet(try self.authorizations.reply(to: request).answer(error: RequestedLevels.unmet))
     }
 
     private func isEnough(_ acr: String, _ wishes: AuthorizationWishes) -> Bool {
-        wishes.levels.areMet(by: acr, in: self.provider.configuration.levels)
+        wishes.levels.areMet(by: acr, in: self.authorizations.levels)
     }
 
     /// Checks the age of the authentication. If the service has limited the age, or requested a new sign-in, the other
     /// provider has to state the time. Throws ``UpstreamRefusal``.
     private func checkAge(of person: UpstreamPerson, _ trip: UpstreamTrip, _ wishes: AuthorizationWishes) throws {
         guard let age = wishes.upstreamAge else { return }
-        let skew = self.provider.limits.oauth.clientClockSkew
+        let skew = self.limits.clientClockSkew
         // The age counts from the beginning of the trip: an authentication during the trip always counts.
         guard let at = person.authenticatedAt, at >= trip.begunAt - age - skew else {
             throw UpstreamRefusal.stale
@@ -392,7 +399,7 @@ public struct UpstreamSignIns: Sendable {
         }
         let account = self.newcomer(person.name, email)
         let link = UpstreamLink(
-            id: self.provider.random.identifier(), identity: identity, accountID: account.id, createdAt: now)
+            id: self.random.identifier(), identity: identity, accountID: account.id, createdAt: now)
         let actor = UpstreamProvider.method(of: upstream.name)
         return UpstreamNewcomer(
             account: account, link: link,
@@ -475,7 +482,7 @@ public struct UpstreamSignInMethod: SignInMethod {
     }
 
     /// Returns the outcome of the sign-in that a request has; `nil` without a recent sign-in. The browser is not judged
-    /// here: ``OpenIDProvider`` has already found the request by the browser's secret.
+    /// here: ``Authorizations`` has already found the request by the browser's secret.
     public func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
     {
         guard let signIn = try await self.store.upstreamSignIn(request: request),

@@ -91,7 +91,7 @@ private struct ToldCentre: Sendable {
 
     /// Another node over the same store.
     static func deliveries(_ server: ServerFixture, _ calls: NotedCalls, _ failures: FailureList) -> ClientDeliveries {
-        ClientDeliveries(provider: server.assembly.provider, outbox: server.database, calls: calls) {
+        ClientDeliveries(server.assembly.provider.grants, outbox: server.database, calls: calls) {
             failures.note($0)
         }
     }

@@ -156,7 +156,7 @@ struct UpstreamPlace: Sendable {
                     f.outcomes,
                     UpstreamSignInMethod(store: f.store, limits: limits, time: f.clock.source, random: .system),
                 ], people: StoredPeople(store: f.store), time: f.clock.source)
-            let providers = UpstreamProviders(provider, store: f.store)
+            let providers = UpstreamProviders(provider.clients, store: f.store)
             var change = UpstreamChange()
             change.title = "Staff accounts"
             change.clientID = "our-client"
@@ -177,7 +177,7 @@ struct UpstreamPlace: Sendable {
             try await body(
                 UpstreamPlace(
                     f: f, upstream: upstream, provider: provider,
-                    signIns: UpstreamSignIns(provider, store: f.store) { name, email in
+                    signIns: UpstreamSignIns(provider.authorizations, store: f.store) { name, email in
                         AccountRecord(
                             id: RandomSource.system.identifier(), username: nil, displayName: name, email: email,
                             createdAt: clock.now())
