@@ -7,7 +7,7 @@ extension OpenIDProvider {
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
         var metadata = ProviderMetadata(
-            issuer: self.issuer, scopes: Clients.scopes, grantTypes: GrantType.allCases.map(\.rawValue),
+            issuer: self.configuration.issuer, scopes: Clients.scopes, grantTypes: GrantType.allCases.map(\.rawValue),
             clientAuthenticationMethods: self.clients.rules.authenticationMethods,
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),

@@ -16,7 +16,7 @@ public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientSto
 /// over one store. A caller's mistake is a result. The provider throws only ``StoreError`` and, if the method says so,
 /// `OAuthError`.
 ///
-/// The provider is an object: its parts take 3.5 KB together, and most routes capture the provider.
+/// The provider is an object: its parts take some KB together, and most routes capture the provider.
 public final class OpenIDProvider: Sendable {
     /// The operator's choices.
     public struct Configuration: Sendable {
@@ -70,50 +70,29 @@ public final class OpenIDProvider: Sendable {
 
     let configuration: Configuration
     let store: any OpenIDStore
-    /// Proofs that the sender of a request holds a key.
-    let proofs: KeyProofs
     /// The registered clients.
     public let clients: Clients
     /// The sessions of people.
     public let sessions: Sessions
-    /// Answers if a person may get or use tokens now.
-    let standing: Standing
     /// The signing keys.
     public let keys: Keys
     /// The tokens.
     public let tokens: Tokens
-    /// The resources at which clients' tokens can be used.
-    let audiences: TokenAudiences
-    /// The claims about people that clients receive.
-    let claims: ToldClaims
     /// The refresh tokens of grants.
     let renewals: Renewals
-    /// Codes and tokens at the wrong face of the server.
-    let wrongFace: WrongFace
     /// The userinfo endpoint.
     public let userinfo: Userinfo
     /// The introspection endpoint.
     public let introspection: Introspection
     /// The revocation endpoint.
     public let revocation: Revocation
-    /// The details that people can be asked about.
-    let details: RequestedDetails
     /// The authorization requests of clients.
     public let authorizations: Authorizations
     /// The requests of clients that have people asked on their phones.
     public let backchannelAuthentications: BackchannelAuthentications
     /// The token endpoint.
     public let grants: Grants
-    let time: TimeSource
-    let random: RandomSource
-
-    var issuer: String { self.configuration.issuer }
-    /// The issuer's scheme, host and port, without the path of an issuer that shares its host.
-    var issuerOrigin: String {
-        guard let start = self.issuer.firstRange(of: "://")?.upperBound else { return self.issuer }
-        return self.issuer[start...].firstIndex(of: "/").map { String(self.issuer[..<$0]) } ?? self.issuer
-    }
-    var limits: Limits { self.configuration.limits }
+    private let time: TimeSource
 
     /// Opens the provider. At the first start of a store, `open` creates the signing key and the secret of the pairwise
     /// subjects. At later starts, `open` creates missing keys that sign clients' ID tokens and userinfo answers.
@@ -151,10 +130,9 @@ public final class OpenIDProvider: Sendable {
         let tokens = Tokens(
             store: store, clients: clients, keys: keys, proofs: proofs, standing: standing, epoch: configuration.epoch)
         let claims = ToldClaims(people: people, standing: standing)
-        let audiences = TokenAudiences(clients: clients)
         let renewals = Renewals(store: store, keys: keys, standing: standing, limits: limits, random: random)
-        let wrongFace = WrongFace(store: store, clients: clients)
-        let endpoint = ClientEndpoint(clients: clients, proofs: proofs, wrongFace: wrongFace)
+        let endpoint = ClientEndpoint(
+            clients: clients, proofs: proofs, wrongFace: WrongFace(store: store, clients: clients))
         let sessions = Sessions(store: store, keys: keys, issuer: configuration.issuer, limits: limits, time: time)
         let details = RequestedDetails(known: configuration.detailTypes, signInMethods: methods)
         let authorizations = Authorizations(
@@ -163,28 +141,21 @@ public final class OpenIDProvider: Sendable {
 
         self.configuration = configuration
         self.store = store
-        self.proofs = proofs
         self.clients = clients
         self.sessions = sessions
-        self.standing = standing
         self.keys = keys
         self.tokens = tokens
-        self.audiences = audiences
-        self.claims = claims
         self.renewals = renewals
-        self.wrongFace = wrongFace
         self.userinfo = Userinfo(store: store, tokens: tokens, claims: claims)
         self.introspection = Introspection(endpoint: endpoint, tokens: tokens, claims: claims)
         self.revocation = Revocation(store: store, endpoint: endpoint, tokens: tokens)
-        self.details = details
         self.authorizations = authorizations
         self.backchannelAuthentications = BackchannelAuthentications(
             store: store, backchannel: backchannel, endpoint: endpoint, tokens: tokens, details: details)
         self.grants = Grants(
-            store: store, authorizations: authorizations, audiences: audiences, claims: claims, renewals: renewals,
-            backchannel: backchannel)
+            store: store, authorizations: authorizations, audiences: TokenAudiences(clients: clients),
+            claims: claims, renewals: renewals, backchannel: backchannel)
         self.time = time
-        self.random = random
     }
 
     /// Deletes ended requests of every kind, grants, sessions, authentications, and the names of revoked tokens and
@@ -193,9 +164,9 @@ public final class OpenIDProvider: Sendable {
     ///
     /// Cost: one store step.
     public func sweep() async throws -> Int {
-        let now = self.time.now()
+        let (limits, now) = (self.configuration.limits, self.time.now())
         return try await self.store.sweepAuthorizations(
-            at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime, limit: self.limits.sweepBatch)
+            at: now, idleSince: now - limits.oauth.sessionIdleLifetime, limit: limits.sweepBatch)
     }
 }
 

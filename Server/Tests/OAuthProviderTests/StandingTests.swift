@@ -210,7 +210,7 @@ struct StandingTests {
             let app = try await self.registerApp(.api, at: "https://app.example/signed-in")
             let web = try await self.registerApp(.cookie, at: "https://web.example/signed-in")
             let id = app.client.id
-            let started = try await self.service(self.f.provider).authorize(
+            let started = try await self.service(self.f.provider).authorizations.authorize(
                 SignInServiceRequest(
                     parameters: [
                         "client_id": id, "type": "phone", "acr": "loa1", "scope": "device_sso",
@@ -232,16 +232,16 @@ struct StandingTests {
                     "code_verifier": self.f.verifier.text,
                 ], method: "POST", path: "/v0/sign_in/token", source: "a")
             if path == .appCode {
-                return Prepared(client: id) { try await self.service($0).token(code).status == 200 }
+                return Prepared(client: id) { try await self.service($0).tokens.answer(code).status == 200 }
             }
-            let answer = try await self.service(self.f.provider).token(code)
+            let answer = try await self.service(self.f.provider).tokens.answer(code)
             let given = try #require(try answer.body?.object("data"))
             let access = try given.requiredString("access_token")
             switch path {
             case .appIntrospection:
                 let shown = SignInServiceRequest(
                     authorization: "Bearer \(access)", method: "GET", path: "/v0/sign_in/introspect", source: "a")
-                return Prepared(client: id) { try await self.service($0).introspect(shown).status == 200 }
+                return Prepared(client: id) { try await self.service($0).introspection.answer(shown).status == 200 }
             case .appSession:
                 let opened = SignInServiceRequest(
                     parameters: [
@@ -251,12 +251,14 @@ struct StandingTests {
                         "actor_token_type": "urn:x-oath:params:oauth:token-type:device-secret",
                         "client_id": web.client.id,
                     ], method: "POST", path: "/v0/sign_in/token", source: "a")
-                return Prepared(client: web.client.id) { try await self.service($0).token(opened).status == 200 }
+                return Prepared(client: web.client.id) {
+                    try await self.service($0).tokens.answer(opened).status == 200
+                }
             default:
                 let shown = SignInServiceRequest(
                     parameters: ["refresh_token": try given.requiredString("refresh_token")], method: "POST",
                     path: "/v0/sign_in/refresh", source: "a")
-                return Prepared(client: id) { try await self.service($0).refresh(shown).status == 200 }
+                return Prepared(client: id) { try await self.service($0).renewals.refresh(shown).status == 200 }
             }
         }
 

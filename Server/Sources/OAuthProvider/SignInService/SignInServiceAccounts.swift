@@ -9,10 +9,17 @@ import _Primitives
 ///
 /// The tokens are for the operator's own services, which verify them by the service's published keys. No address of
 /// this server accepts such a token, and no such token names a client or a session.
-extension SignInService {
+struct SignInServiceAccounts: Sendable {
+    let store: any ReplayStore
+    let endpoint: SignInServiceEndpoint
+    /// The issuer in the access tokens.
+    let issuer: String
+
+    private var clients: Clients { self.endpoint.clients }
+
     /// Returns a service account; `nil` for other clients and a service account that is switched off.
     private func serviceAccount(_ id: String) async throws -> (ClientRecord, SignInServiceSettings)? {
-        guard let client = try await self.provider.clients.servedClient(id),
+        guard let client = try await self.clients.servedClient(id),
             let settings = client.settings.signInService,
             settings.answers == .serviceAccount
         else { return nil }
@@ -26,13 +33,13 @@ extension SignInService {
         _ request: SignInServiceRequest, _ named: inout String?
     ) async throws -> SignInServiceAnswer {
         let assertion = try UnverifiedServiceAccountAssertion(request.parameters)
-        let proof = try self.binding(of: request)
+        let proof = try self.endpoint.proof(of: request)
         guard let (account, settings) = try await self.serviceAccount(assertion.accountID) else {
             throw UnverifiedServiceAccountAssertion.refused("service_account_id names no service account")
         }
         named = account.id
-        try self.checkPlace(of: request, settings)
-        let now = self.provider.time.now()
+        try self.endpoint.checkPlace(of: request, settings)
+        let now = self.clients.time.now()
         let verified = try await self.verified(assertion, of: account, settings, at: now)
         let own = account.settings.tokens.scopes
         guard verified.scopes.allSatisfy(own.containsBytes), !verified.scopes.isEmpty || own.isEmpty else {
@@ -40,8 +47,8 @@ extension SignInService {
                 "The scopes are not the service account's.", "it has \(own.joined(separator: " "))", setting: "--scope")
         }
         try Self.check(verified.userAttributes, settings)
-        try await self.provider.keys.require(account.settings.idTokenAlgorithm, of: .signInService)
-        if let proof { try await self.provider.proofs.take(proof) }
+        try await self.clients.keys.require(account.settings.idTokenAlgorithm, of: .signInService)
+        if let proof { try await self.endpoint.proofs.take(proof) }
         // After all checks: nobody else can use up a service's identifier, and a refused request can be corrected.
         guard
             try await self.store.takeOnce(digest: verified.replayDigest, until: verified.repeatableUntil)
@@ -51,13 +58,13 @@ extension SignInService {
         }
         var claims: JSONObject = [
             "iss": .string(self.issuer), "aud": .string(settings.audience), "sub": .string(verified.subject),
-            "jti": .string(self.provider.random.identifier()), "iat": .integer(now.seconds),
+            "jti": .string(self.clients.random.identifier()), "iat": .integer(now.seconds),
             "exp": .integer((now + settings.accessTokenLifetime).seconds), "version": .string("V0"),
             "scopes": .array(verified.scopes.map(JSON.string)), "service_account_id": .string(account.id),
             "user_attributes": .object(verified.userAttributes),
         ]
         claims["cnf"] = proof.map { .object(TokenBinding.key($0.thumbprint).confirmation) }
-        let token = try self.provider.keys.signing.sign(
+        let token = try self.clients.keys.signing.sign(
             claims, type: TokenType.serviceAccountAccess, algorithm: account.settings.idTokenAlgorithm,
             of: .signInService, at: now)
         let given: JSONObject = ["access_token": .string(token)]
@@ -69,16 +76,16 @@ extension SignInService {
         at now: Timestamp
     ) async throws -> VerifiedServiceAccountAssertion {
         let keys: JWKSet
-        do { keys = try await self.provider.clients.keys(of: account, naming: assertion.keyID) } catch let error
+        do { keys = try await self.clients.keys(of: account, naming: assertion.keyID) } catch let error
             as OutgoingCallError
         {
             throw UnverifiedServiceAccountAssertion.refused(error.reason)
         }
         return try assertion.verified(
-            by: keys, issuer: settings.audience, for: self.provider.clients.assertionAudience(of: account),
+            by: keys, issuer: settings.audience, for: self.clients.assertionAudience(of: account),
             allowing: account.settings.signingAlgorithms,
             within: ValidityWindow(
-                now: now, skew: self.provider.limits.oauth.clientClockSkew,
+                now: now, skew: self.clients.limits.oauth.clientClockSkew,
                 longest: Limits.Fixed.serviceAssertionLifetime))
     }
 

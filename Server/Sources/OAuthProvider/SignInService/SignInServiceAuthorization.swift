@@ -14,13 +14,21 @@ public enum SignInServiceStart: Sendable {
     case answered(SignInServiceAnswer)
 }
 
-extension SignInService {
+/// Begins sign-ins to clients of the app sign-in service.
+public struct SignInServiceAuthorizations: Sendable {
     /// The purposes for which a browser can come (`operation`).
     private static let operations = [
         "sign_up", "authorize", "authorize_sso", "interstitial_verify", "interstitial_signup",
-        "verify_cta_authenticated",
-        "verify_page_authenticated", "verify_page_unauthenticated",
+        "verify_cta_authenticated", "verify_page_authenticated", "verify_page_unauthenticated",
     ]
+
+    let store: any AuthorizationStore
+    let providers: any UpstreamProviderStore
+    let endpoint: SignInServiceEndpoint
+    /// The budget of sign-ins that each source may begin.
+    let signIns: Budget
+
+    private var clients: Clients { self.endpoint.clients }
 
     /// Begins a sign-in (`GET /v0/sign_in/authorize`). Each client is answered at only one address, which no request
     /// names.
@@ -30,24 +38,25 @@ extension SignInService {
     /// Cost: two queries, one store step.
     public func authorize(_ request: SignInServiceRequest, browser: BrowserSecret) async throws -> SignInServiceStart {
         let parameters = request.parameters
-        guard let id = parameters["client_id"], let (client, settings) = try await self.client(id) else {
+        guard let id = parameters["client_id"], let (client, settings) = try await self.endpoint.client(id) else {
             return .answered(
-                try await self.answer(request) { _ in throw SignInServiceError.malformed("The client_id is not known.")
+                try await self.endpoint.answer(request) { _ in
+                    throw SignInServiceError.malformed("The client_id is not known.")
                 })
         }
         do {
             let checked = try self.checked(
-                parameters, of: client, settings, upstream: try await self.upstream.store.upstreamProviders())
-            let now = self.provider.time.now()
-            if let shortage = self.provider.authorizations.signIns.spend(request.source, at: now) {
+                parameters, of: client, settings, upstream: try await self.providers.upstreamProviders())
+            let now = self.clients.time.now()
+            if let shortage = self.signIns.spend(request.source, at: now) {
                 return .tooMany(shortage)
             }
             let scope = checked.isForDevice ? [Scope.offlineAccess, Scope.deviceSSO] : [Scope.offlineAccess]
             let waiting = AuthorizationRequestRecord(
-                id: self.provider.random.identifier(), browserDigest: browser.digest, client: client.id,
+                id: self.clients.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: client.redirectURIs[0], scope: scope.joined(separator: " "), state: parameters["state"],
                 nonce: nil, codeChallenge: checked.challenge?.digest, wishes: checked.wishes.text,
-                expiresAt: now + self.provider.limits.authorizationRequestLifetime)
+                expiresAt: now + self.clients.limits.authorizationRequestLifetime)
             try await self.store.addRequest(waiting)
             let provider = UpstreamProvider.method(of: checked.wishes.type)
             let isProvider =
@@ -68,7 +77,7 @@ extension SignInService {
         _ error: SignInServiceError, of client: ClientRecord, _ settings: SignInServiceSettings,
         _ request: SignInServiceRequest
     ) async throws -> SignInServiceAnswer {
-        var answer = try await self.answer(request) { _ in throw error }
+        var answer = try await self.endpoint.answer(request) { _ in throw error }
         guard settings.answers == .cookie, let address = try? client.settings.redirectURI(client.redirectURIs[0]) else {
             return answer
         }
@@ -76,7 +85,7 @@ extension SignInService {
         answer.location = address.adding(
             [
                 "auth": "fail", "code": SignInServiceFailure.invalid.rawValue,
-                "request_id": self.provider.random.identifier(),
+                "request_id": self.clients.random.identifier(),
             ])
         return answer
     }
@@ -109,7 +118,7 @@ extension SignInService {
                     "The scope is not valid for this client.", setting: "--sign-in-service sharedSessions")
             }
         }
-        try self.checkState(parameters["state"])
+        try Self.checkState(parameters["state"], limits: self.clients.limits.oauth)
         return (
             SignInServiceWishes(
                 type: type, answers: settings.answers, level: level.word, needed: level.needed), challenge,
@@ -135,6 +144,7 @@ extension SignInService {
         return nil
     }
 
+    /// Returns the challenge of a request that needs a challenge.
     static func challenge(_ parameters: Parameters) throws -> CodeChallenge {
         guard parameters["code_challenge_method"]?.hasSameBytes(as: CodeChallenge.method) ?? false else {
             throw SignInServiceError.malformed("The code_challenge_method is not valid.")
@@ -147,98 +157,13 @@ extension SignInService {
         return challenge
     }
 
-    func checkState(_ state: String?) throws {
+    /// Checks the length of a request's state, if the request has a state.
+    static func checkState(_ state: String?, limits: Limits.OAuth) throws {
         guard let state else { return }
-        let range = Limits.Fixed.signInServiceStateCharacters...self.provider.limits.oauth.stateCharacters
+        let range = Limits.Fixed.signInServiceStateCharacters...limits.stateCharacters
         guard range.contains(state.utf8.count) else {
             throw SignInServiceError.malformed(
                 "The state is not valid.", "it has \(range.lowerBound) to \(range.upperBound) characters")
-        }
-    }
-
-    /// Opens an app from a web site's session, without another sign-in (`GET /v0/sign_in/authorize_sso`): the app's
-    /// claimed https address gets a code. The app's session ends when the web site's would, and is not renewed. A
-    /// browser without a session, or with a session that is not enough for the app, is sent to the sign-in page.
-    ///
-    /// Cost: one verification, three queries, one store step.
-    public func authorizeSSO(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
-        do {
-            return try await self.passToApp(request)
-        } catch let error as SignInServiceError where error.status != 400 {
-            // A person without a session, or with a session that is not enough, signs in.
-            var parameters = request.parameters
-            if parameters["application"] == nil, let client = parameters["client_id"] {
-                parameters.append("application", client)
-            }
-            if parameters["oauth"] == nil { parameters.append("oauth", "true") }
-            return SignInServiceAnswer(status: 302, location: "/sign-in?\(parameters.encoded)")
-        } catch let error as SignInServiceError {
-            var answer = try await self.answer(request) { _ in throw error }
-            answer.body = ["error": .string(error.message)]
-            return answer
-        }
-    }
-
-    private func passToApp(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
-        let parameters = request.parameters
-        guard let id = parameters["client_id"], let (app, target) = try await self.client(id), target.opensSessions
-        else {
-            throw SignInServiceError.malformed(
-                "The client_id is not valid.", "unknown, or no app whose sessions are shared")
-        }
-        let challenge = try Self.challenge(parameters)
-        try self.checkState(parameters["state"])
-        // A scheme can belong to another app: nothing goes to a scheme without a person who looks.
-        guard let address = try? RedirectURI(app.redirectURIs[0], allowing: [.https]) else {
-            throw SignInServiceError.malformed(
-                "The client cannot be opened this way.", "its address is not https", setting: "--redirect-uri")
-        }
-        var cookieAlone = request
-        cookieAlone.authorization = nil
-        let (session, _) = try await self.session(of: cookieAlone)
-        let (grant, authentication) = (session.standing.grant, session.standing.authentication)
-        guard session.settings.sharesSessions, grant.origin == nil,
-            app.settings.signInMethods.containsBytes(of: authentication.method),
-            Self.isEnough(authentication.acr, for: target, in: self.provider.configuration.levels)
-        else { throw SignInServiceError.refused("The session is not enough.", "its client, way, level or origin") }
-        try await self.checkTerms(ofAccount: session.account, at: app, status: 401)
-        let now = self.provider.time.now()
-        if let shortage = self.provider.authorizations.signIns.spend(request.source, at: now) {
-            return SignInServiceAnswer(shortage)
-        }
-        let secret = self.provider.random.token(byteCount: 32)
-        let codeEndsAt = now + self.provider.limits.authorizationCodeLifetime
-        let passed = GrantRecord(
-            id: self.provider.random.grantIdentifier(at: now), client: app.id,
-            subject: self.provider.keys.subject(ofAccount: session.account, of: app),
-            authentication: authentication.id, session: nil, isLasting: true, scope: Scope.offlineAccess,
-            origin: grant.id, expiresAt: min(codeEndsAt + target.accessTokenLifetime, grant.expiresAt))
-        do {
-            try await self.store.pass(
-                PassedSession(origin: grant.id, deviceSecret: nil, grant: passed, redirectURI: address.text),
-                beginning: nil,
-                code: CodeRecord(
-                    digest: Sealing.digest(ofSecret: secret), redirectURI: address.text, nonce: nil,
-                    challenge: challenge.digest, expiresAt: codeEndsAt),
-                audit: AuditEvent(
-                    .sessionPassedOn, at: now, accountID: session.account, actor: app.id, detail: grant.id,
-                    address: request.address))
-        } catch let error as StoreError where error.code == .notFound {
-            throw SignInServiceError.refused("The session has ended.", error.reason)
-        }
-        var reply: Parameters = ["code": secret, "type": Self.type(ofMethod: authentication.method)]
-        if let state = parameters["state"] { reply.append("state", state) }
-        reply.append("iss", self.provider.issuer)
-        return SignInServiceAnswer(status: 302, location: address.adding(reply))
-    }
-
-    /// `true` if an authentication of that level is enough for the lowest level that a client may request.
-    static func isEnough(_ level: String, for settings: SignInServiceSettings, in table: [AssuranceWord])
-        -> Bool
-    {
-        settings.levels.contains { word in
-            guard let needed = word.needed else { return true }
-            return table.contains { $0.name.hasSameBytes(as: needed) && $0.levels.containsBytes(of: level) }
         }
     }
 

@@ -24,14 +24,14 @@ public struct SignInServiceChoices: Sendable {
     public let challenge: CodeChallenge
 }
 
-extension SignInService {
+extension SignInServiceAuthorizations {
     /// Returns the choices of the page that an app opens (`/sign-in?application=…&oauth=true`): only the ways of that
     /// client, each with the address that begins the sign-in. Errors in the rest of the request are also found here,
     /// before a person chooses.
     ///
     /// Throws `OAuthError` `invalid_request`, for the page. Cost: two queries.
     public func choices(_ parameters: Parameters) async throws -> SignInServiceChoices {
-        guard let id = parameters["application"], let (client, settings) = try await self.client(id),
+        guard let id = parameters["application"], let (client, settings) = try await self.endpoint.client(id),
             parameters["oauth"]?.hasSameBytes(as: "true") ?? false
         else {
             throw OAuthError(
@@ -42,7 +42,7 @@ extension SignInService {
         for name in ["code_challenge", "code_challenge_method", "state", "scope", "operation"] {
             if let value = parameters[name] { asked.append(name, value) }
         }
-        let upstream = try await self.upstream.store.upstreamProviders()
+        let upstream = try await self.providers.upstreamProviders()
         let ways = client.settings.signInMethods.compactMap { method -> SignInServiceChoices.Way? in
             // An app that names no level gets the lowest level that it may request there.
             let levels = settings.levels.filter { Self.takes($0.word, method, among: upstream) }

@@ -2,6 +2,7 @@ import Crypto
 import JOSE
 import OAuth
 import Records
+import Settings
 import _Primitives
 
 /// The names of claims that only the service's access tokens have.
@@ -24,7 +25,26 @@ struct SignInServiceSession {
     var account: String { self.standing.authentication.account }
 }
 
-extension SignInService {
+/// The sessions of the app sign-in service: issues their tokens, and finds them by their tokens.
+final class SignInServiceSessions: Sendable {
+    private let store: any GrantListStore & RefreshStore
+    let endpoint: SignInServiceEndpoint
+    private let tokens: Tokens
+    /// The issuer in the access tokens.
+    private let issuer: String
+
+    var clients: Clients { self.endpoint.clients }
+
+    /// Creates the sessions over the stores of grants.
+    init(
+        store: any GrantListStore & RefreshStore, endpoint: SignInServiceEndpoint, tokens: Tokens, issuer: String
+    ) {
+        self.store = store
+        self.endpoint = endpoint
+        self.tokens = tokens
+        self.issuer = issuer
+    }
+
     // MARK: Giving
 
     /// Returns the tokens of a client for a grant that has begun, or gone on, with this refresh token.
@@ -41,7 +61,7 @@ extension SignInService {
         let textHash = text.map(Self.hash)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "aud": try await self.audience(of: settings), "client_id": .string(client.id),
-            "jti": .string(self.provider.random.identifier()),
+            "jti": .string(self.clients.random.identifier()),
             "sub": .string(self.subject(ofAccount: account)), "iat": .integer(now.seconds),
             "exp": .integer(end.seconds), SignInServiceClaim.session: .string(grant.id),
         ]
@@ -56,9 +76,9 @@ extension SignInService {
         claims["user_attributes"] = .object(try await self.attributes(settings, of: account))
         claims["cnf"] = binding.map { .object($0.confirmation) }
         let type = TokenType.signInServiceAccess
-        let access = try self.provider.keys.signing.signed(
+        let access = try self.tokens.keys.signing.signed(
             claims, type: type, algorithm: client.settings.idTokenAlgorithm, of: .signInService, at: now)
-        if let keyID = access.keyID { self.provider.tokens.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
+        if let keyID = access.keyID { self.tokens.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
         return SignInServiceTokens(
             accessToken: access.text, refreshToken: text,
             antiCSRFToken: settings.usesAntiCSRF ? textHash.map(self.antiCSRFToken(ofHash:)) : nil,
@@ -69,12 +89,12 @@ extension SignInService {
     /// share sessions.
     private func audience(of settings: SignInServiceSettings) async throws -> JSON {
         guard settings.sharesSessions else { return .string(settings.audience) }
-        let shared = try await self.store.sharedAudiences()
+        let shared = try await self.clients.store.sharedAudiences()
         return shared.count > 1 ? .array(shared.map(JSON.string)) : .string(settings.audience)
     }
 
     private func attributes(_ settings: SignInServiceSettings, of account: String) async throws -> JSONObject {
-        guard !settings.attributes.isEmpty, let person = try await self.provider.standing.person(ofAccount: account)
+        guard !settings.attributes.isEmpty, let person = try await self.tokens.standing.person(ofAccount: account)
         else {
             return [:]
         }
@@ -89,14 +109,14 @@ extension SignInService {
     /// Returns the subject of an account at the service. All clients of the service have the same subject, as they hand
     /// sessions to each other. The subject differs from the account's subject at any client of OpenID Connect.
     func subject(ofAccount account: String) -> String {
-        self.provider.keys.signing.pairwise("sub of the app sign-in service", client: "", of: account)
+        self.tokens.keys.signing.pairwise("sub of the app sign-in service", client: "", of: account)
     }
 
     /// Returns the token with which a page shows that it got the session. The token is derived from the hash of the
     /// refresh token, and the access token has the same hash. So the server stores nothing, and no token contains the
     /// value.
     func antiCSRFToken(ofHash hash: String) -> String {
-        let code = self.provider.keys.signing.pairwise("anti-CSRF token", client: "", of: hash)
+        let code = self.tokens.keys.signing.pairwise("anti-CSRF token", client: "", of: hash)
         return Self.hexadecimal(Array((Base64URL.decode(code) ?? []).prefix(16)))
     }
 
@@ -124,11 +144,11 @@ extension SignInService {
     /// Cost: one verification unless this process has made the token, or verified it a while ago; two queries, and one
     /// more for a session that came from a web site's session.
     func session(of text: String, expired: Int? = 403) async throws -> SignInServiceSession {
-        let now = self.provider.time.now()
+        let now = self.clients.time.now()
         let refused = SignInServiceError.refused("The access token is not valid.")
         let claims: JWTClaims
         do {
-            claims = try await self.provider.tokens.knownOrVerified(
+            claims = try await self.tokens.knownOrVerified(
                 text, type: TokenType.signInServiceAccess, of: .signInService, at: now)
         } catch let error as JOSEError {
             throw SignInServiceError.refused("The access token is not valid.", "\(error)")
@@ -143,8 +163,8 @@ extension SignInService {
                 status: expired)
         }
         guard let standing = try await self.store.grant(handle, token: jti, at: now),
-            standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.client(id),
-            try await self.provider.standing.facts(of: standing, at: client).refusal == nil
+            standing.grant.client.hasSameBytes(as: id), let (client, settings) = try await self.endpoint.client(id),
+            try await self.tokens.standing.facts(of: standing, at: client).refusal == nil
         else { throw SignInServiceError.endedSession }
         // A session without renewal came from a web site's session, and ends with the web site's session.
         if let origin = standing.grant.origin, claims.members[SignInServiceClaim.refreshTokenHash] == nil {
@@ -195,24 +215,41 @@ extension SignInService {
         guard shown.scheme == .dpop else {
             throw SignInServiceError.refused("The access token is not valid.", "bound to a key, shown as a bearer's")
         }
-        let proof = try self.provider.proofs.proof(
+        let proof = try self.endpoint.proofs.proof(
             request.proofs,
             KeyProofPurpose(
-                method: request.method, endpoint: self.provider.issuer + request.path, accessToken: shown.text))
+                method: request.method, endpoint: self.clients.issuer + request.path, accessToken: shown.text))
         guard binding == .key(proof.thumbprint) else {
             throw SignInServiceError.refused("The access token is not valid.", "bound to another key")
         }
-        try await self.provider.proofs.take(proof)
+        try await self.endpoint.proofs.take(proof)
     }
 
-    /// Returns the key proof of a request to the token endpoint and similar addresses; `nil` if the request has none.
-    /// The caller takes the proof (``KeyProofs/take(_:)``), which then counts once.
-    func binding(of request: SignInServiceRequest) throws -> DPoPProof? {
-        guard !request.proofs.isEmpty else { return nil }
-        return try self.provider.proofs.proof(
-            request.proofs,
-            KeyProofPurpose(method: request.method, endpoint: self.provider.issuer + request.path))
+    // MARK: Beginning and ending
+
+    /// Returns the beginning of a session's family of refresh tokens.
+    func family(
+        _ token: RefreshToken, for client: ClientRecord, _ settings: SignInServiceSettings,
+        boundTo binding: TokenBinding?, until end: Timestamp, at now: Timestamp
+    ) -> RefreshFamilyStart {
+        RefreshFamilyStart(
+            grant: token.grant, head: token.digest, headEndsAt: min(now + settings.refreshTokenLifetime, end),
+            keyThumbprint: binding?.text, until: end, most: self.clients.limits.oauth.lastingGrantsPerClient,
+            displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id))
     }
+
+    /// Ends a person's session, by its grant, and the sessions derived from it.
+    func end(
+        _ grant: String, of standing: StandingGrant, by client: ClientRecord,
+        as kind: AuditEvent.Kind = .grantRevoked, at now: Timestamp
+    ) async throws {
+        let account = standing.authentication.account
+        _ = try await self.store.endGrants(
+            .grant(grant), account: account,
+            audit: AuditEvent(kind, at: now, accountID: account, actor: client.id, detail: grant))
+    }
+
+    // MARK: Judging a person
 
     /// Returns the facts about a person, who may still have access, and has agreed to the required terms.
     ///
@@ -220,9 +257,9 @@ extension SignInService {
     func checkedPerson(
         of standing: StandingGrant, at client: ClientRecord, status: Int
     ) async throws -> StandingFacts {
-        var facts = try await self.provider.standing.facts(of: standing, at: client)
+        var facts = try await self.tokens.standing.facts(of: standing, at: client)
         if facts.refusal == nil {
-            facts.missingTerms = try await self.provider.standing.missingTerms(
+            facts.missingTerms = try await self.tokens.standing.missingTerms(
                 ofAccount: standing.authentication.account, at: client)
         }
         if let refusal = facts.refusal { throw SignInServiceError(refusal, status: status) }
@@ -233,7 +270,7 @@ extension SignInService {
     ///
     /// Throws ``SignInServiceError``.
     func checkTerms(ofAccount account: String, at client: ClientRecord, status: Int) async throws {
-        if let terms = try await self.provider.standing.missingTerms(ofAccount: account, at: client) {
+        if let terms = try await self.tokens.standing.missingTerms(ofAccount: account, at: client) {
             throw SignInServiceError(.terms(terms), status: status)
         }
     }
@@ -242,16 +279,6 @@ extension SignInService {
     static func admit(_ standing: StandingGrant, _ facts: StandingFacts, status: Int) throws -> AdmittedGrant {
         do { return try facts.admit(standing, missing: facts.missingTerms) } catch {
             throw SignInServiceError(error, status: status)
-        }
-    }
-
-    /// Refuses parameters in the address of a request, unless the operator has permitted them for the client. Throws
-    /// ``SignInServiceError``.
-    func checkPlace(of request: SignInServiceRequest, _ settings: SignInServiceSettings) throws {
-        guard !request.isInAddress || settings.takesQuery else {
-            throw SignInServiceError.malformed(
-                "The parameters belong into the body.", "they came in the address, which is in logs",
-                setting: "--sign-in-service queryParameters=true")
         }
     }
 }

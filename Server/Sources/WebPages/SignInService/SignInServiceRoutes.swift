@@ -83,7 +83,7 @@ struct SignInServiceRoutes: Sendable {
                     .required("code_challenge_method", "S256."), .optional("state", "Comes back as it is."),
                     .optional("app_name", "What people call the app."),
                 ], answers: [Self.gone], refusing: [Self.tooManySignIns]
-            ) { try await $0.authorizeSSO($1) },
+            ) { try await $0.passedOn.authorizeSSO($1) },
             self.call(
                 .post, "token", id: "appTokens",
                 "Tokens for a code, a session of the web for an app's, or a service account's token.", .lasts,
@@ -98,7 +98,7 @@ struct SignInServiceRoutes: Sendable {
                     .optional("subject_token", "The app's access token."), .optional("subject_token_type", "Its kind."),
                     .optional("actor_token", "The device's secret."), .optional("actor_token_type", "Its kind."),
                 ], answers: [Self.given], refusing: [Self.tooManySignIns]
-            ) { try await $0.token($1) },
+            ) { try await $0.tokens.answer($1) },
         ]
     }
 
@@ -108,38 +108,38 @@ struct SignInServiceRoutes: Sendable {
             self.call(
                 .post, "refresh", id: "renewAppSession", "Renew a session.", .lasts, body: Self.kept,
                 answers: [Self.given]
-            ) { try await $0.refresh($1) },
+            ) { try await $0.renewals.refresh($1) },
             self.call(
                 .post, "revoke", id: "endAppSession", "End a session, or all of a device.", .takesAway,
                 body: Self.kept + [.optional("device_secret", "The device's secret: all its sessions end.")],
                 answers: [Self.done]
-            ) { try await $0.revoke($1) },
+            ) { try await $0.renewals.revoke($1) },
             self.call(
                 .get, "revoke_all_sessions", id: "endAllSessionsByLink", "End all sessions of a person.", .takesAway,
                 answers: [Self.done], refusing: [(403, "The access token has expired.")]
-            ) { try await $0.revokeAll($1) },
+            ) { try await $0.signOuts.revokeAll($1) },
             self.call(
                 .post, "revoke_all_sessions", id: "endAllSessions", "End all sessions of a person.", .takesAway,
                 body: [.optional("anti_csrf_token", "What came with the session.")], answers: [Self.done],
                 refusing: [(403, "The access token has expired.")]
-            ) { try await $0.revokeAll($1) },
+            ) { try await $0.signOuts.revokeAll($1) },
             self.call(
                 .get, "logout", id: "signAppOutByLink", "Sign out.", .takesAway,
                 query: [
                     .required("client_id", "The client."), .optional("anti_csrf_token", "What came with the session."),
                 ], answers: [Self.done, Self.gone]
-            ) { try await $0.logout($1) },
+            ) { try await $0.signOuts.logout($1) },
             self.call(
                 .post, "logout", id: "signAppOut", "Sign out.", .takesAway,
                 body: [
                     .required("client_id", "The client."), .optional("anti_csrf_token", "What came with the session."),
                 ], answers: [Self.done, Self.gone]
-            ) { try await $0.logout($1) },
+            ) { try await $0.signOuts.logout($1) },
             self.call(
                 .get, "introspect", id: "appPerson", "Whose session it is.", .none,
                 answers: [.init(status: 200, meaning: "A document of JSON:API.", type: "application/json")],
                 refusing: [(403, "The access token has expired.")]
-            ) { try await $0.introspect($1) },
+            ) { try await $0.introspection.answer($1) },
         ]
     }
 
@@ -185,7 +185,7 @@ struct SignInServiceRoutes: Sendable {
         }
         let browser = self.browsers.browser(of: request) ?? self.browsers.newBrowser()
         let fields = [self.browsers.set(browser)] + self.cookies.endings
-        switch try await self.service.authorize(asked, browser: browser) {
+        switch try await self.service.authorizations.authorize(asked, browser: browser) {
         case .signIn(let id, let client, let provider):
             context.notes.note(client: client)
             if let trace {
@@ -215,7 +215,7 @@ struct SignInServiceRoutes: Sendable {
         {
             return self.response(problem, context)
         }
-        switch try await self.service.returned(asked) {
+        switch try await self.service.signOuts.returned(asked) {
         case .answered(let answer): return self.response(answer, context)
         case .page(let name, let home):
             return .page(self.answers.pages.html(SignedOutPage(clientName: name, returnLink: home)))

@@ -27,7 +27,7 @@ struct SignInServiceStarts: Sendable {
         else { return nil }
         context.notes.note(service: application)
         let choices: SignInServiceChoices
-        do { choices = try await self.service.choices(parameters) } catch let error as OAuthError {
+        do { choices = try await self.service.authorizations.choices(parameters) } catch let error as OAuthError {
             context.notes.note(RequestRefusal(ProviderRefusal(error, client: application)))
             return await self.answers.error(error, context)
         }
