@@ -72,6 +72,17 @@ public struct PasswordAccounts: Sendable {
                 before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)
     }
 
+    /// Writes the refusals to the audit trail, one entry for each account that is due.
+    ///
+    /// If the store fails, the refusals without an entry stay in memory until the next call.
+    ///
+    /// - Parameter all: `true` if no refusals may stay in memory, because the process ends.
+    ///
+    /// Cost: one store step for each entry.
+    public func writeRefusals(all: Bool = false) async throws {
+        try await self.refused.write(to: self.store, at: self.time.now(), all: all)
+    }
+
     /// Checks a chosen password against the rules, before anything is spent.
     ///
     /// Throws ``PasswordRefusal``, `HashingError` if too many look-ups in the list wait, and errors of the look-up.

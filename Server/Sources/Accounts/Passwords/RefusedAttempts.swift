@@ -11,7 +11,7 @@ import _Primitives
 /// log has them.
 final class RefusedAttempts: Sendable {
     /// The refusals of an account since its last entry in the trail.
-    struct Refused {
+    private struct Refused {
         /// The account; empty for unknown names, and for accounts without room.
         let account: ExactText
         /// The number of refusals, by our own words for the reason.
@@ -59,9 +59,25 @@ final class RefusedAttempts: Sendable {
         }
     }
 
+    /// Writes the refusals that are due to the audit trail, one entry for each account. Refusals without an entry stay
+    /// here until the next call.
+    ///
+    /// - Parameter all: `true` if no refusals may stay here.
+    ///
+    /// Cost: one store step for each entry.
+    func write(to trail: any AuditStore, at now: Timestamp, all: Bool) async throws {
+        let due = self.take(at: now, all: all)
+        for (index, refused) in due.enumerated() {
+            do { try await trail.appendAudit(refused.entry) } catch {
+                self.giveBack(due[index...])
+                throw error
+            }
+        }
+    }
+
     /// Takes the refusals that are due: of each account once in a ``Limits/PasswordAccounts/refusalPause``, or all
     /// refusals. Refusals that the trail does not get are given back (``giveBack(_:)``).
-    func take(at now: Timestamp, all: Bool = false) -> [Refused] {
+    private func take(at now: Timestamp, all: Bool) -> [Refused] {
         self.state.withLock { state in
             var taken: [Refused] = []
             for (account, refused) in state.accounts {
@@ -79,30 +95,11 @@ final class RefusedAttempts: Sendable {
     }
 
     /// Gives refusals back that were taken and not written. They are due at once.
-    func giveBack(_ refusals: ArraySlice<Refused>) {
+    private func giveBack(_ refusals: ArraySlice<Refused>) {
         self.state.withLock { state in
             for refused in refusals {
                 state.add(refused.counts, of: refused.account, at: refused.last)
                 state.accounts[refused.account]?.writtenAt = refused.writtenAt
-            }
-        }
-    }
-}
-
-extension PasswordAccounts {
-    /// Writes the refusals to the audit trail, one entry for each account that is due.
-    ///
-    /// If the store fails, the refusals without an entry stay in memory until the next call.
-    ///
-    /// - Parameter all: `true` if no refusals may stay in memory, because the process ends.
-    ///
-    /// Cost: one store step for each entry.
-    public func writeRefusals(all: Bool = false) async throws {
-        let due = self.refused.take(at: self.time.now(), all: all)
-        for (index, refused) in due.enumerated() {
-            do { try await self.store.appendAudit(refused.entry) } catch {
-                self.refused.giveBack(due[index...])
-                throw error
             }
         }
     }
