@@ -51,7 +51,7 @@ public struct IdentityHistoryPart: Sendable, Equatable {
     public let older: Int64?
 }
 
-extension IdentityDirectory {
+extension OwnIdentities {
     /// Returns the overview of an account; `nil` if there is no such account, or the account is locked.
     ///
     /// Cost: six queries, and three for each service that the account has to do with.
@@ -88,7 +88,7 @@ extension IdentityDirectory {
     public func namedHistory(accountID: String, before number: Int64? = nil) async throws -> (
         sessions: [IdentityOverview.Session], older: Int64?
     ) {
-        let part = try await self.history(accountID: accountID, before: number)
+        let part = try await self.directory.history(accountID: accountID, before: number)
         let records = part.entries.map(\.record)
         var names: [ExactText: (name: String, profile: ServiceProfile?)] = [:]
         for id in Set(records.compactMap(\.service)) {

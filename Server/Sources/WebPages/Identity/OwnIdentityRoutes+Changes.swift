@@ -65,7 +65,7 @@ extension OwnIdentityRoutes {
     @Sendable func askForForgetting(_ request: Request, _ context: ServerContext) async throws -> Response {
         let id = try SignInAddress.parameter("service", of: request.uri.query ?? "")
         guard let visitor = try await self.visitor(request),
-            let overview = try await self.directory.overview(accountID: visitor.accountID)
+            let overview = try await self.own.overview(accountID: visitor.accountID)
         else { return self.nobody }
         guard let service = overview.services.first(where: { $0.id.hasSameBytes(as: id) }), !service.choices.isEmpty
         else { return self.nothingChosen }
@@ -81,7 +81,7 @@ extension OwnIdentityRoutes {
         guard let visitor = try await self.visitor(request) else { return self.nobody }
         try self.cookies.requireToken(of: form, visitor.session)
         guard let service = form["service"],
-            try await self.directory.forgetChoice(accountID: visitor.accountID, service: service)
+            try await self.own.forgetChoice(accountID: visitor.accountID, service: service)
         else { return self.nothingChosen }
         return .page(
             self.answers.pages.html(

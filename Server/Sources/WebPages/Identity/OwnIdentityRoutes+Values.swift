@@ -143,7 +143,7 @@ extension OwnIdentityRoutes {
     ) -> Response {
         var page = OwnValuePage(
             kind, confirmation: self.cookies.formToken(visitor.session), value: value, problem: problem,
-            sendsMail: self.directory.sendsMail)
+            sendsMail: self.own.sendsMail)
         page.change = change
         return .page(self.answers.pages.html(page), status: status)
     }
@@ -165,10 +165,10 @@ extension OwnIdentityRoutes {
 
     @Sendable private func addEmail(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.add(
-            .email, field: "email", request, context, spelling: self.directory.spelling(ofEmail:),
+            .email, field: "email", request, context, spelling: self.own.spelling(ofEmail:),
             change: AccountChange.email
         ) { visitor, address in
-            switch try await self.directory.giveEmail(address, accountID: visitor.accountID) {
+            switch try await self.own.giveEmail(address, accountID: visitor.accountID) {
             case .added:
                 return self.result(.emailAdded)
             case .known: return self.result(.emailKnown)
@@ -209,10 +209,10 @@ extension OwnIdentityRoutes {
 
     @Sendable private func addPhone(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.add(
-            .phone, field: "phone", request, context, spelling: self.directory.spelling(ofPhone:),
+            .phone, field: "phone", request, context, spelling: self.own.spelling(ofPhone:),
             change: AccountChange.phone
         ) { visitor, number in
-            switch try await self.directory.givePhone(number, accountID: visitor.accountID) {
+            switch try await self.own.givePhone(number, accountID: visitor.accountID) {
             case .added:
                 return self.result(.phoneAdded)
             case .known: return self.result(.phoneKnown)
@@ -241,7 +241,7 @@ extension OwnIdentityRoutes {
     @Sendable private func askForAlias(_ request: Request, _ context: ServerContext) async throws -> Response {
         let id = try SignInAddress.parameter("value", of: request.uri.query ?? "")
         return try await self.fresh(request, context) { visitor in
-            guard let value = try await self.directory.ownValue(id, accountID: visitor.accountID) else {
+            guard let value = try await self.own.value(id, accountID: visitor.accountID) else {
                 return self.noValue
             }
             return self.aliasForm(value.alias.id, value.alias.text, value.alias.attribute, visitor)
@@ -251,11 +251,11 @@ extension OwnIdentityRoutes {
     @Sendable private func renameValue(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.fresh(form: request, context) { visitor, form in
             let (id, alias) = (form["value"] ?? "", form["name"] ?? "")
-            guard let value = try await self.directory.ownValue(id, accountID: visitor.accountID) else {
+            guard let value = try await self.own.value(id, accountID: visitor.accountID) else {
                 return self.noValue
             }
             do {
-                guard try await self.directory.renameOwnValue(id, to: alias, accountID: visitor.accountID) else {
+                guard try await self.own.renameValue(id, to: alias, accountID: visitor.accountID) else {
                     return self.noValue
                 }
             } catch let error as AccountError where error.code == .invalidRequest {
@@ -270,7 +270,7 @@ extension OwnIdentityRoutes {
     @Sendable private func askForValueEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
         let id = try SignInAddress.parameter("value", of: request.uri.query ?? "")
         return try await self.fresh(request, context) { visitor in
-            guard let value = try await self.directory.ownValue(id, accountID: visitor.accountID) else {
+            guard let value = try await self.own.value(id, accountID: visitor.accountID) else {
                 return self.noValue
             }
             return .page(
@@ -284,7 +284,7 @@ extension OwnIdentityRoutes {
 
     @Sendable private func removeValue(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.fresh(form: request, context) { visitor, form in
-            guard try await self.directory.removeOwnValue(form["value"] ?? "", accountID: visitor.accountID) else {
+            guard try await self.own.removeValue(form["value"] ?? "", accountID: visitor.accountID) else {
                 return self.noValue
             }
             return self.result(.valueRemoved)
@@ -294,7 +294,7 @@ extension OwnIdentityRoutes {
     @Sendable private func askForAddressEnd(_ request: Request, _ context: ServerContext) async throws -> Response {
         let id = try SignInAddress.parameter("address", of: request.uri.query ?? "")
         return try await self.fresh(request, context) { visitor in
-            guard let email = try await self.directory.ownEmail(id, accountID: visitor.accountID) else {
+            guard let email = try await self.own.email(id, accountID: visitor.accountID) else {
                 return self.noValue
             }
             return .page(
@@ -307,7 +307,7 @@ extension OwnIdentityRoutes {
 
     @Sendable private func removeAddress(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.fresh(form: request, context) { visitor, form in
-            guard try await self.directory.removeOwnEmail(form["address"] ?? "", accountID: visitor.accountID) else {
+            guard try await self.own.removeEmail(form["address"] ?? "", accountID: visitor.accountID) else {
                 return self.noValue
             }
             return self.result(.addressRemoved)

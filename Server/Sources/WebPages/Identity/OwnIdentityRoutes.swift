@@ -23,7 +23,7 @@ import _Primitives
 /// outlasts the session.
 struct OwnIdentityRoutes: Sendable {
     let identities: Identities
-    let directory: IdentityDirectory
+    let own: OwnIdentities
     let provider: OpenIDProvider
     let activations: ActivationRoutes
     let confirmations: AddressConfirmations
@@ -148,7 +148,7 @@ struct OwnIdentityRoutes: Sendable {
 
     @Sendable private func overview(_ request: Request, _ context: ServerContext) async throws -> Response {
         guard let visitor = try await self.visitor(request),
-            let overview = try await self.directory.overview(accountID: visitor.accountID)
+            let overview = try await self.own.overview(accountID: visitor.accountID)
         else { return self.nobody }
         let listings = self.identities.listings
         var page = IdentityPage(name: overview.name)
@@ -176,7 +176,7 @@ struct OwnIdentityRoutes: Sendable {
         page.addresses = overview.emails.map {
             IdentityPage.Address(id: $0.id, address: $0.address, isVerified: $0.isVerified)
         }
-        page.confirmation = self.directory.sendsMail ? self.cookies.formToken(visitor.session) : nil
+        page.confirmation = self.own.sendsMail ? self.cookies.formToken(visitor.session) : nil
         return .page(self.answers.pages.html(page))
     }
 
@@ -185,7 +185,7 @@ struct OwnIdentityRoutes: Sendable {
         // Any other text in place of the number gives the newest page, and no dead end.
         let query = try? OAuth.Parameters(parsing: request.uri.query ?? "")
         let before = query?["before"].flatMap { Int64($0) }
-        let history = try await self.directory.namedHistory(accountID: visitor.accountID, before: before)
+        let history = try await self.own.namedHistory(accountID: visitor.accountID, before: before)
         let entries = history.sessions.map { session in
             let outcome: IdentityHistoryPage.Entry.Outcome =
                 switch session.record.outcome {

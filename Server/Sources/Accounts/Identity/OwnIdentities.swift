@@ -3,8 +3,8 @@ public import Records
 import Settings
 import _Primitives
 
-/// The attributes that people enter, rename and delete on their own pages.
-extension IdentityDirectory {
+/// The personalised identities of people, as people see and change their own on their own pages.
+public struct OwnIdentities: Sendable {
     /// The result of giving an address.
     public enum GivenEmail: Sendable, Equatable {
         /// The address is a verified value from now on: the address was known to be the person's before.
@@ -36,11 +36,27 @@ extension IdentityDirectory {
         case tooManyValues
     }
 
+    let directory: IdentityDirectory
+
+    /// Creates the identities of a directory.
+    public init(_ directory: IdentityDirectory) { self.directory = directory }
+
+    /// `true` if the server can send mail to people.
+    public var sendsMail: Bool { self.directory.sendsMail }
+    var store: any IdentityDirectory.Stores { self.directory.store }
+    private var limits: Limits { self.directory.limits }
+    private var random: RandomSource { self.directory.random }
+    private var time: TimeSource { self.directory.time }
+
+    // MARK: Values
+
     /// Returns an e-mail address in the spelling of values; `nil` for an invalid address.
-    public func spelling(ofEmail typed: String) -> String? { try? self.spelling(of: typed, for: .email) }
+    public func spelling(ofEmail typed: String) -> String? { try? self.directory.spelling(of: typed, for: .email) }
 
     /// Returns a phone number in the spelling of values; `nil` for an invalid number.
-    public func spelling(ofPhone typed: String) -> String? { try? self.spelling(of: typed, for: .phoneNumber) }
+    public func spelling(ofPhone typed: String) -> String? {
+        try? self.directory.spelling(of: typed, for: .phoneNumber)
+    }
 
     /// Takes an address that a person gives on their own page. The address, like every additional address, is no value
     /// until it is known to be the person's. Mails nothing: for ``GivenEmail/unconfirmed(further:)`` the caller mails
@@ -49,7 +65,7 @@ extension IdentityDirectory {
     /// Cost: three queries, one store step; one more query if the step finds the address, or the maximum number of
     /// addresses.
     public func giveEmail(_ address: String, accountID: String) async throws -> GivenEmail {
-        guard let address = try? self.spelling(of: address, for: .email) else { return .invalid }
+        guard let address = try? self.directory.spelling(of: address, for: .email) else { return .invalid }
         func isSame(_ other: String) -> Bool { other.asciiLowercased.hasSameBytes(as: address.asciiLowercased) }
         guard let account = try await self.store.account(id: accountID) else { throw AccountError(.notFound) }
         let values = try await self.store.personalValues(accountID: accountID).filter { $0.attribute == .email }
@@ -67,7 +83,7 @@ extension IdentityDirectory {
         guard self.sendsMail else { return .unconfirmable }
         if let further { return .unconfirmed(further: further.id) }
         let email = AdditionalEmail(id: self.random.identifier(), address: address, createdAt: self.time.now())
-        let audit = self.event(.additionalEmailAdded, email.id, account: accountID, by: nil)
+        let audit = self.directory.event(.additionalEmailAdded, email.id, account: accountID, by: nil)
         do {
             let isThere = try await self.store.addEmail(
                 email, accountID: accountID, limit: self.limits.emailsPerAccount, audit: audit)
@@ -88,7 +104,7 @@ extension IdentityDirectory {
         if let own {
             let isThere = try await self.store.changePersonalValue(
                 own.id, accountID: accountID, to: PersonalValueChange(isVerified: true),
-                audit: self.event(.personalValueChanged, own.id, account: accountID, by: nil))
+                audit: self.directory.event(.personalValueChanged, own.id, account: accountID, by: nil))
             if isThere { return .added }
             // Another request of the same person has deleted the value meanwhile.
         }
@@ -101,7 +117,7 @@ extension IdentityDirectory {
     ///
     /// Cost: one query, one store step.
     public func givePhone(_ number: String, accountID: String) async throws -> GivenPhone {
-        guard let number = try? self.spelling(of: number, for: .phoneNumber) else { return .invalid }
+        guard let number = try? self.directory.spelling(of: number, for: .phoneNumber) else { return .invalid }
         let values = try await self.store.personalValues(accountID: accountID).filter { $0.attribute == .phoneNumber }
         guard !values.contains(where: { $0.value.hasSameBytes(as: number) }) else { return .known }
         return try await self.keep(
@@ -117,7 +133,7 @@ extension IdentityDirectory {
             id: self.random.identifier(), attribute: attribute,
             alias: count == 0 ? attribute.rawValue : "\(attribute.rawValue) \(count + 1)", value: value,
             isVerified: isVerified, source: .person, createdAt: self.time.now())
-        let audit = self.event(
+        let audit = self.directory.event(
             .personalValueAdded, "\(attribute.rawValue) \(record.id)", account: accountID, by: nil)
         do {
             let isThere = try await self.store.addPersonalValue(
@@ -131,31 +147,33 @@ extension IdentityDirectory {
 
     /// Renames a value of the person; `false` if the account has no such value. Throws `invalidRequest` for an alias
     /// that cannot be shown.
-    public func renameOwnValue(_ id: String, to alias: String, accountID: String) async throws -> Bool {
-        try Self.check(alias: alias)
+    public func renameValue(_ id: String, to alias: String, accountID: String) async throws -> Bool {
+        try IdentityDirectory.check(alias: alias)
         return try await self.store.changePersonalValue(
             id, accountID: accountID, to: PersonalValueChange(alias: alias),
-            audit: self.event(.personalValueChanged, id, account: accountID, by: nil))
+            audit: self.directory.event(.personalValueChanged, id, account: accountID, by: nil))
     }
 
     /// Deletes a value of the person; `false` if the account has no such value. Services that got the value ask again.
-    public func removeOwnValue(_ id: String, accountID: String) async throws -> Bool {
+    public func removeValue(_ id: String, accountID: String) async throws -> Bool {
         try await self.store.removePersonalValue(
-            id, accountID: accountID, audit: self.event(.personalValueRemoved, id, account: accountID, by: nil))
+            id, accountID: accountID,
+            audit: self.directory.event(.personalValueRemoved, id, account: accountID, by: nil))
     }
 
     /// Deletes an additional address of the person; `false` if the account has no such address. Values of `email` with
     /// the address stay, but are no longer verified unless the address is also the verified first address.
-    public func removeOwnEmail(_ id: String, accountID: String) async throws -> Bool {
+    public func removeEmail(_ id: String, accountID: String) async throws -> Bool {
         try await self.store.removeEmail(
-            id, accountID: accountID, audit: self.event(.additionalEmailRemoved, id, account: accountID, by: nil))
+            id, accountID: accountID,
+            audit: self.directory.event(.additionalEmailRemoved, id, account: accountID, by: nil))
     }
 
     /// Returns a value of an account by its identifier, and the names of the services that get the value; `nil` if
     /// there is none.
     ///
     /// Cost: two queries, and two for each service that the account has to do with.
-    public func ownValue(_ id: String, accountID: String) async throws -> (alias: PersonalAlias, services: [String])? {
+    public func value(_ id: String, accountID: String) async throws -> (alias: PersonalAlias, services: [String])? {
         let aliases = try await self.store.personalAliases(
             accountID: accountID, attributes: Set(PersonalAttribute.allCases))
         guard let alias = aliases.first(where: { $0.id.hasSameBytes(as: id) }) else { return nil }
@@ -169,7 +187,13 @@ extension IdentityDirectory {
     }
 
     /// Returns an additional address of an account; `nil` if there is none of this identifier. Cost: one query.
-    public func ownEmail(_ id: String, accountID: String) async throws -> AdditionalEmail? {
+    public func email(_ id: String, accountID: String) async throws -> AdditionalEmail? {
         try await self.store.additionalEmails(accountID: accountID).first { $0.id.hasSameBytes(as: id) }
+    }
+    // MARK: Choices
+
+    /// Deletes a person's choices for a service. The service then asks the person again. `false` without a choice.
+    public func forgetChoice(accountID: String, service: String) async throws -> Bool {
+        try await self.directory.forgetChoice(accountID: accountID, service: service, by: nil)
     }
 }
