@@ -115,6 +115,11 @@ let package = Package(
                 "Settings", "Records", "Sealing", "SQLStore", grdb, sqlite, crypto, "CSQLiteSettings",
             ]),
         .target(
+            name: "AppSignIn",
+            dependencies: sdk("_Primitives", "JOSE", "OAuth") + [
+                "OAuthProvider", "Settings", "Records", "Sealing", crypto,
+            ]),
+        .target(
             name: "Endpoints",
             dependencies: sdk("_Primitives", "UAF", "Ceremony", "OAuth") + [
                 "Texts", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings", "Records", hummingbird,
@@ -136,25 +141,26 @@ let package = Package(
         .target(
             name: "WebPages",
             dependencies: sdk("_Primitives", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
-                "Endpoints", "Texts", "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Settings",
-                "Records", "UAFRelyingParty", hummingbird, httpTypes, nio, crypto,
+                "Endpoints", "Texts", "Pages", "CeremonyEngine", "OAuthProvider", "AppSignIn", "Accounts", "Passwords",
+                "Settings", "Records", "UAFRelyingParty", hummingbird, httpTypes, nio, crypto,
             ]),
         // Floor 10
         .target(
             name: "CountersignServer",
             dependencies: sdk("_Primitives", "PersonalInformation", "UAF", "Ceremony", "OAuth") + [
                 "Endpoints", "PublicAPI", "AdminAPI", "WebPages", "Texts", "CeremonyEngine", "OAuthProvider",
-                "Accounts", "Passwords", "Settings", "Records", "Sealing", "UAFRelyingParty", hummingbird, httpTypes,
-                lifecycle, log, nio,
+                "AppSignIn", "Accounts", "Passwords", "Settings", "Records", "Sealing", "UAFRelyingParty", hummingbird,
+                httpTypes, lifecycle, log, nio,
             ]),
         // Floor 11
         .executableTarget(
             name: "CountersignCommand",
             dependencies: sdk("_Primitives", "JOSE", "UAF", "Ceremony", "OAuth") + [
-                "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages",
-                "Passwords", "SQLStore", "SQLiteStore", "Settings", "Records", "Sealing", "UAFRelyingParty", arguments,
-                configuration, hummingbird, hummingbirdCore, hummingbirdTLS, httpClient, lifecycle, log, metrics, nio,
-                nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras, "CSystemClock",
+                "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "OAuthProvider", "AppSignIn",
+                "Accounts", "Pages", "Passwords", "SQLStore", "SQLiteStore", "Settings", "Records", "Sealing",
+                "UAFRelyingParty", arguments, configuration, hummingbird, hummingbirdCore, hummingbirdTLS, httpClient,
+                lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras,
+                "CSystemClock",
             ]),
         .executableTarget(
             name: "PhoneCommand",
@@ -212,7 +218,7 @@ let package = Package(
         .testTarget(
             name: "OAuthProviderTests",
             dependencies: sdk("_Primitives", "JOSE", "OAuth") + [
-                "OAuthProvider", "FreshStores", "SQLStore", "Settings", "Records", "Sealing", crypto,
+                "OAuthProvider", "AppSignIn", "FreshStores", "SQLStore", "Settings", "Records", "Sealing", crypto,
             ]),
         .testTarget(name: "TextsTests", dependencies: ["Texts"]),
         .testTarget(
@@ -229,7 +235,7 @@ let package = Package(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
                 "CountersignBackend", "CountersignLinux", "CountersignTestKit") + [
                     "SeedListing", "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "FreshStores",
-                    "OAuthProvider", "Accounts", "Passwords", "Texts", "SQLStore", "Settings", "Records",
+                    "OAuthProvider", "AppSignIn", "Accounts", "Passwords", "Texts", "SQLStore", "Settings", "Records",
                     "Sealing", "UAFRelyingParty", "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting,
                     httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509, asn1, grdb,
                 ]),
@@ -254,8 +260,8 @@ let package = Package(
             dependencies: sdk(
                 "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "CountersignTestKit") + [
                     "CountersignCommand", "CountersignServer", "Endpoints", "CeremonyEngine", "OAuthProvider",
-                    "Accounts", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records", "Sealing",
-                    arguments,
+                    "AppSignIn", "Accounts", "SQLStore", "SQLiteStore", "UAFRelyingParty", "Settings", "Records",
+                    "Sealing", arguments,
                     hummingbird, hummingbirdTesting, httpTypes, crypto, lifecycle, log, metrics, hummingbirdTLS,
                     httpClient, nio,
                     nioHTTP1, nioEmbedded, nioSSL, x509, asn1,

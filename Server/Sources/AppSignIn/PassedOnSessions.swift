@@ -1,4 +1,5 @@
 import OAuth
+import OAuthProvider
 import Records
 import Sealing
 import Settings
@@ -64,7 +65,7 @@ public struct PassedOnSessions: Sendable {
         let (grant, authentication) = (session.standing.grant, session.standing.authentication)
         guard session.settings.sharesSessions, grant.origin == nil,
             app.settings.signInMethods.containsBytes(of: authentication.method),
-            Self.isEnough(authentication.acr, for: target, in: self.clients.rules.levels)
+            Self.isEnough(authentication.acr, for: target, in: self.clients.levels)
         else { throw SignInServiceError.refused("The session is not enough.", "its client, way, level or origin") }
         try await self.sessions.checkTerms(ofAccount: session.account, at: app, status: 401)
         let now = self.clients.time.now()
@@ -162,7 +163,7 @@ public struct PassedOnSessions: Sendable {
         }
         let authentication = app.standing.authentication
         guard client.settings.signInMethods.containsBytes(of: authentication.method),
-            Self.isEnough(authentication.acr, for: settings, in: self.clients.rules.levels)
+            Self.isEnough(authentication.acr, for: settings, in: self.clients.levels)
         else {
             throw SignInServiceError.malformed(
                 "The session is not enough for the client.", "its way of signing in, or its level",

@@ -1,4 +1,5 @@
 import JOSE
+public import OAuthProvider
 import Records
 public import _Primitives
 
@@ -45,27 +46,27 @@ public final class SignInService: Sendable {
     public init(
         _ provider: OpenIDProvider, grants: AccountGrants, upstream: UpstreamSignIns, names: Names = Names()
     ) {
-        let (store, authorizations) = (provider.store, provider.authorizations)
-        let (clients, tokens) = (authorizations.clients, authorizations.tokens)
+        let (store, clients, tokens) = (provider.store, provider.clients, provider.tokens)
+        let signIns = provider.authorizations.signIns
         let issuer = names.issuer ?? clients.issuer
         let endpoint = SignInServiceEndpoint(clients: clients, proofs: tokens.proofs)
         let pages = SignInServicePages(issuer: clients.issuer)
         let sessions = SignInServiceSessions(store: store, endpoint: endpoint, tokens: tokens, issuer: issuer)
         let passedOn = PassedOnSessions(
-            store: store, sessions: sessions, pages: pages, standing: tokens.standing, signIns: authorizations.signIns)
+            store: store, sessions: sessions, pages: pages, standing: tokens.standing, signIns: signIns)
         self.names = names
         self.clients = clients
         self.authorizations = SignInServiceAuthorizations(
-            store: store, providers: upstream.store, endpoint: endpoint, signIns: authorizations.signIns)
+            store: store, providers: upstream.store, endpoint: endpoint, signIns: signIns)
         self.tokens = SignInServiceTokenEndpoint(
             codes: SignInServiceCodes(store: store, sessions: sessions, pages: pages), passedOn: passedOn,
             accounts: SignInServiceAccounts(store: store, endpoint: endpoint, issuer: issuer))
         self.passedOn = passedOn
         self.renewals = SignInServiceRenewals(
             store: store, sessions: sessions, pages: pages, renewals: provider.renewals,
-            wrongFace: authorizations.endpoint.wrongFace)
+            wrongFace: provider.authorizations.wrongFace)
         self.signOuts = SignInServiceSignOuts(
-            sessions: sessions, pages: pages, browsers: authorizations.sessions, grants: grants, upstream: upstream)
+            sessions: sessions, pages: pages, browsers: provider.sessions, grants: grants, upstream: upstream)
         self.introspection = SignInServiceIntrospection(sessions: sessions, standing: tokens.standing)
     }
 

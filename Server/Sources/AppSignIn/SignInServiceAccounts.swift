@@ -1,5 +1,6 @@
 import JOSE
 import OAuth
+import OAuthProvider
 import Records
 import Settings
 import _Primitives

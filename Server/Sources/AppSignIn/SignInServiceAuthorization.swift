@@ -1,4 +1,5 @@
 import OAuth
+public import OAuthProvider
 import Records
 import Sealing
 public import Settings

@@ -1,4 +1,5 @@
 public import OAuth
+import OAuthProvider
 import Records
 import _Primitives
 

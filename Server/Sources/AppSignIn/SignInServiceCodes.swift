@@ -1,4 +1,5 @@
 import OAuth
+import OAuthProvider
 import Records
 import Sealing
 import Settings
@@ -90,9 +91,8 @@ struct SignInServiceCodes: Sendable {
         _ request: SignInServiceRequest
     ) async throws -> Result<ClientRecord, OAuthError>? {
         do {
-            let shown = ClientRequest(header: nil, parameters: request.parameters)
-            guard let credential = try PrivateKeyJWT(shown) else { return nil }
-            return .success(try await self.clients.authenticate(credential, from: request.source))
+            let proven = try await self.clients.provenClient(of: request.parameters, from: request.source)
+            return proven.map { .success($0) }
         } catch let error as OAuthError {
             return .failure(error)
         }

@@ -1,4 +1,5 @@
 import OAuth
+import OAuthProvider
 import Records
 import _Primitives
 
@@ -55,7 +56,7 @@ public struct SignInServiceIntrospection: Sendable {
     /// word of the client that needs a level. `false` if no word needs a level.
     private func isVerified(_ level: String, _ settings: SignInServiceSettings) -> Bool {
         let needed = settings.levels.compactMap(\.needed)
-        let table = self.sessions.clients.rules.levels
+        let table = self.sessions.clients.levels
         return !needed.isEmpty
             && needed.allSatisfy { word in
                 table.contains { $0.name.hasSameBytes(as: word) && $0.levels.containsBytes(of: level) }

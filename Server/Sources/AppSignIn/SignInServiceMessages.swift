@@ -1,4 +1,5 @@
 public import OAuth
+public import OAuthProvider
 import Records
 public import Settings
 public import _Primitives

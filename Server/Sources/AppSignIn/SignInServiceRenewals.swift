@@ -1,4 +1,5 @@
 import OAuth
+import OAuthProvider
 import Records
 import Sealing
 import _Primitives

@@ -1,6 +1,7 @@
 import Crypto
 import JOSE
 import OAuth
+import OAuthProvider
 import Records
 import Settings
 import _Primitives
@@ -75,12 +76,11 @@ final class SignInServiceSessions: Sendable {
         claims["version"] = .string("V0")
         claims["user_attributes"] = .object(try await self.attributes(settings, of: account))
         claims["cnf"] = binding.map { .object($0.confirmation) }
-        let type = TokenType.signInServiceAccess
-        let access = try self.tokens.keys.signing.signed(
-            claims, type: type, algorithm: client.settings.idTokenAlgorithm, of: .signInService, at: now)
-        if let keyID = access.keyID { self.tokens.verifiedTokens.keep(access.text, type: type, keyID: keyID) }
+        let access = try self.tokens.signed(
+            claims, type: TokenType.signInServiceAccess, algorithm: client.settings.idTokenAlgorithm,
+            of: .signInService, at: now)
         return SignInServiceTokens(
-            accessToken: access.text, refreshToken: text,
+            accessToken: access, refreshToken: text,
             antiCSRFToken: settings.usesAntiCSRF ? textHash.map(self.antiCSRFToken(ofHash:)) : nil,
             accessEndsAt: end, sessionEndsAt: sessionEndsAt)
     }
@@ -109,14 +109,14 @@ final class SignInServiceSessions: Sendable {
     /// Returns the subject of an account at the service. All clients of the service have the same subject, as they hand
     /// sessions to each other. The subject differs from the account's subject at any client of OpenID Connect.
     func subject(ofAccount account: String) -> String {
-        self.tokens.keys.signing.pairwise("sub of the app sign-in service", client: "", of: account)
+        self.clients.keys.signing.pairwise("sub of the app sign-in service", client: "", of: account)
     }
 
     /// Returns the token with which a page shows that it got the session. The token is derived from the hash of the
     /// refresh token, and the access token has the same hash. So the server stores nothing, and no token contains the
     /// value.
     func antiCSRFToken(ofHash hash: String) -> String {
-        let code = self.tokens.keys.signing.pairwise("anti-CSRF token", client: "", of: hash)
+        let code = self.clients.keys.signing.pairwise("anti-CSRF token", client: "", of: hash)
         return Self.hexadecimal(Array((Base64URL.decode(code) ?? []).prefix(16)))
     }
 

@@ -1,4 +1,5 @@
 import OAuth
+import OAuthProvider
 import _Primitives
 
 /// The token endpoint of the app sign-in service.

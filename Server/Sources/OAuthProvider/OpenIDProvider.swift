@@ -69,7 +69,8 @@ public final class OpenIDProvider: Sendable {
     }
 
     let configuration: Configuration
-    let store: any OpenIDStore
+    /// The store of all data of the provider.
+    package let store: any OpenIDStore
     /// The registered clients.
     public let clients: Clients
     /// The sessions of people.
@@ -79,7 +80,7 @@ public final class OpenIDProvider: Sendable {
     /// The tokens.
     public let tokens: Tokens
     /// The refresh tokens of grants.
-    let renewals: Renewals
+    package let renewals: Renewals
     /// The userinfo endpoint.
     public let userinfo: Userinfo
     /// The introspection endpoint.

@@ -1,4 +1,5 @@
 package import Accounts
+package import AppSignIn
 package import Ceremony
 package import CeremonyEngine
 package import Endpoints

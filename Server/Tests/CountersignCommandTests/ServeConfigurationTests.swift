@@ -1,3 +1,4 @@
+import AppSignIn
 import ArgumentParser
 import CeremonyEngine
 import CountersignServer

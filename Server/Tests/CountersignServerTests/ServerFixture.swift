@@ -1,4 +1,5 @@
 import Accounts
+import AppSignIn
 import Ceremony
 import CeremonyEngine
 import CountersignServer

@@ -1,3 +1,4 @@
+import AppSignIn
 import JOSE
 import OAuth
 import OAuthProvider

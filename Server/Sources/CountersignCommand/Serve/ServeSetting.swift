@@ -1,3 +1,4 @@
+import AppSignIn
 import CeremonyEngine
 import Configuration
 import OAuthProvider

@@ -1,5 +1,6 @@
 public import Accounts
 import AdminAPI
+public import AppSignIn
 public import Ceremony
 public import CeremonyEngine
 public import Endpoints

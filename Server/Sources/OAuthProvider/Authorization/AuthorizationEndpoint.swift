@@ -2,7 +2,7 @@ import JOSE
 import OAuth
 import Records
 import Sealing
-import Settings
+package import Settings
 import _Primitives
 
 /// An authorization request, either from a browser directly or pushed by its client before.
@@ -33,7 +33,7 @@ public final class Authorizations: Sendable {
     /// A simulated register of people; `nil` for no register.
     let simulatedPeople: SimulatedPeople?
     /// The budget of sign-ins that each browser's source may begin.
-    let signIns: Budget
+    package let signIns: Budget
     /// The budget of an app's questions about a phone's answer, for apps that sign their person in. Each sign-in counts
     /// as a source.
     let phoneQuestions: SourceBudget
@@ -41,6 +41,8 @@ public final class Authorizations: Sendable {
     var keys: Keys { self.tokens.keys }
     var proofs: KeyProofs { self.tokens.proofs }
     var standing: Standing { self.tokens.standing }
+    /// Codes and tokens at the wrong face of the server.
+    package var wrongFace: WrongFace { self.endpoint.wrongFace }
     var issuer: String { self.clients.issuer }
     var limits: Limits { self.clients.limits }
     var time: TimeSource { self.clients.time }

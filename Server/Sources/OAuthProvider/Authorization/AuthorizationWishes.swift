@@ -1,5 +1,5 @@
 import OAuth
-import Records
+package import Records
 import Settings
 import _Primitives
 
@@ -126,7 +126,7 @@ struct AuthorizationWishes {
 
 /// The wishes of a request of the app sign-in service, in addition to those of every request. The service's own
 /// endpoint writes them, and no parameter of OpenID Connect's endpoint is read as one of them.
-struct SignInServiceWishes: Sendable, Equatable {
+package struct SignInServiceWishes: Sendable, Equatable {
     private enum Name {
         static let type = "sign_in_type"
         static let answers = "sign_in_answers"
@@ -135,7 +135,7 @@ struct SignInServiceWishes: Sendable, Equatable {
     }
 
     /// The sign-in method or provider of the person, in the client's word (`type`).
-    let type: String
+    package let type: String
     /// The way in which the client learns of a failure.
     let answers: SignInServiceSettings.Answers
     /// The level of assurance that the person needs, in the client's word (`acr`).
@@ -143,7 +143,8 @@ struct SignInServiceWishes: Sendable, Equatable {
     /// The required level, in this server's own word; `nil` for any level.
     let needed: String?
 
-    init(type: String, answers: SignInServiceSettings.Answers, level: String, needed: String?) {
+    /// Creates the wishes of a request.
+    package init(type: String, answers: SignInServiceSettings.Answers, level: String, needed: String?) {
         self.type = type
         self.answers = answers
         self.level = level
@@ -159,7 +160,7 @@ struct SignInServiceWishes: Sendable, Equatable {
 
     /// The sign-in type, the way of answers and the levels as form parameters: the text that the waiting request keeps,
     /// and from which ``init(_:)`` reads them again.
-    var text: String {
+    package var text: String {
         var kept: Parameters = [
             Name.type: self.type, Name.answers: self.answers.rawValue, Name.level: self.level,
         ]
@@ -168,7 +169,7 @@ struct SignInServiceWishes: Sendable, Equatable {
     }
 
     /// Returns the sign-in method of a type. A type is the word of a method, or the name of another provider.
-    static func method(ofType type: String, among methods: [String]) -> String? {
+    package static func method(ofType type: String, among methods: [String]) -> String? {
         methods.first { $0.hasSameBytes(as: type) || $0.hasSameBytes(as: UpstreamProvider.method(of: type)) }
     }
 }

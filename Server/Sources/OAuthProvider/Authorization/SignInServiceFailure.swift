@@ -3,7 +3,7 @@ import _Primitives
 
 /// The reason why a sign-in to a client of the app sign-in service failed, by the code in the answer to a web site
 /// (`code`). The web site shows a page of its own for each code.
-enum SignInServiceFailure: String, CaseIterable {
+package enum SignInServiceFailure: String, Sendable, CaseIterable {
     /// The person declined, at the other provider or here.
     case declined = "001"
     /// The other provider failed, the person was authenticated less surely than was needed, or no account here is

@@ -1,5 +1,5 @@
-import OAuth
-import Records
+package import OAuth
+package import Records
 import Settings
 import _Primitives
 
@@ -76,6 +76,14 @@ extension Clients {
         }
         guard !client.settings.isDisabled else { throw Self.disabled(.invalidClient) }
         return client
+    }
+
+    /// Returns the client that proves its own key by an assertion in the parameters of a request; `nil` for a request
+    /// without an assertion. Throws as ``authenticate(_:from:canBeFirst:)``.
+    package func provenClient(of parameters: Parameters, from source: String) async throws -> ClientRecord? {
+        let request = ClientRequest(header: nil, parameters: parameters)
+        guard let credential = try PrivateKeyJWT(request) else { return nil }
+        return try await self.authenticate(credential, from: source)
     }
 
     /// Returns the start of the addresses that a connection's requests come to. Proofs of keys name this start.

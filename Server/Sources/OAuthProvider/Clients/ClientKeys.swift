@@ -1,13 +1,13 @@
-import JOSE
-import OAuth
-import Records
+package import JOSE
+package import OAuth
+package import Records
 import Settings
 import _Primitives
 
 extension Clients {
     /// Returns the audience that a client's assertion has to name. Clients of the app sign-in service know one address
     /// and no metadata.
-    func assertionAudience(of client: ClientRecord) -> AssertionAudience {
+    package func assertionAudience(of client: ClientRecord) -> AssertionAudience {
         guard client.settings.signInService == nil else { return .endpoint("\(self.issuer)/v0/sign_in/token") }
         guard !client.settings.isFAPI2 else { return .issuer(self.issuer) }
         switch client.settings.assertionAudience {
@@ -32,7 +32,7 @@ extension Clients {
     ///
     /// Throws ``OutgoingCallError`` if no keys can be had, and tells the operator the remedy. Cost: if the keys are at
     /// an address of the client's, a call, at most one in each ``Limits/OAuth/keySetPause``.
-    func keys(of client: ClientRecord, naming name: String?) async throws -> JWKSet {
+    package func keys(of client: ClientRecord, naming name: String?) async throws -> JWKSet {
         guard let address = client.settings.keySetAddress else {
             guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else {
                 throw OutgoingCallError("the client has no keys")

@@ -1,6 +1,6 @@
-import JOSE
+package import JOSE
 import OAuth
-import Records
+package import Records
 import Settings
 import _Primitives
 
@@ -16,7 +16,7 @@ extension ClientSettings {
     var mayChallenge: Bool { self.profile.signsInDirectly && self.party == .first && !self.isFAPI2 }
 
     /// The permitted algorithms of the client's signatures (FAPI 2.0 Security Profile, section 5.4.1).
-    var signingAlgorithms: Set<JWSAlgorithm> {
+    package var signingAlgorithms: Set<JWSAlgorithm> {
         Set(PrivateKeyJWT.algorithms).intersection(self.isFAPI2 ? JWSAlgorithm.ofFAPI2 : JWSAlgorithm.ofClients)
     }
 }

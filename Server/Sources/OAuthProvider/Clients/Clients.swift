@@ -2,7 +2,7 @@ public import JOSE
 import OAuth
 public import Records
 import Sealing
-import Settings
+package import Settings
 public import _Primitives
 
 /// A newly registered client. Its secret cannot be read again.
@@ -251,8 +251,10 @@ public final class Clients: Sendable {
         let note: @Sendable (ClientMisfit) -> Void
     }
 
-    let store: any ClientStore & RegistrationStore & ReplayStore
-    let keys: Keys
+    /// The store of clients.
+    package let store: any ClientStore & RegistrationStore & ReplayStore
+    /// The keys that sign for clients.
+    package let keys: Keys
     /// The rules for registrations.
     let rules: ClientRules
     let choices: Choices
@@ -267,8 +269,10 @@ public final class Clients: Sendable {
     let strangersKeys: RemoteKeySets
     /// The metadata of clients whose identifiers are addresses.
     let documents: ClientDocuments
-    let time: TimeSource
-    let random: RandomSource
+    /// The clock.
+    package let time: TimeSource
+    /// The source of random bytes.
+    package let random: RandomSource
 
     /// Creates the part over a store, with the keys that sign clients' tokens.
     init(
@@ -289,8 +293,12 @@ public final class Clients: Sendable {
         self.random = random
     }
 
-    var issuer: String { self.rules.issuer }
-    var limits: Limits { self.rules.limits }
+    /// The address of this server.
+    package var issuer: String { self.rules.issuer }
+    /// The operator's times, counts and sizes.
+    package var limits: Limits { self.rules.limits }
+    /// The words for levels of assurance.
+    package var levels: [AssuranceWord] { self.rules.levels }
 
     /// Registers a relying party.
     ///
@@ -385,7 +393,7 @@ public final class Clients: Sendable {
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
     /// Returns the client of an identifier; `nil` if the client is unknown or switched off.
-    func servedClient(_ id: String) async throws -> ClientRecord? {
+    package func servedClient(_ id: String) async throws -> ClientRecord? {
         Self.served(try await self.store.client(id))
     }
 

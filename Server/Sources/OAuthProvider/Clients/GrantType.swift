@@ -1,7 +1,7 @@
 /// A grant type of the token endpoint: a value of `grant_type` (RFC 6749, section 1.3).
 ///
 /// A new grant type is a case here, and a Swift type in the list of the token endpoint. The metadata names every case.
-enum GrantType: String, CaseIterable {
+package enum GrantType: String, Sendable, CaseIterable {
     /// The grant type that leads a browser back to the client (RFC 6749, section 4.1).
     case authorizationCode = "authorization_code"
     /// The grant type of a client that already has tokens (RFC 6749, section 6).

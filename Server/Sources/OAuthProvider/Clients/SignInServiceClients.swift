@@ -1,7 +1,7 @@
 import OAuth
 import Records
 import Settings
-import _Primitives
+package import _Primitives
 
 extension ClientRules {
     /// Checks a client's settings for the app sign-in service against its other settings. Throws `OAuthError`
@@ -133,7 +133,7 @@ extension ClientRules {
 }
 
 /// The attributes of a person that access tokens can contain.
-enum SignInServiceAttribute: String, CaseIterable {
+package enum SignInServiceAttribute: String, Sendable, CaseIterable {
     case firstName = "first_name"
     case lastName = "last_name"
     case email
@@ -141,7 +141,7 @@ enum SignInServiceAttribute: String, CaseIterable {
 
     /// Returns the attribute's value for a person; `nil` if the value is not known. If a name is a single text, the
     /// last word counts as the last name, as clients that request two names expect.
-    func value(of person: Person) -> JSON? {
+    package func value(of person: Person) -> JSON? {
         switch self {
         case .firstName: Self.names(of: person).first.map(JSON.string)
         case .lastName: Self.names(of: person).last.map(JSON.string)

@@ -7,9 +7,9 @@ import _Primitives
 
 /// Signs in one app of a device by another. The second app shows the ID token and the device secret of the first, and
 /// gets tokens of the same session (OpenID Connect Native SSO for Mobile Apps 1.0, section 4).
-struct NativeSSO: TokenGrant {
+package struct NativeSSO: TokenGrant {
     /// The values of `actor_token_type`: the value of the draft, and the value of the drafts before it.
-    static let actorKinds = [
+    package static let actorKinds = [
         "urn:openid:params:token-type:device-secret", "urn:x-oath:params:oauth:token-type:device-secret",
     ]
     private static let idToken = "urn:ietf:params:oauth:token-type:id_token"

@@ -1,23 +1,30 @@
-import OAuth
+package import OAuth
 import Records
 import Settings
 import _Primitives
 
 /// The request for which a proof of a key has to be made (RFC 9449, section 4.2).
-struct KeyProofPurpose {
+package struct KeyProofPurpose: Sendable {
     /// The request's method.
     let method: String
     /// The address of the request, as the issuer names the address.
     let endpoint: String
     /// The access token of the request, at a resource.
     var accessToken: String?
+
+    /// Creates the purpose of a request.
+    package init(method: String, endpoint: String, accessToken: String? = nil) {
+        self.method = method
+        self.endpoint = endpoint
+        self.accessToken = accessToken
+    }
 }
 
 /// Proofs that the sender of a request holds a key (RFC 9449).
 ///
 /// Every proof has to have a nonce of this provider, whatever its purpose. So a proof made in advance, on a device in
 /// an attacker's hands for a minute, is worth nothing, and no client's clock decides about the lifetime (section 11.2).
-final class KeyProofs: Sendable {
+package final class KeyProofs: Sendable {
     private let store: any ReplayStore
     private let keys: Keys
     private let limits: Limits
@@ -35,7 +42,7 @@ final class KeyProofs: Sendable {
     /// (section 8).
     ///
     /// Cost: one HMAC.
-    var nonceField: (name: String, value: String) {
+    package var nonceField: (name: String, value: String) {
         ("DPoP-Nonce", self.keys.signing.keyProofNonce(ofSlot: self.slot(at: self.time.now())))
     }
 
@@ -43,7 +50,7 @@ final class KeyProofs: Sendable {
     ///
     /// Throws `OAuthError` `invalid_dpop_proof`, and `use_dpop_nonce` if only the nonce is wrong. Cost: one signature,
     /// two HMACs.
-    func proof(_ fields: [String], _ purpose: KeyProofPurpose) throws -> DPoPProof {
+    package func proof(_ fields: [String], _ purpose: KeyProofPurpose) throws -> DPoPProof {
         guard let target = TargetURI(purpose.endpoint) else {
             throw OAuthError(.serverError, detail: "the issuer is no address")
         }
@@ -67,7 +74,7 @@ final class KeyProofs: Sendable {
     /// before.
     ///
     /// Cost: one store step; for a repeated proof, a query instead.
-    func take(_ proof: DPoPProof) async throws {
+    package func take(_ proof: DPoPProof) async throws {
         // A proof is accepted up to and including this moment, and the store forgets the proof one tick later.
         let end = proof.repeatableUntil + Limits.Fixed.clockTick
         guard try await self.store.takeOnce(digest: proof.replayDigest, until: end) else {

@@ -1,10 +1,10 @@
 public import JOSE
-import Records
+package import Records
 import Settings
 public import _Primitives
 
 /// The `typ` of the provider's signed texts. Each kind is refused if another is expected.
-enum TokenType {
+package enum TokenType {
     static let idToken = "JWT"
     /// RFC 9068, section 2.1.
     static let accessToken = "at+jwt"
@@ -16,9 +16,9 @@ enum TokenType {
     /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
     static let logoutToken = "logout+jwt"
     /// An access token of the app sign-in service: no address of OpenID Connect takes it.
-    static let signInServiceAccess = "sign-in-access+jwt"
+    package static let signInServiceAccess = "sign-in-access+jwt"
     /// A token of a service account of the app sign-in service. No address of this server takes it.
-    static let serviceAccountAccess = "service-account-access+jwt"
+    package static let serviceAccountAccess = "service-account-access+jwt"
     /// The statement by which this server authenticates at other providers. The type keeps the statement from being
     /// taken for an ID token.
     static let clientAuthentication = "client-authentication+jwt"
@@ -45,7 +45,7 @@ public final class Keys: Sendable {
     private let time: TimeSource
     private let random: RandomSource
     /// This node's copy of the keys, with which texts are signed.
-    let signing: SigningKeys
+    package let signing: SigningKeys
 
     /// Opens the keys of a store. At the first start of a store, `open` creates the signing key and the secret of the
     /// pairwise subjects.
@@ -183,7 +183,7 @@ public final class Keys: Sendable {
     ///
     /// Throws ``StoreError/Code/corrupt`` if no such key exists: a fault of this server, which no client can correct.
     /// Cost: nothing if the key is known; else a query.
-    func require(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID) async throws {
+    package func require(_ algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID) async throws {
         guard !self.signing.activeAlgorithms(of: face).contains(algorithm) else { return }
         try await self.refresh()
         guard self.signing.activeAlgorithms(of: face).contains(algorithm) else {

@@ -1,13 +1,13 @@
 import Crypto
 import Dispatch
-import JOSE
-import Records
+package import JOSE
+package import Records
 import Settings
 import Synchronization
-import _Primitives
+package import _Primitives
 
 /// The provider's copy of its keys, ready for use.
-final class SigningKeys: Sendable {
+package final class SigningKeys: Sendable {
     private struct Known {
         let jwk: JWK
         let signing: SigningKey
@@ -148,7 +148,7 @@ final class SigningKeys: Sendable {
 
     /// Returns the public keys of a face whose signatures are valid at `moment` (a retired key's for a while), and the
     /// keys that will sign; the newest first.
-    func publicKeys(of face: SigningKeyRecord.Face = .openID, at moment: Timestamp) -> JWKSet {
+    package func publicKeys(of face: SigningKeyRecord.Face = .openID, at moment: Timestamp) -> JWKSet {
         JWKSet(
             self.state.withLock { known in
                 known.filter { $0.face == face && self.isUsable($0, at: moment) }.map(\.jwk)
@@ -163,7 +163,7 @@ final class SigningKeys: Sendable {
     /// key is only announced until then, so that verifiers of the signature know the key in time. Cost: one signature.
     ///
     /// Throws ``StoreError/Code/corrupt`` if this node knows no key of the algorithm.
-    func sign(
+    package func sign(
         _ claims: JSONObject, type: String, algorithm: JWSAlgorithm, of face: SigningKeyRecord.Face = .openID,
         at moment: Timestamp
     ) throws -> String {
@@ -260,7 +260,7 @@ final class SigningKeys: Sendable {
 
     /// Returns a name that cannot be traced back, or to another client's name: HMAC-SHA256 over kind, client and value,
     /// as base64url.
-    func pairwise(_ kind: String, client: String, of value: String) -> String {
+    package func pairwise(_ kind: String, client: String, of value: String) -> String {
         let input = Array(kind.utf8) + [0] + Array(client.utf8) + [0] + Array(value.utf8)
         return Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: input, using: self.subjectSecret)))
     }

@@ -54,5 +54,5 @@ extension AuditEvent.Kind {
     /// A person's grants to services were ended, by the person's phone or an operator; the detail says which.
     static let grantsEnded = Self(rawValue: "grants-ended")
     /// A lasting grant ended, as its client got one more grant of the person than it can have; the detail is the grant.
-    static let grantDisplaced = Self(rawValue: "grant-displaced")
+    package static let grantDisplaced = Self(rawValue: "grant-displaced")
 }

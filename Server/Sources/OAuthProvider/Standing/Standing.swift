@@ -1,8 +1,8 @@
-import OAuth
-import Records
+package import OAuth
+package import Records
 
 /// Answers if a person may get or use tokens here now. Every path to a token asks this part.
-struct Standing: Sendable {
+package struct Standing: Sendable {
     private let store: any TermsStore
     private let people: any PersonDirectory
     /// The operator's terms in force; `nil` for none.
@@ -20,7 +20,9 @@ struct Standing: Sendable {
     /// Returns the person of an account; `nil` if the account is locked, deleted or unknown.
     ///
     /// Cost: one query.
-    func person(ofAccount account: String) async throws -> Person? { try await self.people.person(account: account) }
+    package func person(ofAccount account: String) async throws -> Person? {
+        try await self.people.person(account: account)
+    }
 
     /// Returns `true` if a client takes an account in a role, or in none.
     ///
@@ -58,7 +60,7 @@ struct Standing: Sendable {
     /// sign-in.
     ///
     /// Cost: nothing, as the lock was read with the grant; two queries if the person came in a role.
-    func facts(of standing: StandingGrant, at client: ClientRecord) async throws -> StandingFacts {
+    package func facts(of standing: StandingGrant, at client: ClientRecord) async throws -> StandingFacts {
         var facts = StandingFacts()
         facts.isAgreed = standing.grant.isAgreed(for: client)
         facts.isLocked = standing.isAccountLocked
@@ -84,7 +86,7 @@ struct Standing: Sendable {
 
     /// Returns the missing terms as ``missingTerms(ofAccount:)`` does, if the client's people have to agree to the
     /// terms.
-    func missingTerms(ofAccount account: String, at client: ClientRecord) async throws -> Terms? {
+    package func missingTerms(ofAccount account: String, at client: ClientRecord) async throws -> Terms? {
         guard client.settings.signInService?.enforcesTerms ?? true else { return nil }
         return try await self.missingTerms(ofAccount: account)
     }
@@ -109,7 +111,7 @@ struct Standing: Sendable {
 
 extension StandingRefusal {
     /// The answer to a client whose person has a grant: `invalid_grant`.
-    var error: OAuthError {
+    package var error: OAuthError {
         switch self {
         case .locked, .notTaken:
             OAuthError(

@@ -1,4 +1,4 @@
-import Records
+package import Records
 import _Primitives
 
 /// The key of a grant, beside the key that a request has shown.
@@ -67,11 +67,11 @@ package struct StandingFacts: Sendable, Equatable {
 
 /// A grant whose person may get tokens now. Every function that makes a token of a grant takes this value, and only
 /// ``StandingFacts/admit(_:missing:)`` makes the value: no path to a token goes around the rule.
-struct AdmittedGrant: Sendable {
+package struct AdmittedGrant: Sendable {
     /// The grant of the client.
-    let grant: GrantRecord
+    package let grant: GrantRecord
     /// The authentication of the person.
-    let authentication: AuthenticationRecord
+    package let authentication: AuthenticationRecord
 
     fileprivate init(_ standing: StandingGrant) {
         self.grant = standing.grant
@@ -85,7 +85,7 @@ extension StandingFacts {
     /// - Parameters:
     ///   - standing: The grant, with the lock of its account.
     ///   - terms: The terms that the person has still to agree to; `nil` if the operator or the client needs none.
-    func admit(_ standing: StandingGrant, missing terms: Terms?) throws(StandingRefusal) -> AdmittedGrant {
+    package func admit(_ standing: StandingGrant, missing terms: Terms?) throws(StandingRefusal) -> AdmittedGrant {
         var facts = self
         facts.isLocked = facts.isLocked || standing.isAccountLocked
         facts.missingTerms = terms

@@ -1,6 +1,6 @@
 import Records
 import Sealing
-import _Primitives
+package import _Primitives
 
 /// A refresh token: the name of its family, and a secret.
 ///
@@ -15,23 +15,23 @@ import _Primitives
 ///
 /// The secret of the next token is an HMAC-SHA256 of this token's secret and of random bytes that the family keeps (the
 /// step). A thief of the store without the server's key can compute no token. Every node computes the same token.
-struct RefreshToken {
+package struct RefreshToken: Sendable {
     private static let grantBytes = 16
     private static let secretBytes = 32
     private static let sealBytes = 16
 
     /// The grant.
-    let grant: String
+    package let grant: String
     /// The text for the client. Not for a log.
-    let text: String
+    package let text: String
     private let secret: [UInt8]
     /// SHA-256 of the secret.
-    let digest: [UInt8]
+    package let digest: [UInt8]
 
     /// Creates a new token of a grant, whose identifier has 128 bits.
     ///
     /// Cost: one HMAC, one hash.
-    init(grant: String, keys: SigningKeys, random: RandomSource) throws {
+    package init(grant: String, keys: SigningKeys, random: RandomSource) throws {
         try self.init(grant: grant, secret: random.bytes(Self.secretBytes), keys: keys)
     }
 
@@ -51,7 +51,7 @@ struct RefreshToken {
     /// Reads a token; `nil` if this provider never made the token.
     ///
     /// Cost: one HMAC, one hash.
-    init?(_ text: String, keys: SigningKeys) {
+    package init?(_ text: String, keys: SigningKeys) {
         let (name, secret) = (Self.grantBytes, Self.secretBytes)
         guard text.utf8.count == (name + secret + Self.sealBytes) * 4 / 3 + 1, let bytes = Base64URL.decode(text),
             constantTimeEqual(
@@ -80,7 +80,7 @@ struct RefreshToken {
     /// The token in three parts, so that an app can keep two of the parts separately: `NAME.SECRET.V0`. The first part,
     /// the name and the seal, is worth nothing without the second. The second is short enough for a store that a
     /// fingerprint guards.
-    var inParts: String {
+    package var inParts: String {
         let bytes = Base64URL.decode(self.text) ?? []
         let rest = bytes.prefix(Self.grantBytes) + bytes.suffix(Self.sealBytes)
         return "\(Base64URL.encode(Array(rest))).\(Base64URL.encode(self.secret)).\(Self.version)"
@@ -89,7 +89,7 @@ struct RefreshToken {
     /// Reads ``inParts``; `nil` if this provider never made the token.
     ///
     /// Cost: one HMAC, one hash.
-    init?(inParts text: String, keys: SigningKeys) {
+    package init?(inParts text: String, keys: SigningKeys) {
         let parts = text.splitBytes(at: ".", maxSplits: 3)
         guard parts.count == 3, parts[2].hasSameBytes(as: Self.version),
             parts.allSatisfy({ $0.utf8.count <= Self.secretBytes * 2 }),

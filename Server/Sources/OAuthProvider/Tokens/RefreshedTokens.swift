@@ -1,9 +1,9 @@
-import Records
+package import Records
 import Settings
-import _Primitives
+package import _Primitives
 
 /// The refresh tokens of grants, at both faces (decision 28).
-final class Renewals: Sendable {
+package final class Renewals: Sendable {
     let store: any RefreshStore
     let keys: Keys
     let standing: Standing
@@ -39,7 +39,7 @@ final class Renewals: Sendable {
     }
 
     /// The result of a renewal of tokens.
-    enum RenewedGrant {
+    package enum RenewedGrant: Sendable {
         /// The grant goes on with this token, which ends at that moment if it is not used.
         case admitted(AdmittedGrant, by: RefreshToken, until: Timestamp)
         /// The token is not accepted. The reason is for the log.
@@ -59,7 +59,7 @@ final class Renewals: Sendable {
     ///   - judgeLast: Does the same after the person was judged.
     ///
     /// Cost: as ``use(_:isRotated:isBound:until:by:at:judge:)``; without `known`, as ``Standing/facts(of:at:)``.
-    func renew(
+    package func renew(
         _ token: RefreshToken, isRotated: Bool = true, isBound: Bool, until end: Timestamp, by client: ClientRecord,
         showing binding: TokenBinding?, knowing known: StandingFacts?, at now: Timestamp,
         refuse: @escaping @Sendable (StandingRefusal) -> any Error,
@@ -90,7 +90,7 @@ final class Renewals: Sendable {
     }
 
     /// The result of a use of a refresh token.
-    enum RefreshedToken {
+    package enum RefreshedToken: Sendable {
         /// The grant goes on with this token, which ends at that moment if it is not used.
         case renewed(StandingGrant, by: RefreshToken, until: Timestamp)
         /// The token is not accepted. The reason is for the log.
@@ -108,7 +108,7 @@ final class Renewals: Sendable {
     ///   - judge: Throws an error if the request is wrong. Then nothing changes.
     ///
     /// Cost: one store step, four HMACs, two hashes.
-    func use(
+    package func use(
         _ token: RefreshToken, isRotated: Bool = true, isBound: Bool, until end: Timestamp, by client: ClientRecord,
         at now: Timestamp, judge: @escaping @Sendable (StandingGrant) throws -> Void = { _ in }
     ) async throws -> RefreshedToken {
@@ -139,11 +139,11 @@ final class Renewals: Sendable {
 extension AuditEvent.Kind {
     /// A client showed an authorization code, a device code or an `auth_req_id` again after its use, and the tokens for
     /// it were revoked; the actor is the client.
-    static let codeReplayed = Self(rawValue: "code-replayed")
+    package static let codeReplayed = Self(rawValue: "code-replayed")
     /// A client showed a refresh token that had already been replaced, and the token's family ended; the actor is the
     /// client.
     static let refreshTokenReused = Self(rawValue: "refresh-token-reused")
     /// A grant ended: its client gave the grant up, never received its pushed tokens, or its refresh token was shown at
     /// the wrong face. The actor is the client, if it is known; the detail is the grant.
-    static let grantRevoked = Self(rawValue: "grant-revoked")
+    package static let grantRevoked = Self(rawValue: "grant-revoked")
 }

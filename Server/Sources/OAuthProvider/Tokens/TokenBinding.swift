@@ -1,9 +1,9 @@
-import OAuth
+package import OAuth
 import Records
-import _Primitives
+package import _Primitives
 
 /// The key or certificate that a token is bound to, and that has to be shown with the token.
-enum TokenBinding: Sendable, Equatable {
+package enum TokenBinding: Sendable, Equatable {
     /// A key. Each request has a proof of the key (RFC 9449).
     case key(KeyThumbprint)
     /// The certificate of the connection, by its thumbprint (RFC 8705, section 3).
@@ -12,7 +12,7 @@ enum TokenBinding: Sendable, Equatable {
     private static let thumbprint = "x5t#S256"
 
     /// The claim `cnf`.
-    var confirmation: JSONObject {
+    package var confirmation: JSONObject {
         switch self {
         case .key(let key): key.confirmation
         case .certificate(let thumbprint): [Self.thumbprint: .string(thumbprint)]
@@ -20,7 +20,7 @@ enum TokenBinding: Sendable, Equatable {
     }
 
     /// Reads the claim; `nil` if the claim has no known binding.
-    init?(confirmation: JSONObject) {
+    package init?(confirmation: JSONObject) {
         if case .string(let text)? = confirmation["jkt"], let key = try? KeyThumbprint(text) {
             self = .key(key)
         } else if case .string(let text)? = confirmation[Self.thumbprint] {
@@ -31,7 +31,7 @@ enum TokenBinding: Sendable, Equatable {
     }
 
     /// The binding's text in a stored grant. A key's thumbprint has no space.
-    var text: String {
+    package var text: String {
         switch self {
         case .key(let key): key.text
         case .certificate(let thumbprint): "\(Self.thumbprint) \(thumbprint)"

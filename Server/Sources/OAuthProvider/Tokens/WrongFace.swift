@@ -4,7 +4,7 @@ import Sealing
 import _Primitives
 
 /// Codes and tokens at the wrong face of the server (decision 52).
-struct WrongFace: Sendable {
+package struct WrongFace: Sendable {
     let store: any AuthorizationStore & RefreshStore
     let clients: Clients
 
@@ -37,7 +37,7 @@ struct WrongFace: Sendable {
 
     /// Ends the grant of a refresh token that was shown at the wrong face, if the holder of the token could end the
     /// grant at the right face, too. If a key or a client's secret guards the token, the token is only refused.
-    func burn(_ token: RefreshToken, shownBy client: String?) async throws {
+    package func burn(_ token: RefreshToken, shownBy client: String?) async throws {
         let now = self.clients.time.now()
         guard let standing = try await self.store.grant(token.grant, token: nil, at: now),
             standing.grant.keyThumbprint == nil,

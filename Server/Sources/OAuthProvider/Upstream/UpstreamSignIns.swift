@@ -69,7 +69,8 @@ public final class UpstreamSignIns: Sendable {
     public typealias Newcomer = @Sendable (_ displayName: String?, _ email: AccountEmail?) -> AccountRecord
 
     let authorizations: Authorizations
-    let store: any UpstreamStore
+    /// The store of other providers and of people's identities there.
+    package let store: any UpstreamStore
     /// The requests that wait for a sign-in.
     private let requests: any AuthorizationStore & DeviceCodeStore
     private let newcomer: Newcomer
@@ -181,7 +182,7 @@ public final class UpstreamSignIns: Sendable {
     /// that state (OpenID Connect RP-Initiated Logout 1.0, sections 2 and 3). Throws ``UpstreamRefusal``.
     ///
     /// Cost: nothing if the provider has named the address within the last day; else a call.
-    func signOutAddress(of upstream: UpstreamProvider, state: String) async throws -> String {
+    package func signOutAddress(of upstream: UpstreamProvider, state: String) async throws -> String {
         let metadata = try await self.calls.metadata(of: upstream, isStaleEnough: true) { $0.endSession != nil }
         guard let endpoint = metadata.endSession else {
             throw UpstreamRefusal.failed(
@@ -428,7 +429,7 @@ extension UpstreamProvider {
 
     /// `true` if a client of the app sign-in service may request the word from the provider: any word, if the operator
     /// has set no level requests.
-    func takes(_ word: String) -> Bool { self.levelRequests.isEmpty || self.levelRequest(for: word) != nil }
+    package func takes(_ word: String) -> Bool { self.levelRequests.isEmpty || self.levelRequest(for: word) != nil }
 }
 
 extension UpstreamLink {

@@ -1,7 +1,7 @@
+import AppSignIn
 import Foundation
 import HTTPTypes
 import Hummingbird
-import OAuthProvider
 import _Primitives
 
 /// The four cookies of a web site's session, as the server writes and reads the cookies.

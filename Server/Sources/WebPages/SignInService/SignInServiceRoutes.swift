@@ -1,3 +1,4 @@
+import AppSignIn
 import Ceremony
 import CeremonyEngine
 import Endpoints

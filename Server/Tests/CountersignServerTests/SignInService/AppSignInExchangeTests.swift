@@ -1,4 +1,5 @@
 import Accounts
+import AppSignIn
 import CountersignServer
 import CountersignTestKit
 import Foundation
