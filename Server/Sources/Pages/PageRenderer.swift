@@ -1,7 +1,17 @@
 import Foundation
 import Mustache
-import Synchronization
 public import Texts
+
+/// A page with its content, which writes itself as HTML.
+///
+/// A page stands in one file: the content, the view with the template, and the way from the content to the view.
+public protocol Page: Sendable {
+    /// The reason why a page cannot be rendered; `Never` for most pages.
+    associatedtype RenderingFailure: Error = Never
+
+    /// Returns the page in the language of a renderer.
+    func html(by renderer: PageRenderer) throws(RenderingFailure) -> RenderedPage
+}
 
 /// Makes HTML of typed pages. The renderer escapes everything on a page, except for the drawings of this target.
 public struct PageRenderer: Sendable {
@@ -18,14 +28,13 @@ public struct PageRenderer: Sendable {
     /// The longest silence of a page's channel, in whole seconds. The script gives up a channel after two silences of
     /// this length.
     private let heartbeatSeconds: Int64
-    private let templates: ReadTemplates
+    private let templates: PageTemplates
 
     /// The event by which a page's channel says that the channel is still open. A comment would not do: scripts see no
     /// comments.
     public static let heartbeatEvent = "heartbeat"
 
-    /// Creates the renderer of a language. The first page in the language reads the templates, once for the life of the
-    /// server: a start does not wait for templates, nor for languages that nobody reads.
+    /// Creates a renderer, which reads each template once for the life of the server.
     ///
     /// - Parameters:
     ///   - serviceName: The name of the deployment.
@@ -43,7 +52,7 @@ public struct PageRenderer: Sendable {
         self.path = path
         self.language = language
         self.assets = PageAssets(language: language)
-        self.templates = ReadTemplates(of: language)
+        self.templates = PageTemplates(language: language)
     }
 
     /// The values for the frame around every page's own content.
@@ -60,13 +69,18 @@ public struct PageRenderer: Sendable {
         let content: Any
     }
 
-    func render(_ content: Any, template: String, title: Sentence, formTargets: [String] = []) -> RenderedPage {
+    /// Renders a page. Throws the page's own failure, such as ``QRCodeError`` for a text too long for a picture.
+    public func html<Content: Page>(_ page: Content) throws(Content.RenderingFailure) -> RenderedPage {
+        try page.html(by: self)
+    }
+
+    /// Puts the values of a view into the view's template, and the frame around the template.
+    func render<View: PageView>(_ view: View, title: Sentence, formTargets: [String] = []) -> RenderedPage {
         let frame = Frame(
-            serviceName: self.serviceName, host: self.host, title: title, template: template,
+            serviceName: self.serviceName, host: self.host, title: title, template: View.template,
             stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,
-            heartbeat: self.heartbeatSeconds, icon: self.assets.icon.path, mark: PageAssets.mark, content: content)
-        // The library holds every template: the names are constants of this target, and a test renders each template.
-        let html = self.templates.library.render(ViewValues(of: frame), withTemplate: template) ?? ""
+            heartbeat: self.heartbeatSeconds, icon: self.assets.icon.path, mark: PageAssets.mark, content: view)
+        let html = self.templates.render(ViewValues(of: frame), by: View.self)
         return RenderedPage(
             html: self.placed(html), contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
     }
@@ -82,28 +96,6 @@ public struct PageRenderer: Sendable {
         guard !self.path.isEmpty else { return html }
         return Self.addresses.reduce(html) { html, name in
             html.replacingOccurrences(of: " \(name)=\"/", with: " \(name)=\"\(self.path)/")
-        }
-    }
-}
-
-/// The templates of a language, which are read when the first page needs one of them.
-private final class ReadTemplates: Sendable {
-    private let language: any Language
-    private let read = Mutex<MustacheLibrary?>(nil)
-
-    init(of language: any Language) { self.language = language }
-
-    var library: MustacheLibrary {
-        self.read.withLock { read in
-            if let read { return read }
-            MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
-            // No template is left out: a test renders every page.
-            let library = MustacheLibrary(
-                templates: PageTemplates(language: self.language).all.compactMapValues { template in
-                    try? MustacheTemplate(string: ScalarwiseHTML.pragma + template)
-                })
-            read = library
-            return library
         }
     }
 }
@@ -138,20 +130,6 @@ private struct ViewValues: MustacheParent {
         default: return value
         }
     }
-}
-
-/// The content type that escapes by Unicode scalar the values filled into a template. A browser also reads a page by
-/// scalar.
-///
-/// The library's own content type compares whole `Character`s. A quotation mark followed by a combining mark equals
-/// none of the characters that the library knows, so the mark would close the attribute around the value.
-private struct ScalarwiseHTML: MustacheContentType {
-    static let name = "PAGE"
-    /// The first line of every template. A partial begins with the library's content type again, so the frame needs the
-    /// line, too.
-    static let pragma = "{{% CONTENT_TYPE: \(Self.name)}}\n"
-
-    func escapeText(_ text: String) -> String { escapedForHTML(text) }
 }
 
 /// A page, ready to be sent, with the policy that belongs to the page.

@@ -2,7 +2,7 @@ public import Texts
 
 /// The renderers of the pages, one for each language.
 ///
-/// A renderer stays for the life of the server, and so do the templates of its language: a request only chooses.
+/// Each renderer reads the templates of its language once: a request only chooses.
 public struct PageRenderers: Sendable {
     /// The languages of the pages.
     public let languages: Languages

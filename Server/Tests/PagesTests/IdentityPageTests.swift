@@ -55,7 +55,7 @@ struct IdentityPageTests {
     /// Each of them, with a name that somebody has chosen.
     static func every(_ renderer: PageRenderer, named name: String = "Club") throws -> [RenderedPage] {
         let end = EndActivationPage(id: "a/1", name: name, isOffer: false, isLast: true, confirmation: "token")
-        return [
+        let own: [RenderedPage] = [
             try renderer.html(Self.code()), renderer.html(Self.identity(name)),
             renderer.html(IdentityPage(name: name)), renderer.html(Self.history(name)),
             renderer.html(IdentityHistoryPage(entries: [])), renderer.html(end),
@@ -72,6 +72,8 @@ struct IdentityPageTests {
             renderer.html(
                 RemoveValuePage(id: "v/1", attribute: "email", alias: name, services: [name], confirmation: "token")),
             renderer.html(RemoveAddressPage(id: "m/1", address: name, isVerified: true, confirmation: "token")),
+        ]
+        let offered: [RenderedPage] = [
             renderer.html(
                 ActivationRequestPage(proof: .confirmation("token", change: "ch"), digits: 5...32, problem: .notTheSame)
             ),
@@ -82,20 +84,22 @@ struct IdentityPageTests {
                 AcceptInvitationPage(
                     link: "a.b", matter: Self.matter(name), username: name, confirmation: "token",
                     action: "/invitation")),
-            renderer.html(Self.matter(name), signedInAs: name, home: nil),
+            renderer.html(InvitationElsewherePage(Self.matter(name), signedInAs: name, home: nil)),
             renderer.html(
                 NewcomerPage(frame: SignInFrame(requestID: "r/1", clientName: name, client: name), isNoAddress: true)),
             renderer.html(InvitedNewcomerPage(frame: SignInFrame(requestID: "r/1", clientName: name, client: name))),
         ]
-            + [
-                ActivationStatePage.waiting, .done(home: nil), .done(home: (name, "https://club.example/")), .over,
-            ].map { renderer.html($0, again: "/account/activation") }
+        let states: [ActivationStatePage] = [
+            .waiting(again: "/account/activation"), .done(home: nil), .done(home: (name, "https://club.example/")),
+            .over(again: "/account/activation"),
+        ]
+        return own + offered + states.map { renderer.html($0) }
     }
 
     @Test("Whoever has a device by an invitation is led to its service, and everybody else to their identity")
     func homes() {
         for (home, target) in [(("Club", "https://club.example/"), "https://club.example/"), (nil, "/account")] {
-            let page = self.renderer.html(ActivationStatePage.done(home: home), again: "/account/activation")
+            let page = self.renderer.html(ActivationStatePage.done(home: home))
             #expect(page.html.contains("href=\"\(target)\""))
             #expect(page.html.contains("Go to Club") == (home != nil))
         }

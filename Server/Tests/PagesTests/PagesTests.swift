@@ -42,7 +42,8 @@ struct PagesTests {
     }
 
     func every() throws -> [RenderedPage] {
-        try SignInPage.State.allCases.map { try self.renderer.html(Self.signIn($0)) } + [
+        let signIns = try SignInPage.State.allCases.map { try self.renderer.html(Self.signIn($0)) }
+        let others: [RenderedPage] = [
             self.renderer.html(
                 ResultPage(.done, .accepted, target: "/next")),
             self.renderer.html(ErrorPage(.noPage, requestID: "r-17")),
@@ -55,7 +56,8 @@ struct PagesTests {
             self.renderer.html(Self.consent()),
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
             self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
-        ] + IdentityPageTests.every(self.renderer)
+        ]
+        return try signIns + others + IdentityPageTests.every(self.renderer)
     }
 
     static func deviceConfirmation(named name: String = "Demo Bank") -> DeviceConfirmationPage {
@@ -240,7 +242,7 @@ struct PagesTests {
         page.requestID = hostile
         page.codes?.sameDeviceLink = "https://a.example/\"><script>"
         page.codes?.typedCode = hostile
-        let pages = [
+        let pages: [String] = [
             try self.renderer.html(page).html,
             self.renderer.html(
                 ErrorPage(
@@ -351,7 +353,7 @@ struct PagesTests {
     }
 
     @Test func noPageRefersToAnotherHost() throws {
-        let pages = [
+        let pages: [RenderedPage] = [
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
             self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
             self.renderer.html(ErrorPage(.noPage)),

@@ -80,94 +80,148 @@ public struct ActivationCodePage: Sendable {
     }
 }
 
-/// The state of a code, for a page that no longer shows the code.
+/// The state of a code, for a page that no longer shows the code. `again` is the path on which a person requests
+/// another code.
 public enum ActivationStatePage: Sendable {
     /// A device can still use the code, but no page shows the code again.
-    case waiting
+    case waiting(again: String)
     /// The code has personalised a device. `home` is the service from which the person came; `nil` for none.
     case done(home: (name: String, address: String)?)
     /// No device can use the code any more.
-    case over
+    case over(again: String)
 }
 
-extension PageRenderer {
-    private struct ActivationView {
-        let activation: String
-        let ticket: String
-        let code: String
-        let link: String
-        let qr: String
-        let secondsLeft: Int
-        let until: Sentence
-        let renew: String
-        let merges: Bool
-    }
+private struct ActivationView: PageView {
+    let activation: String
+    let ticket: String
+    let code: String
+    let link: String
+    let qr: String
+    let secondsLeft: Int
+    let until: Sentence
+    let renew: String
+    let merges: Bool
 
+    static let template = "activation"
+
+    /// The template of a code's page. The template has the layout and the styles of the sign-in page.
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card sign-in" id="activation" aria-labelledby="title" data-activation="{{activation}}" \
+        data-ticket="{{ticket}}" data-seconds-left="{{secondsLeft}}" data-testid="activation">
+        <div class="intro">
+        <h1 id="title">\(words(.personaliseDevice))</h1>
+        <p class="state" id="state" role="status" data-testid="state" data-state="waiting">\(words(.waitingForDevice))</p>
+        </div>
+        <div class="stage waiting" id="stage">
+        <p class="same-device"><span class="small">\(words(.isThisTheDevice))</span> <a class="button" href="{{link}}" \
+        data-testid="same-device-link" rel="noreferrer">\(words(ActivationText.openAppHere))</a></p>
+        <div class="code">
+        <div class="qr" data-testid="qr-code">{{{qr}}}</div>
+        <p class="expires" id="expires" role="timer" data-testid="expires">{{until}}</p>
+        <p class="renew"><a href="{{renew}}" data-testid="new-code">\(words(.makeAnotherCode))</a></p>
+        </div>
+        <ol class="steps">
+        <li><span>\(words(ActivationText.openApp))</span></li>
+        <li class="scan"><span>\(words(ActivationText.scanCode))</span></li>
+        <li><span>\(words(.typePIN))</span></li>
+        {{#merges}}<li><span>\(words(.mergeCode))</span></li>{{/merges}}
+        </ol>
+        <div class="typed">
+        <h2>\(words(ActivationText.noCamera))</h2>
+        <p class="small">\(words(.takeText))</p>
+        <p class="long"><code id="code" data-testid="typed-code">{{code}}</code></p>
+        <p><button type="button" class="quiet" data-copy="code" hidden>\(words(.copy))</button> <span id="copied" role="status"></span></p>
+        </div>
+        <div class="confirmed" id="confirmed">
+        <p class="small">\(words(.isDoneQuestion))</p>
+        <form method="get" action="/activation">
+        <input type="hidden" name="activation" value="{{activation}}">
+        <input type="hidden" name="ticket" value="{{ticket}}">
+        <button type="submit" class="quiet" data-testid="confirmed">\(words(.isDone))</button>
+        </form>
+        </div>
+        </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension ActivationRequestPage: Page {
     /// Renders the page on which a person requests a code.
-    public func html(_ page: ActivationRequestPage) -> RenderedPage {
-        let (fewest, most) = (page.digits.lowerBound, page.digits.upperBound)
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let (fewest, most) = (self.digits.lowerBound, self.digits.upperBound)
         let problem: FormProblem? =
-            switch page.problem {
+            switch self.problem {
             case .notTheSame: .notTheSamePIN
             case .noPIN: .noPIN(fewest: fewest, most: most)
             case .tooSimple: .pinTooSimple
             case nil: nil
             }
         var view: FormView
-        switch page.proof {
+        switch self.proof {
         case .confirmation(let confirmation, let change):
             view = FormView(
-                testID: "activation-request", self.language.message(.anotherDevice), action: IdentityPaths.activation)
+                testID: "activation-request", renderer.language.message(.anotherDevice),
+                action: IdentityPaths.activation)
             view.hidden =
                 [.init(hiddenName: "confirmation", hiddenValue: confirmation)] + FormView.Hidden.change(change)
             view.fields = [
                 .init(
-                    id: "name", label: self.language.words(.deviceName), type: "text", autocomplete: "off",
-                    hint: self.language.words(.deviceNameHint))
+                    id: "name", label: renderer.language.words(.deviceName), type: "text", autocomplete: "off",
+                    hint: renderer.language.words(.deviceNameHint))
             ]
-            view.links = [
-                .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
-            ]
+            view.links = [.toIdentity(in: renderer.language)]
         case .invitation(let link, let matter, let action):
             view = FormView(
-                testID: "invitation", self.language.message(.invitation(self.invitation(matter))), action: action)
+                testID: "invitation",
+                renderer.language.message(.invitation(matter.invitation(operatorName: renderer.serviceName))),
+                action: action)
             view.hidden = [.init(hiddenName: "link", hiddenValue: link)]
         }
-        view.problem = problem.map { self.language.words($0) }
+        view.problem = problem.map { renderer.language.words($0) }
         view.fields += [
             .init(
-                id: "pin", label: self.language.words(.pin), type: "password", autocomplete: "off", isNumber: true,
-                hint: self.language.words(.pinHint(fewest: fewest, most: most))),
+                id: "pin", label: renderer.language.words(.pin), type: "password", autocomplete: "off", isNumber: true,
+                hint: renderer.language.words(.pinHint(fewest: fewest, most: most))),
             .init(
-                id: "pin-again", label: self.language.words(.pinAgain), type: "password", autocomplete: "off",
+                id: "pin-again", label: renderer.language.words(.pinAgain), type: "password", autocomplete: "off",
                 isNumber: true),
         ]
-        return self.render(view, template: "form", title: view.headline)
+        return renderer.render(view, title: view.headline)
     }
+}
+
+extension ActivationCodePage: Page {
+    public typealias RenderingFailure = QRCodeError
 
     /// Renders a code. Throws ``QRCodeError`` if the code is empty or too long for a picture.
-    public func html(_ page: ActivationCodePage) throws(QRCodeError) -> RenderedPage {
+    public func html(by renderer: PageRenderer) throws(QRCodeError) -> RenderedPage {
         let view = ActivationView(
-            activation: page.activation, ticket: page.ticket, code: page.code, link: page.link,
-            qr: try QRCode(text: page.code).svg(label: self.language.words(ActivationText.qrCode).plain),
-            secondsLeft: max(0, page.secondsLeft), until: self.language.words(.codeWorksUntil(page.until)),
-            renew: page.renewal,
-            merges: page.merges)
-        return self.render(view, template: "activation", title: self.language.words(.personaliseDevice))
+            activation: self.activation, ticket: self.ticket, code: self.code, link: self.link,
+            qr: try QRCode(text: self.code).svg(label: renderer.language.words(ActivationText.qrCode).plain),
+            secondsLeft: max(0, self.secondsLeft), until: renderer.language.words(.codeWorksUntil(self.until)),
+            renew: self.renewal,
+            merges: self.merges)
+        return renderer.render(view, title: renderer.language.words(.personaliseDevice))
     }
+}
 
-    /// Renders the state of a code. `again` is the path on which a person requests another code.
-    public func html(_ page: ActivationStatePage, again: String) -> RenderedPage {
+extension ActivationStatePage: Page {
+    /// Renders the state of a code.
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let result: ResultPage =
-            switch page {
-            case .waiting:
+            switch self {
+            case .waiting(let again):
                 ResultPage(.tooLate, .codeWaits, target: again)
             case .done(let home):
                 ResultPage(
                     .done, .devicePersonalised(home: home?.name), target: home?.address ?? IdentityPaths.overview)
-            case .over:
+            case .over(let again):
                 ResultPage(.tooLate, .codeOver, target: again)
             }
-        return self.html(result)
+        return renderer.html(result)
     }
 }

@@ -190,144 +190,213 @@ public enum ConfirmedChange {
     public static let field = "change"
 }
 
-extension PageRenderer {
+/// The form as the template reads the form.
+private struct ChangeProviderView: PageView {
+    struct Provider {
+        let name: String
+        let title: String
+    }
+
+    let text: String
+    let problem: Sentence?
+    let reference: String?
+    let wait: Sentence?
+    let request: String
+    let confirmation: String
+    let providers: [Provider]
+    let action = ChangeProviderPage.path
+    let back = IdentityPaths.overview
+
+    static let template = "change-provider"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="change-provider">
+        <h1 id="title">\(words(.confirmThisChange))</h1>
+        <p class="lead">{{text}}</p>
+        {{#problem}}<p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>{{/problem}}
+        {{#reference}}<p class="reference small">\(words(.helpNumber("<code>{{.}}</code>")))</p>{{/reference}}
+        <p>\(words(.noPhoneNoPassword))</p>
+        {{#wait}}<p data-testid="wait">{{.}}</p>{{/wait}}
+        {{#providers}}
+        <form method="post" action="{{action}}">
+        <input type="hidden" name="request" value="{{request}}"><input type="hidden" name="confirmation" value="{{confirmation}}">
+        <input type="hidden" name="provider" value="{{name}}">
+        <button type="submit" data-testid="by-{{name}}">\(words(.confirmBy(provider: "<bdi>{{title}}</bdi>")))</button>
+        </form>
+        {{/providers}}
+        <p class="other"><a href="{{back}}" data-testid="back">\(words(.backToIdentity))</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+/// The list as the template reads the list.
+private struct ChangesView: PageView {
+    struct Change {
+        let changeID: String
+        let what: String
+        let moment: String
+        let shownMoment: String
+        let state: Sentence
+        let question: Sentence?
+        let target: String
+    }
+
+    struct Delayed {
+        let reference: String
+        let what: String
+        let moment: String
+        let shownMoment: String
+        let target: String?
+    }
+
+    let hasChanges: Bool
+    let hasDelayed: Bool
+    let confirmation: String
+    let delayed: [Delayed]
+    let changes: [Change]
+    let stop = AccountChangesPage.stop
+    let back = IdentityPaths.overview
+
+    static let template = "changes"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card account" aria-labelledby="title" data-testid="changes">
+        <h1 id="title">\(words(.changes))</h1>
+        <p class="lead">\(words(.changesLead))</p>
+        {{#hasDelayed}}<h2>\(words(ChangeText.waiting))</h2>
+        <p class="small">\(words(.waitingLead))</p>
+        <ul class="things">
+        {{#delayed}}
+        <li data-testid="delayed">
+        <p><strong><bdi>{{what}}</bdi></strong></p>
+        <p class="small">\
+        \(words(.canBeMade(from: "<time datetime=\"{{moment}}\">{{shownMoment}}</time>")))</p>
+        {{#target}}<p><a href="{{.}}" data-testid="go-on">\(words(.goOnHere))</a></p>{{/target}}
+        <form method="post" action="{{stop}}">
+        <input type="hidden" name="request" value="{{reference}}"><input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" class="quiet" data-testid="stop">\(words(.stop))</button>
+        </form>
+        </li>
+        {{/delayed}}
+        </ul>{{/hasDelayed}}
+        {{#hasChanges}}<ul class="things">
+        {{#changes}}
+        <li data-testid="change" data-id="{{changeID}}">
+        <p><strong><bdi>{{what}}</bdi></strong></p>
+        <p class="small">{{state}} · <time datetime="{{moment}}">{{shownMoment}}</time></p>
+        {{#question}}<p><a href="{{target}}" data-testid="question">{{question}}</a></p>{{/question}}
+        </li>
+        {{/changes}}
+        </ul>{{/hasChanges}}
+        {{^hasChanges}}<p class="small" data-testid="no-changes">\(words(.nothingChanged))</p>{{/hasChanges}}
+        <p class="other"><a href="{{back}}" data-testid="back">\(words(.backToIdentity))</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension ChangeQuestionPage: Page {
     /// Renders the question before a change.
-    public func html(_ page: ChangeQuestionPage) -> RenderedPage {
-        let message = self.language.message(page.question)
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(self.question)
         var view = MessageView(
             message, emblem: PageAssets.phoneEmblem, target: IdentityPaths.overview, testID: "change-question")
         view.form = MessageView.Form(
-            action: page.action, label: message.submit,
-            fields: page.fields.map { .init(name: $0.name, value: $0.value) })
-        return self.render(view, template: "message", title: message.title)
+            action: self.action, label: message.submit,
+            fields: self.fields.map { .init(name: $0.name, value: $0.value) })
+        return renderer.render(view, title: message.title)
     }
+}
 
+extension ChangeDecisionPage: Page {
     /// Renders the question about a change that was made.
-    public func html(_ page: ChangeDecisionPage) -> RenderedPage {
-        let message = self.language.message(page.question)
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(self.question)
         var view = MessageView(message, emblem: PageAssets.keyEmblem, testID: "change-decision")
         view.form = MessageView.Form(
-            action: page.action, label: message.submit,
-            fields: page.fields.map { .init(name: $0.name, value: $0.value) })
-        return self.render(view, template: "message", title: message.title)
+            action: self.action, label: message.submit,
+            fields: self.fields.map { .init(name: $0.name, value: $0.value) })
+        return renderer.render(view, title: message.title)
     }
+}
 
+extension ChangeProviderPage: Page {
     /// Renders the form that leads to another provider.
-    public func html(_ page: ChangeProviderPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let view = ChangeProviderView(
-            text: page.text, problem: page.problem.map { self.language.words($0) }, reference: page.reference,
-            wait: page.hours.map { self.language.words(.waits(hours: $0)) }, request: page.request,
-            confirmation: page.confirmation,
-            providers: page.providers.map { ChangeProviderView.Provider(name: $0.name, title: $0.title) })
-        return self.render(view, template: "change-provider", title: self.language.words(.confirmThisChange))
+            text: self.text, problem: self.problem.map { renderer.language.words($0) }, reference: self.reference,
+            wait: self.hours.map { renderer.language.words(.waits(hours: $0)) }, request: self.request,
+            confirmation: self.confirmation,
+            providers: self.providers.map { ChangeProviderView.Provider(name: $0.name, title: $0.title) })
+        return renderer.render(view, title: renderer.language.words(.confirmThisChange))
     }
+}
 
-    /// The form as the template reads the form.
-    private struct ChangeProviderView {
-        struct Provider {
-            let name: String
-            let title: String
-        }
-
-        let text: String
-        let problem: Sentence?
-        let reference: String?
-        let wait: Sentence?
-        let request: String
-        let confirmation: String
-        let providers: [Provider]
-        let action = ChangeProviderPage.path
-        let back = IdentityPaths.overview
-    }
-
+extension AccountChangesPage: Page {
     /// Renders the latest changes of an account.
-    public func html(_ page: AccountChangesPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let view = ChangesView(
-            hasChanges: !page.changes.isEmpty, hasDelayed: !page.delayed.isEmpty, confirmation: page.confirmation,
-            delayed: page.delayed.map { change in
+            hasChanges: !self.changes.isEmpty, hasDelayed: !self.delayed.isEmpty, confirmation: self.confirmation,
+            delayed: self.delayed.map { change in
                 ChangesView.Delayed(
                     reference: change.reference, what: change.what, moment: change.moment,
                     shownMoment: change.shownMoment, target: change.target)
             },
-            changes: page.changes.map { change in
+            changes: self.changes.map { change in
                 ChangesView.Change(
                     changeID: change.id, what: change.what, moment: change.moment, shownMoment: change.shownMoment,
-                    state: self.language.words(change.state),
-                    question: change.question.map { self.language.words($0) },
-                    target: Self.address("\(IdentityPaths.changes)/question", "id", change.id))
+                    state: renderer.language.words(change.state),
+                    question: change.question.map { renderer.language.words($0) },
+                    target: IdentityPaths.address("\(IdentityPaths.changes)/question", "id", change.id))
             })
-        return self.render(view, template: "changes", title: self.language.words(.changes))
+        return renderer.render(view, title: renderer.language.words(.changes))
     }
+}
 
-    /// The list as the template reads the list.
-    private struct ChangesView {
-        struct Change {
-            let changeID: String
-            let what: String
-            let moment: String
-            let shownMoment: String
-            let state: Sentence
-            let question: Sentence?
-            let target: String
-        }
-
-        struct Delayed {
-            let reference: String
-            let what: String
-            let moment: String
-            let shownMoment: String
-            let target: String?
-        }
-
-        let hasChanges: Bool
-        let hasDelayed: Bool
-        let confirmation: String
-        let delayed: [Delayed]
-        let changes: [Change]
-        let stop = AccountChangesPage.stop
-        let back = IdentityPaths.overview
-    }
-
+extension ChangePasswordPage: Page {
     /// Renders the form that confirms a change by a password.
-    public func html(_ page: ChangePasswordPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         var view = FormView(
-            testID: "change-password", self.language.message(.confirmChange(text: page.text)),
+            testID: "change-password", renderer.language.message(.confirmChange(text: self.text)),
             action: ChangePasswordPage.path)
-        view.problem = page.problem.map { self.language.words($0) }
-        view.reference = page.reference
+        view.problem = self.problem.map { renderer.language.words($0) }
+        view.reference = self.reference
         view.hidden = [
-            .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
-            .init(hiddenName: "request", hiddenValue: page.request),
+            .init(hiddenName: "confirmation", hiddenValue: self.confirmation),
+            .init(hiddenName: "request", hiddenValue: self.request),
         ]
-        guard !page.asksForMailedCode else {
+        guard !self.asksForMailedCode else {
             view.fields = [
                 .init(
-                    id: "mailed-code", label: self.language.words(FieldText.code), type: "text",
-                    autocomplete: "one-time-code", hint: self.language.words(.mailedCodeHint))
+                    id: "mailed-code", label: renderer.language.words(FieldText.code), type: "text",
+                    autocomplete: "one-time-code", hint: renderer.language.words(.mailedCodeHint))
             ]
-            view.links = [
-                .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
-            ]
-            return self.render(view, template: "form", title: view.headline)
+            view.links = [.toIdentity(in: renderer.language)]
+            return renderer.render(view, title: view.headline)
         }
         view.fields = [
             .init(
-                id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
-                value: page.username,
+                id: "username", label: renderer.language.words(.name), type: "text", autocomplete: "username",
+                value: self.username,
                 isReadOnly: true),
             .init(
-                id: "password", label: self.language.words(.yourPassword), type: "password",
+                id: "password", label: renderer.language.words(.yourPassword), type: "password",
                 autocomplete: "current-password"),
         ]
-        if page.asksForCode {
+        if self.asksForCode {
             view.fields.append(
                 .init(
-                    id: "code", label: self.language.words(FieldText.code), type: "text",
-                    autocomplete: "one-time-code", hint: self.language.words(.codeHint)))
+                    id: "code", label: renderer.language.words(FieldText.code), type: "text",
+                    autocomplete: "one-time-code", hint: renderer.language.words(.codeHint)))
         }
-        view.links = [
-            .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
-        ]
-        return self.render(view, template: "form", title: view.headline)
+        view.links = [.toIdentity(in: renderer.language)]
+        return renderer.render(view, title: view.headline)
     }
 }

@@ -169,97 +169,6 @@ public struct IdentityPage: Sendable {
     public init(name: String) { self.name = name }
 }
 
-/// The uses of an identity.
-public struct IdentityHistoryPage: Sendable {
-    /// The purpose of a session.
-    public enum Purpose: Sendable {
-        case changeOfAccount, signIn, signInOfApp, addedFactor, anotherPIN, codeForDevice, endOfIdentity, merge
-        /// A purpose without words, by its own name.
-        case named(String)
-    }
-
-    /// An ended session. The entry does not name the factors.
-    public struct Entry: Sendable {
-        /// The result of a session: `failed` also if its time was over, and `aborted` if it was given up.
-        public enum Outcome: String, Sendable { case finished, failed, aborted }
-
-        /// The purpose of the session.
-        public var what: Purpose
-        /// The service.
-        public var service: String?
-        /// The role at the service.
-        public var role: String?
-        /// The result of the session.
-        public var outcome: Outcome
-        /// The moment of the session, as RFC 3339.
-        public var moment: String
-        /// The moment of the session, as people read the time.
-        public var shownMoment: String
-
-        /// Describes a session.
-        public init(
-            what: Purpose, service: String?, role: String?, outcome: Outcome, moment: String, shownMoment: String
-        ) {
-            self.what = what
-            self.service = service
-            self.role = role
-            self.outcome = outcome
-            self.moment = moment
-            self.shownMoment = shownMoment
-        }
-    }
-
-    /// An agreement of the person in a session.
-    public struct Agreement: Sendable {
-        /// The purpose of the session.
-        public var what: Purpose
-        /// The service that asked, as the person saw the name.
-        public var service: String
-        /// The role at the service, as the person saw the role.
-        public var role: String
-        /// The values that went to the service.
-        public var values: [NamedValue]
-        /// A further text that the person agreed to.
-        public var text: String?
-        /// The moment of the agreement, as RFC 3339.
-        public var moment: String
-        /// The moment of the agreement, as people read the time.
-        public var shownMoment: String
-
-        /// Describes an agreement.
-        public init(
-            what: Purpose, service: String, role: String, values: [NamedValue], text: String?, moment: String,
-            shownMoment: String
-        ) {
-            self.what = what
-            self.service = service
-            self.role = role
-            self.values = values
-            self.text = text
-            self.moment = moment
-            self.shownMoment = shownMoment
-        }
-    }
-
-    /// The sessions, the newest first.
-    public var entries: [Entry]
-    /// The agreements of the person, the newest first.
-    public var agreements: [Agreement]
-    /// The number of the oldest session on this page; older sessions exist before the number. `nil` if the page ends
-    /// with the oldest session.
-    public var older: Int64?
-    /// `true` if the page leaves newer sessions out.
-    public var isContinued: Bool
-
-    /// Creates a history.
-    public init(entries: [Entry], agreements: [Agreement] = [], older: Int64? = nil, isContinued: Bool = false) {
-        self.entries = entries
-        self.agreements = agreements
-        self.older = older
-        self.isContinued = isContinued
-    }
-}
-
 /// The question that a person answers before a device, or a code for a device, ends.
 public struct EndActivationPage: Sendable {
     /// The identifier of the activation.
@@ -288,202 +197,213 @@ public struct EndActivationPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    // Inner values and outer values have different names: a template looks for a missing name in the outer values.
-    private struct IdentityView {
-        struct Device {
-            let deviceName: String
-            let factors: String
-            let times: Sentence
-            let trouble: Sentence?
-            let rename: String
-            let end: String
-            let endWords: Sentence
-        }
-
-        struct Offer {
-            let offerName: String
-            let until: Sentence
-            let withdraw: String
-        }
-
-        struct Value {
-            let attribute: Sentence
-            let alias: String
-            let value: String
-            let remark: String?
-            let renameValue: String
-            let removeValue: String
-        }
-
-        struct Address {
-            let addressID: String
-            let address: String
-            let addressState: Sentence
-            let proof: String?
-            let removeAddress: String
-        }
-
-        struct Service {
-            let serviceName: String
-            let roles: String
-            let choices: Sentence?
-            let forget: String?
-        }
-
-        let name: String
-        let hasDevices: Bool
-        let devices: [Device]
-        let hasOffers: Bool
-        let offers: [Offer]
-        let hasValues: Bool
-        let values: [Value]
-        let hasAddresses: Bool
-        let addresses: [Address]
-        let addressPath = OwnAddressPage.path
-        let hasServices: Bool
-        let services: [Service]
-        let organisations: String?
-        let add = IdentityPaths.activation
-        let addEmail = IdentityPaths.email
-        let addPhone = IdentityPaths.phone
-        let history = IdentityPaths.history
-        let changes = IdentityPaths.changes
+private struct IdentityView: PageView {
+    struct Device {
+        let deviceName: String
+        let factors: String
+        let times: Sentence
+        let trouble: Sentence?
+        let rename: String
+        let end: String
+        let endWords: Sentence
     }
 
-    private struct HistoryView {
-        struct Entry {
-            let what: String
-            let service: String?
-            let role: String?
-            let outcome: String
-            let came: Sentence
-            let moment: String
-            let shownMoment: String
-        }
-
-        struct Agreement {
-            let agreedWhat: String
-            let asker: String
-            let agreedRole: String
-            let given: String?
-            let agreedText: String?
-            let agreedMoment: String
-            let shownAgreedMoment: String
-        }
-
-        let hasEntries: Bool
-        let entries: [Entry]
-        let hasAgreements: Bool
-        let agreements: [Agreement]
-        let nothing: Sentence
-        let older: String?
-        let newest: String?
-        let back = IdentityPaths.overview
+    struct Offer {
+        let offerName: String
+        let until: Sentence
+        let withdraw: String
     }
 
-    private static func end(_ id: String) -> String { self.address(IdentityPaths.activationEnd, "activation", id) }
+    struct Value {
+        let attribute: Sentence
+        let alias: String
+        let value: String
+        let remark: String?
+        let renameValue: String
+        let removeValue: String
+    }
 
-    static func address(_ path: String, _ parameter: String, _ value: String) -> String {
-        "\(path)?\(parameter)=\(percentEncoded(value))"
+    struct Address {
+        let addressID: String
+        let address: String
+        let addressState: Sentence
+        let proof: String?
+        let removeAddress: String
+    }
+
+    struct Service {
+        let serviceName: String
+        let roles: String
+        let choices: Sentence?
+        let forget: String?
+    }
+
+    let name: String
+    let hasDevices: Bool
+    let devices: [Device]
+    let hasOffers: Bool
+    let offers: [Offer]
+    let hasValues: Bool
+    let values: [Value]
+    let hasAddresses: Bool
+    let addresses: [Address]
+    let addressPath = OwnAddressPage.path
+    let hasServices: Bool
+    let services: [Service]
+    let organisations: String?
+    let add = IdentityPaths.activation
+    let addEmail = IdentityPaths.email
+    let addPhone = IdentityPaths.phone
+    let history = IdentityPaths.history
+    let changes = IdentityPaths.changes
+
+    static let template = "identity"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card account" aria-labelledby="title" data-testid="identity">
+        <h1 id="title">\(words(.yourIdentity))</h1>
+        <p class="lead">\(words(.signedInAs(username: "<bdi data-testid=\"name\">{{name}}</bdi>"))) \
+        \(words(.nobodyElseSees))</p>
+        <h2>\(words(.yourDevices))</h2>
+        {{#hasDevices}}<ul class="things">
+        {{#devices}}
+        <li data-testid="activation">
+        <p><strong><bdi>{{deviceName}}</bdi></strong> <span class="small">{{factors}}</span></p>
+        <p class="small">{{times}}</p>
+        {{#trouble}}<p class="notice bad" data-testid="trouble">{{.}}</p>{{/trouble}}
+        <p><a href="{{rename}}" data-testid="rename">\(words(.rename))</a> · <a href="{{end}}" data-testid="end">{{endWords}}</a></p>
+        </li>
+        {{/devices}}
+        </ul>{{/hasDevices}}
+        {{^hasDevices}}<p class="small" data-testid="no-activations">\(words(.noDevice))</p>{{/hasDevices}}
+        {{#hasOffers}}<h2>\(words(.waitingCodes))</h2>
+        <ul class="things">
+        {{#offers}}
+        <li data-testid="offer"><p><bdi>{{offerName}}</bdi> <span class="small">{{until}}</span></p>
+        <p><a href="{{withdraw}}" data-testid="withdraw">\(words(.takeBack))</a></p></li>
+        {{/offers}}
+        </ul>{{/hasOffers}}
+        <p class="actions"><a class="button" href="{{add}}" data-testid="add">\(words(.anotherDevice))</a></p>
+        <h2>\(words(.values))</h2>
+        {{#hasValues}}<dl class="facts">
+        {{#values}}
+        <div data-testid="value"><dt>{{attribute}}: <bdi>{{alias}}</bdi></dt><dd><bdi>{{value}}</bdi></dd>\
+        {{#remark}}<dd class="small">{{.}}</dd>{{/remark}}\
+        <dd class="small"><a href="{{renameValue}}" data-testid="rename-value">\(words(.rename))</a> · \
+        <a href="{{removeValue}}" data-testid="remove-value">\(words(.remove))</a></dd></div>
+        {{/values}}
+        </dl>{{/hasValues}}
+        {{^hasValues}}<p class="small">\(words(.noValue))</p>{{/hasValues}}
+        <p class="other"><a href="{{addEmail}}" data-testid="add-email">\(words(.addEmail))</a> · \
+        <a href="{{addPhone}}" data-testid="add-phone">\(words(.addPhone))</a></p>
+        {{#hasAddresses}}<h2>\(words(.furtherAddresses))</h2>
+        <ul class="things">
+        {{#addresses}}
+        <li data-testid="address"><p><bdi>{{address}}</bdi> <span class="small" data-testid="address-state">\
+        {{addressState}}</span></p>
+        {{#proof}}<form method="post" action="{{addressPath}}"><input type="hidden" name="confirmation" value="{{.}}">\
+        <input type="hidden" name="address" value="{{addressID}}">\
+        <button type="submit" class="quiet" data-testid="confirm-address">\(words(.mailLink))</button></form>\
+        {{/proof}}
+        <p><a href="{{removeAddress}}" data-testid="remove-address">\(words(.remove))</a></p>
+        </li>
+        {{/addresses}}
+        </ul>{{/hasAddresses}}
+        <h2>\(words(.yourServices))</h2>
+        {{#hasServices}}<dl class="facts">
+        {{#services}}
+        <div data-testid="service"><dt><bdi>{{serviceName}}</bdi></dt><dd data-testid="roles"><bdi>{{roles}}</bdi></dd>\
+        {{#choices}}<dd class="small" data-testid="choices"><bdi>{{.}}</bdi></dd>{{/choices}}\
+        {{#forget}}<dd class="small"><a href="{{.}}" data-testid="forget">\(words(.askAgain))</a></dd>{{/forget}}</div>
+        {{/services}}
+        </dl>{{/hasServices}}
+        {{^hasServices}}<p class="small">\(words(.noService))</p>{{/hasServices}}
+        {{#organisations}}<h2>\(words(.yourOrganisations))</h2>
+        <p data-testid="organisations"><bdi>{{.}}</bdi></p>{{/organisations}}
+        <p class="other"><a href="{{history}}" data-testid="history">\(words(.history))</a></p>
+        <p class="other"><a href="{{changes}}" data-testid="changes">\(words(.changes))</a></p>
+        <p class="other"><a href="\(SignOutQuestionPage.path)" data-testid="sign-out">\(words(.signOut))</a></p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension IdentityPage: Page {
+    private static func end(_ id: String) -> String {
+        IdentityPaths.address(IdentityPaths.activationEnd, "activation", id)
     }
 
     /// Renders a person's identity.
-    public func html(_ page: IdentityPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let view = IdentityView(
-            name: page.name, hasDevices: !page.devices.isEmpty,
-            devices: page.devices.map { device in
-                let rest = device.lockedUntil.map { self.language.words(.deviceRests(until: $0)) }
+            name: self.name, hasDevices: !self.devices.isEmpty,
+            devices: self.devices.map { device in
+                let rest = device.lockedUntil.map { renderer.language.words(.deviceRests(until: $0)) }
                 return IdentityView.Device(
                     deviceName: device.name,
-                    factors: device.factors.map { $0.words(in: self.language) }.joined(separator: ", "),
-                    times: self.language.words(.deviceTimes(since: device.since, used: device.used)),
-                    trouble: device.isDisabled ? self.language.words(.deviceDisabled) : rest,
-                    rename: Self.address(IdentityPaths.activationName, "activation", device.id),
-                    end: Self.end(device.id), endWords: self.language.words(.endThisDevice))
-            }, hasOffers: !page.offers.isEmpty,
-            offers: page.offers.map {
+                    factors: device.factors.map { $0.words(in: renderer.language) }.joined(separator: ", "),
+                    times: renderer.language.words(.deviceTimes(since: device.since, used: device.used)),
+                    trouble: device.isDisabled ? renderer.language.words(.deviceDisabled) : rest,
+                    rename: IdentityPaths.address(IdentityPaths.activationName, "activation", device.id),
+                    end: Self.end(device.id), endWords: renderer.language.words(.endThisDevice))
+            }, hasOffers: !self.offers.isEmpty,
+            offers: self.offers.map {
                 IdentityView.Offer(
-                    offerName: $0.name ?? self.language.words(.aDevice).plain,
-                    until: self.language.words(.until($0.until)), withdraw: Self.end($0.id))
-            }, hasValues: !page.values.isEmpty,
-            values: page.values.map { value in
+                    offerName: $0.name ?? renderer.language.words(.aDevice).plain,
+                    until: renderer.language.words(.until($0.until)), withdraw: Self.end($0.id))
+            }, hasValues: !self.values.isEmpty,
+            values: self.values.map { value in
                 let remarks: [IdentityText] =
                     (value.isPrimary ? [.offeredFirst] : [])
                     + (value.isVerified ? [.knownToBeTrue] : value.needsVerification ? [.notConfirmed] : [])
                 return IdentityView.Value(
-                    attribute: self.language.words(.attribute(value.attribute)), alias: value.alias,
+                    attribute: renderer.language.words(.attribute(value.attribute)), alias: value.alias,
                     value: value.value,
                     remark: remarks.isEmpty
-                        ? nil : remarks.map { self.language.words($0).plain }.joined(separator: ", "),
-                    renameValue: Self.address(IdentityPaths.valueName, "value", value.id),
-                    removeValue: Self.address(IdentityPaths.valueEnd, "value", value.id))
-            }, hasAddresses: !page.addresses.isEmpty,
-            addresses: page.addresses.map { address in
+                        ? nil : remarks.map { renderer.language.words($0).plain }.joined(separator: ", "),
+                    renameValue: IdentityPaths.address(IdentityPaths.valueName, "value", value.id),
+                    removeValue: IdentityPaths.address(IdentityPaths.valueEnd, "value", value.id))
+            }, hasAddresses: !self.addresses.isEmpty,
+            addresses: self.addresses.map { address in
                 IdentityView.Address(
                     addressID: address.id, address: address.address,
-                    addressState: self.language.words(address.isVerified ? .addressConfirmed : .addressUnconfirmed),
-                    proof: address.isVerified ? nil : page.confirmation,
-                    removeAddress: Self.address(IdentityPaths.addressEnd, "address", address.id))
-            }, hasServices: !page.services.isEmpty,
-            services: page.services.map { service in
+                    addressState: renderer.language.words(address.isVerified ? .addressConfirmed : .addressUnconfirmed),
+                    proof: address.isVerified ? nil : self.confirmation,
+                    removeAddress: IdentityPaths.address(IdentityPaths.addressEnd, "address", address.id))
+            }, hasServices: !self.services.isEmpty,
+            services: self.services.map { service in
                 IdentityView.Service(
                     serviceName: service.name,
                     roles: service.roles.isEmpty
-                        ? self.language.words(.noRole).plain : service.roles.joined(separator: ", "),
+                        ? renderer.language.words(.noRole).plain : service.roles.joined(separator: ", "),
                     choices: service.choices.isEmpty
                         ? nil
-                        : self.language.words(.gets(service.choices.map { $0.words(in: self.language) })),
+                        : renderer.language.words(.gets(service.choices.map { $0.words(in: renderer.language) })),
                     forget: service.choices.isEmpty
-                        ? nil : Self.address(IdentityPaths.choice, "service", service.id))
-            }, organisations: page.organisations.isEmpty ? nil : page.organisations.joined(separator: ", "))
-        return self.render(view, template: "identity", title: self.language.words(.yourIdentity))
+                        ? nil : IdentityPaths.address(IdentityPaths.choice, "service", service.id))
+            }, organisations: self.organisations.isEmpty ? nil : self.organisations.joined(separator: ", "))
+        return renderer.render(view, title: renderer.language.words(.yourIdentity))
     }
+}
 
-    /// Renders a history.
-    public func html(_ page: IdentityHistoryPage) -> RenderedPage {
-        let view = HistoryView(
-            hasEntries: !page.entries.isEmpty,
-            entries: page.entries.map { entry in
-                let came: IdentityText =
-                    switch entry.outcome {
-                    case .finished: .finished
-                    case .failed: .failed
-                    case .aborted: .aborted
-                    }
-                return HistoryView.Entry(
-                    what: entry.what.words(in: self.language), service: entry.service, role: entry.role,
-                    outcome: entry.outcome.rawValue, came: self.language.words(came), moment: entry.moment,
-                    shownMoment: entry.shownMoment)
-            }, hasAgreements: !page.agreements.isEmpty,
-            agreements: page.agreements.map { agreement in
-                HistoryView.Agreement(
-                    agreedWhat: agreement.what.words(in: self.language), asker: agreement.service,
-                    agreedRole: agreement.role,
-                    given: agreement.values.isEmpty
-                        ? nil : agreement.values.map { $0.words(in: self.language) }.joined(separator: ", "),
-                    agreedText: agreement.text, agreedMoment: agreement.moment,
-                    shownAgreedMoment: agreement.shownMoment)
-            }, nothing: self.language.words(page.isContinued ? .nothingOlder : .nothingYet),
-            older: page.older.map { Self.address(IdentityPaths.history, "before", "\($0)") },
-            newest: page.isContinued ? IdentityPaths.history : nil)
-        return self.render(view, template: "history", title: self.language.words(.history))
-    }
-
+extension EndActivationPage: Page {
     /// Renders the question before a device ends.
-    public func html(_ page: EndActivationPage) -> RenderedPage {
-        let name = page.name ?? self.language.words(.aDeviceWithin).plain
-        let message = self.language.message(
-            page.isOffer ? .endCode(name: name) : .endDevice(name: name, isLast: page.isLast))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let name = self.name ?? renderer.language.words(.aDeviceWithin).plain
+        let message = renderer.language.message(
+            self.isOffer ? .endCode(name: name) : .endDevice(name: name, isLast: self.isLast))
         var view = MessageView(
             message, emblem: PageAssets.keyEmblem, target: IdentityPaths.overview, testID: "end-activation")
         view.form = MessageView.Form(
             action: IdentityPaths.activationEnd, label: message.submit,
             fields: [
-                .init(name: "activation", value: page.id),
-                .init(name: "confirmation", value: page.confirmation),
-            ] + (page.change.map { [.init(name: ConfirmedChange.field, value: $0)] } ?? []))
-        return self.render(view, template: "message", title: message.title)
+                .init(name: "activation", value: self.id),
+                .init(name: "confirmation", value: self.confirmation),
+            ] + (self.change.map { [.init(name: ConfirmedChange.field, value: $0)] } ?? []))
+        return renderer.render(view, title: message.title)
     }
 }
 
@@ -494,23 +414,6 @@ extension IdentityPage.Device.Factor {
         case .device: language.words(.factorDevice).plain
         case .pin: language.words(.factorPIN).plain
         case .biometric: language.words(.factorBiometric).plain
-        case .named(let name): name
-        }
-    }
-}
-
-extension IdentityHistoryPage.Purpose {
-    /// Returns the purpose in words of a language.
-    fileprivate func words(in language: any Language) -> String {
-        switch self {
-        case .changeOfAccount: language.words(.changeOfAccount).plain
-        case .signIn: language.words(.signIn).plain
-        case .signInOfApp: language.words(.signInOfApp).plain
-        case .addedFactor: language.words(.addedFactor).plain
-        case .anotherPIN: language.words(.anotherPIN).plain
-        case .codeForDevice: language.words(.codeForDevice).plain
-        case .endOfIdentity: language.words(.endOfIdentity).plain
-        case .merge: language.words(.merge).plain
         case .named(let name): name
         }
     }

@@ -24,4 +24,9 @@ public enum IdentityPaths {
     public static let valueEnd = "/account/value/remove"
     /// The page on which a person removes a further address.
     public static let addressEnd = "/account/address/remove"
+
+    /// Returns a path with a parameter in the query.
+    static func address(_ path: String, _ parameter: String, _ value: String) -> String {
+        "\(path)?\(parameter)=\(percentEncoded(value))"
+    }
 }

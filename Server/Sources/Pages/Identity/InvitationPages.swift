@@ -40,42 +40,59 @@ public struct AcceptInvitationPage: Sendable {
     }
 }
 
-extension PageRenderer {
+/// The instructions for an invitation to an existing account, for a person who is not signed in to the account.
+public struct InvitationElsewherePage: Sendable {
+    /// The organisation or the service of the invitation.
+    public var matter: InvitationMatter
+    /// The user name of the account that the person is signed in to; `nil` if the person is not signed in.
+    public var other: String?
+    /// A service at which the person can sign in, if the server knows a service.
+    public var home: (name: String, address: String)?
+
+    /// Creates instructions.
+    public init(_ matter: InvitationMatter, signedInAs other: String?, home: (name: String, address: String)?) {
+        self.matter = matter
+        self.other = other
+        self.home = home
+    }
+}
+
+extension AcceptInvitationPage: Page {
     /// Renders the question by which a person accepts an invitation.
-    public func html(_ page: AcceptInvitationPage) -> RenderedPage {
-        let message = self.language.message(
-            .acceptInvitation(self.invitation(page.matter), username: page.username))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(
+            .acceptInvitation(self.matter.invitation(operatorName: renderer.serviceName), username: self.username))
         var view = MessageView(
             message, emblem: PageAssets.keyEmblem, target: SignOutQuestionPage.path, testID: "invitation")
         view.form = MessageView.Form(
-            action: page.action, label: message.submit,
+            action: self.action, label: message.submit,
             fields: [
-                .init(name: "link", value: page.link), .init(name: "confirmation", value: page.confirmation),
+                .init(name: "link", value: self.link), .init(name: "confirmation", value: self.confirmation),
             ])
-        return self.render(view, template: "message", title: message.title)
+        return renderer.render(view, title: message.title)
     }
+}
 
-    /// Renders the instructions for an invitation to an existing account, for a person who is not signed in to the
-    /// account.
-    ///
-    /// `home` is a service at which the person can sign in, if the server knows a service.
-    public func html(_ matter: InvitationMatter, signedInAs other: String?, home: (name: String, address: String)?)
-        -> RenderedPage
-    {
-        let message = self.language.message(
+extension InvitationElsewherePage: Page {
+    /// Renders the instructions.
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(
             .invitationElsewhere(
-                self.invitation(matter), operatorName: self.serviceName, other: other, home: home?.name))
+                self.matter.invitation(operatorName: renderer.serviceName), operatorName: renderer.serviceName,
+                other: self.other, home: self.home?.name))
         let view = MessageView(
-            message, emblem: PageAssets.phoneEmblem, target: other != nil ? SignOutQuestionPage.path : home?.address,
-            testID: "invitation")
-        return self.render(view, template: "message", title: message.title)
+            message, emblem: PageAssets.phoneEmblem,
+            target: self.other != nil ? SignOutQuestionPage.path : self.home?.address, testID: "invitation")
+        return renderer.render(view, title: message.title)
     }
+}
 
-    /// Returns an invitation as a language describes it. An invitation to no organisation and no service is to this
-    /// server.
-    func invitation(_ matter: InvitationMatter) -> Invitation {
+extension InvitationMatter {
+    /// Returns the invitation as a language describes it. An invitation to no organisation and no service is to the
+    /// server of the operator.
+    func invitation(operatorName: String) -> Invitation {
         Invitation(
-            headline: matter.organisation ?? matter.place?.service ?? self.serviceName, place: matter.place,
-            operatorName: self.serviceName, until: matter.until)
+            headline: self.organisation ?? self.place?.service ?? operatorName, place: self.place,
+            operatorName: operatorName, until: self.until)
     }
 }

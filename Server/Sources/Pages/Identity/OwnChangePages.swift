@@ -40,37 +40,38 @@ public struct ForgetChoicePage: Sendable {
     }
 }
 
-extension PageRenderer {
+extension RenameActivationPage: Page {
     /// Renders the form for a device's name.
-    public func html(_ page: RenameActivationPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         var view = FormView(
-            testID: "rename-activation", self.language.message(.renameDevice), action: IdentityPaths.activationName)
-        view.problem = page.refusedBeyond.map { self.language.words(.noName(most: $0)) }
+            testID: "rename-activation", renderer.language.message(.renameDevice), action: IdentityPaths.activationName)
+        view.problem = self.refusedBeyond.map { renderer.language.words(.noName(most: $0)) }
         view.hidden = [
-            .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
-            .init(hiddenName: "activation", hiddenValue: page.id),
+            .init(hiddenName: "confirmation", hiddenValue: self.confirmation),
+            .init(hiddenName: "activation", hiddenValue: self.id),
         ]
         view.fields = [
             .init(
-                id: "name", label: self.language.words(.newName), type: "text", autocomplete: "off", value: page.name)
+                id: "name", label: renderer.language.words(.newName), type: "text", autocomplete: "off",
+                value: self.name)
         ]
-        view.links = [
-            .init(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
-        ]
-        return self.render(view, template: "form", title: view.headline)
+        view.links = [.toIdentity(in: renderer.language)]
+        return renderer.render(view, title: view.headline)
     }
+}
 
+extension ForgetChoicePage: Page {
     /// Renders the question before the server forgets a choice.
-    public func html(_ page: ForgetChoicePage) -> RenderedPage {
-        let message = self.language.message(
-            .forgetChoice(service: page.service, choices: page.choices.map { $0.words(in: self.language) }))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(
+            .forgetChoice(service: self.service, choices: self.choices.map { $0.words(in: renderer.language) }))
         var view = MessageView(
             message, emblem: PageAssets.keyEmblem, target: IdentityPaths.overview, testID: "forget-choice")
         view.form = MessageView.Form(
             action: IdentityPaths.choice, label: message.submit,
             fields: [
-                .init(name: "service", value: page.id), .init(name: "confirmation", value: page.confirmation),
+                .init(name: "service", value: self.id), .init(name: "confirmation", value: self.confirmation),
             ])
-        return self.render(view, template: "message", title: message.title)
+        return renderer.render(view, title: message.title)
     }
 }

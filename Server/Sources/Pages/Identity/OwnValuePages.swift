@@ -99,79 +99,92 @@ public struct RemoveAddressPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    private var back: FormView.Link {
-        FormView.Link(target: IdentityPaths.overview, linkID: "back", words: self.language.words(.backToIdentity))
+extension FormView.Link {
+    /// Returns the link that leads back to the person's identity.
+    static func toIdentity(in language: any Language) -> Self {
+        Self(target: IdentityPaths.overview, linkID: "back", words: language.words(.backToIdentity))
     }
+}
 
+extension OwnValuePage: Page {
     /// Renders the form for a value.
-    public func html(_ page: OwnValuePage) -> RenderedPage {
-        let isEmail = page.kind == .email
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let isEmail = self.kind == .email
         let question: Question =
-            switch page.kind {
-            case .email: .email(sendsMail: page.sendsMail, isConfirmed: page.change != nil)
-            case .phone: .phone(isConfirmed: page.change != nil)
+            switch self.kind {
+            case .email: .email(sendsMail: self.sendsMail, isConfirmed: self.change != nil)
+            case .phone: .phone(isConfirmed: self.change != nil)
             }
         let problem: FormProblem? =
-            switch page.problem {
+            switch self.problem {
             case .invalid?: isEmail ? .noEmail : .noPhone
             case .tooManyValues?: .tooManyValues
             case .tooManyAddresses?: .tooManyAddresses
             case nil: nil
             }
         var view = FormView(
-            testID: isEmail ? "own-email" : "own-phone", self.language.message(question),
+            testID: isEmail ? "own-email" : "own-phone", renderer.language.message(question),
             action: isEmail ? IdentityPaths.email : IdentityPaths.phone)
-        view.problem = problem.map { self.language.words($0) }
+        view.problem = problem.map { renderer.language.words($0) }
         view.hidden =
-            [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
+            [.init(hiddenName: "confirmation", hiddenValue: self.confirmation)] + FormView.Hidden.change(self.change)
         view.fields = [
             isEmail
                 ? .init(
-                    id: "email", label: self.language.words(FieldText.email), type: "email", autocomplete: "email",
-                    value: page.value, isReadOnly: page.change != nil)
+                    id: "email", label: renderer.language.words(FieldText.email), type: "email", autocomplete: "email",
+                    value: self.value, isReadOnly: self.change != nil)
                 : .init(
-                    id: "phone", label: self.language.words(FieldText.phone), type: "tel", autocomplete: "tel",
-                    value: page.value, isReadOnly: page.change != nil, hint: self.language.words(.phoneHint))
+                    id: "phone", label: renderer.language.words(FieldText.phone), type: "tel", autocomplete: "tel",
+                    value: self.value, isReadOnly: self.change != nil, hint: renderer.language.words(.phoneHint))
         ]
-        view.links = [self.back]
-        return self.render(view, template: "form", title: view.headline)
+        view.links = [.toIdentity(in: renderer.language)]
+        return renderer.render(view, title: view.headline)
     }
+}
 
+extension RenameValuePage: Page {
     /// Renders the form for a value's name.
-    public func html(_ page: RenameValuePage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         var view = FormView(
-            testID: "rename-value", self.language.message(.renameValue(attribute: page.attribute)),
+            testID: "rename-value", renderer.language.message(.renameValue(attribute: self.attribute)),
             action: IdentityPaths.valueName)
-        view.problem = page.refusedBeyond.map { self.language.words(.noName(most: $0)) }
+        view.problem = self.refusedBeyond.map { renderer.language.words(.noName(most: $0)) }
         view.hidden = [
-            .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
-            .init(hiddenName: "value", hiddenValue: page.id),
+            .init(hiddenName: "confirmation", hiddenValue: self.confirmation),
+            .init(hiddenName: "value", hiddenValue: self.id),
         ]
         view.fields = [
             .init(
-                id: "name", label: self.language.words(.newName), type: "text", autocomplete: "off", value: page.alias)
+                id: "name", label: renderer.language.words(.newName), type: "text", autocomplete: "off",
+                value: self.alias)
         ]
-        view.links = [self.back]
-        return self.render(view, template: "form", title: view.headline)
+        view.links = [.toIdentity(in: renderer.language)]
+        return renderer.render(view, title: view.headline)
     }
+}
 
+extension RemoveValuePage: Page {
     /// Renders the question before the server removes a value.
-    public func html(_ page: RemoveValuePage) -> RenderedPage {
-        self.question(
-            .removeValue(attribute: page.attribute, alias: page.alias, services: page.services),
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(
+            .removeValue(attribute: self.attribute, alias: self.alias, services: self.services),
             action: IdentityPaths.valueEnd,
-            field: .init(name: "value", value: page.id), page.confirmation, testID: "end-value")
+            field: .init(name: "value", value: self.id), self.confirmation, testID: "end-value")
     }
+}
 
+extension RemoveAddressPage: Page {
     /// Renders the question before the server removes an address.
-    public func html(_ page: RemoveAddressPage) -> RenderedPage {
-        self.question(
-            .removeAddress(address: page.address, isVerified: page.isVerified), action: IdentityPaths.addressEnd,
-            field: .init(name: "address", value: page.id), page.confirmation, testID: "end-address")
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(
+            .removeAddress(address: self.address, isVerified: self.isVerified), action: IdentityPaths.addressEnd,
+            field: .init(name: "address", value: self.id), self.confirmation, testID: "end-address")
     }
+}
 
-    private func question(
+extension PageRenderer {
+    /// Renders a question about something of the person's own, with the form that answers yes.
+    fileprivate func render(
         _ question: Question, action: String, field: MessageView.Form.Field, _ confirmation: String, testID: String
     ) -> RenderedPage {
         let message = self.language.message(question)
@@ -179,6 +192,6 @@ extension PageRenderer {
             message, emblem: PageAssets.keyEmblem, target: IdentityPaths.overview, testID: testID)
         view.form = MessageView.Form(
             action: action, label: message.submit, fields: [field, .init(name: "confirmation", value: confirmation)])
-        return self.render(view, template: "message", title: message.title)
+        return self.render(view, title: message.title)
     }
 }

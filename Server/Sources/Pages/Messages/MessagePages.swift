@@ -126,128 +126,235 @@ public struct AdministratorSetUpPage: Sendable {
     public init() {}
 }
 
-extension PageRenderer {
-    /// The values for the template of a message.
-    struct MessageView {
-        struct Link {
-            let label: Sentence
-            let target: String
-        }
-
-        struct Form {
-            struct Field {
-                let name: String
-                let value: String
-            }
-            let action: String
-            let label: Sentence?
-            let fields: [Field]
-            /// `true` if the script sends the form at once.
-            var isSent = false
-        }
-
-        var tone = ""
-        var emblem: String
-        let headline: Sentence
-        let explanation: Sentence
-        var link: Link?
-        var form: Form?
-        var note: Sentence?
-        var reference: String?
-        var testID: String?
-        var isAddressCopied = false
-
-        /// Takes the words of a message. The message names the link to `target`, if the page has this link.
-        init(_ message: Message, tone: String = "", emblem: String, target: String? = nil, testID: String) {
-            self.headline = message.headline
-            self.explanation = message.explanation
-            self.tone = tone
-            self.emblem = emblem
-            self.testID = testID
-            if let target, let label = message.link { self.link = Link(label: label, target: target) }
-        }
+/// The values for the template of a message.
+struct MessageView: PageView {
+    struct Link {
+        let label: Sentence
+        let target: String
     }
 
-    /// The values for a template that has all words itself.
-    private struct EmblemView {
-        let emblem: String
+    struct Form {
+        struct Field {
+            let name: String
+            let value: String
+        }
+        let action: String
+        let label: Sentence?
+        let fields: [Field]
+        /// `true` if the script sends the form at once.
+        var isSent = false
     }
 
+    var tone = ""
+    var emblem: String
+    let headline: Sentence
+    let explanation: Sentence
+    var link: Link?
+    var form: Form?
+    var note: Sentence?
+    var reference: String?
+    var testID: String?
+    var isAddressCopied = false
+
+    /// Takes the words of a message. The message names the link to `target`, if the page has this link.
+    init(_ message: Message, tone: String = "", emblem: String, target: String? = nil, testID: String) {
+        self.headline = message.headline
+        self.explanation = message.explanation
+        self.tone = tone
+        self.emblem = emblem
+        self.testID = testID
+        if let target, let label = message.link { self.link = Link(label: label, target: target) }
+    }
+
+    static let template = "message"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title"{{#testID}} data-testid="{{.}}"{{/testID}}>
+        <div class="emblem {{tone}}">{{{emblem}}}</div>
+        <h1 id="title">{{headline}}</h1>
+        <p class="lead">{{explanation}}</p>
+        {{#form}}
+        <form class="actions" method="post" action="{{action}}"{{#isSent}} id="sent"{{/isSent}}>
+        {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
+        <button type="submit" data-testid="confirm">{{label}}</button>
+        </form>
+        {{/form}}
+        {{#link}}
+        <p class="actions"><a class="button{{#form}} quiet{{/form}}" href="{{target}}" data-testid="link">{{label}}</a></p>
+        {{/link}}
+        {{#isAddressCopied}}
+        <p><button type="button" class="quiet" data-copy="" hidden>\(words(.copyPageAddress))</button> \
+        <span class="small" id="copied" role="status"></span></p>
+        {{/isAddressCopied}}
+        {{#note}}
+        <p class="small">{{.}}</p>
+        {{/note}}
+        {{#reference}}
+        <p class="reference small">\(words(.helpNumber("<code>{{.}}</code>")))</p>
+        {{/reference}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+private struct OpenInAppView: PageView {
+    let emblem: String
+
+    static let template = "open"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">\(words(.openThis))</h1>
+        <p class="lead">\(words(.meantForApp))</p>
+        <div class="paper">
+        <ol class="steps">
+        <li><span>\(words(.installApp))</span></li>
+        <li><span>\(words(.openAgain))</span></li>
+        <li><span>\(words(.checkInApp))</span></li>
+        </ol>
+        <p class="notice">\(words(.worksOnce))</p>
+        <p><button type="button" class="quiet" data-copy="" hidden>\(words(.copyAddress))</button> \
+        <span class="small" id="copied" role="status"></span></p>
+        </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+private struct AdministratorSetUpView: PageView {
+    let emblem: String
+
+    static let template = "set-up"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card message" id="set-up" aria-labelledby="title" data-tokens="/admin/v1/tokens" \
+        data-missing="\(words(.secretMissing))" \
+        data-spent="\(words(.linkSpent))" \
+        data-failed="\(words(.serverUnreachable))">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">\(words(.setUpServer))</h1>
+        <p class="lead">\(words(.tokenLead))</p>
+        <noscript><p class="notice">\
+        \(words(.needsScript(command: "<code>countersign admin login</code>")))</p></noscript>
+        <p class="notice bad" id="problem" role="alert" hidden data-testid="error"></p>
+        <div class="actions" id="start" hidden>
+        <button type="button" id="create" data-testid="create-token">\(words(.createToken))</button>
+        </div>
+        <div class="paper" id="done" hidden>
+        <h2 id="done-title" tabindex="-1">\(words(.yourToken))</h2>
+        <code class="secret" id="token" data-testid="admin-token"></code>
+        <p>\(words(.useInShell))</p>
+        <pre><code id="lines"></code></pre>
+        <p><button type="button" class="quiet" data-copy="lines" hidden>\(words(.copyLines))</button> \
+        <span class="small" id="copied" role="status"></span></p>
+        <p class="notice">\(words(.keepToken))</p>
+        </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension ResultPage: Page {
     /// Renders a result.
-    public func html(_ page: ResultPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let (tone, emblem) =
-            switch page.outcome {
+            switch self.outcome {
             case .done: ("good", PageAssets.checkEmblem)
             case .refused: ("bad", PageAssets.crossEmblem)
             case .tooLate: ("bad", PageAssets.clockEmblem)
             }
-        let message = self.language.message(page.notice)
-        var view = MessageView(message, tone: tone, emblem: emblem, target: page.target, testID: "result")
-        view.reference = page.reference
-        return self.render(view, template: "message", title: message.title)
+        let message = renderer.language.message(self.notice)
+        var view = MessageView(message, tone: tone, emblem: emblem, target: self.target, testID: "result")
+        view.reference = self.reference
+        return renderer.render(view, title: message.title)
     }
+}
 
+extension ErrorPage: Page {
     /// Renders an error.
-    public func html(_ page: ErrorPage) -> RenderedPage {
-        let message = self.language.message(page.failure)
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(self.failure)
         var view = MessageView(message, tone: "bad", emblem: PageAssets.crossEmblem, testID: "error")
-        view.link = page.way.map(self.link)
-        view.note = page.detail.map { self.language.words(.forOperators(detail: $0)) }
-        view.reference = page.requestID
-        view.isAddressCopied = page.isAddressCopied
-        return self.render(view, template: "message", title: message.title)
+        view.link = self.way.map { $0.link(in: renderer.language) }
+        view.note = self.detail.map { renderer.language.words(.forOperators(detail: $0)) }
+        view.reference = self.requestID
+        view.isAddressCopied = self.isAddressCopied
+        return renderer.render(view, title: message.title)
     }
+}
 
-    private func link(_ way: ErrorPage.Way) -> MessageView.Link {
-        switch way {
+extension ErrorPage.Way {
+    /// Returns the link that leads on, in words of a language.
+    fileprivate func link(in language: any Language) -> MessageView.Link {
+        switch self {
         // The empty address is the address of the page itself (RFC 3986, section 4.4). So the page repeats no part of
         // the address.
-        case .again: MessageView.Link(label: self.language.words(.tryAgain), target: "")
+        case .again: MessageView.Link(label: language.words(.tryAgain), target: "")
         case .service(let name, let address):
-            MessageView.Link(label: self.language.words(.goTo(name: name)), target: address)
+            MessageView.Link(label: language.words(.goTo(name: name)), target: address)
         }
     }
+}
 
+extension SignedOutPage: Page {
     /// Renders the page after signing out.
-    public func html(_ page: SignedOutPage) -> RenderedPage {
-        let message = self.language.message(.signedOut(client: page.clientName))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let message = renderer.language.message(.signedOut(client: self.clientName))
         let view = MessageView(
-            message, tone: "good", emblem: PageAssets.checkEmblem, target: page.returnLink, testID: "signed-out")
-        return self.render(view, template: "message", title: message.title)
+            message, tone: "good", emblem: PageAssets.checkEmblem, target: self.returnLink, testID: "signed-out")
+        return renderer.render(view, title: message.title)
     }
+}
 
+extension SignOutQuestionPage: Page {
     /// Renders the question before signing out.
-    public func html(_ page: SignOutQuestionPage) -> RenderedPage {
-        let fields = page.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
-        let message = self.language.message(
-            .signOut(client: page.clientName, operatorName: self.serviceName) as Question)
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let fields = self.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
+        let message = renderer.language.message(
+            .signOut(client: self.clientName, operatorName: renderer.serviceName) as Question)
         var view = MessageView(
             message, emblem: PageAssets.keyEmblem,
             // The operator registered the address, and the server checked the address before asking the person.
-            target: page.returnOrigin.map { $0 + "/" }, testID: "sign-out")
+            target: self.returnOrigin.map { $0 + "/" }, testID: "sign-out")
         view.form = MessageView.Form(action: SignOutQuestionPage.path, label: message.submit, fields: fields)
-        view.note = page.returnOrigin == nil ? self.language.words(.closeToStay) : nil
-        return self.render(
-            view, template: "message", title: message.title, formTargets: page.returnOrigin.map { [$0] } ?? [])
+        view.note = self.returnOrigin == nil ? renderer.language.words(.closeToStay) : nil
+        return renderer.render(
+            view, title: message.title, formTargets: self.returnOrigin.map { [$0] } ?? [])
     }
+}
 
+extension PostedAnswerPage: Page {
     /// Renders the page whose form goes back to a service by itself.
-    public func html(_ page: PostedAnswerPage) -> RenderedPage {
-        let fields = page.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
-        let message = self.language.message(.postedAnswer(origin: page.origin))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let fields = self.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
+        let message = renderer.language.message(.postedAnswer(origin: self.origin))
         var view = MessageView(message, emblem: PageAssets.phoneEmblem, testID: "posted-answer")
-        view.form = MessageView.Form(action: page.address, label: message.submit, fields: fields, isSent: true)
-        return self.render(view, template: "message", title: message.title, formTargets: [page.origin])
+        view.form = MessageView.Form(action: self.address, label: message.submit, fields: fields, isSent: true)
+        return renderer.render(view, title: message.title, formTargets: [self.origin])
     }
+}
 
+extension OpenInAppPage: Page {
     /// Renders the page for a link that no app took.
-    public func html(_ page: OpenInAppPage) -> RenderedPage {
-        self.render(
-            EmblemView(emblem: PageAssets.phoneEmblem), template: "open", title: self.language.words(.openWithApp))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(
+            OpenInAppView(emblem: PageAssets.phoneEmblem), title: renderer.language.words(.openWithApp))
     }
+}
 
+extension AdministratorSetUpPage: Page {
     /// Renders the page of the one-time administrator link.
-    public func html(_ page: AdministratorSetUpPage) -> RenderedPage {
-        self.render(EmblemView(emblem: PageAssets.keyEmblem), template: "set-up", title: self.language.words(.setUp))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(AdministratorSetUpView(emblem: PageAssets.keyEmblem), title: renderer.language.words(.setUp))
     }
 }

@@ -125,19 +125,3 @@ public struct QRCodeError: CodedError {
         self.reason = reason
     }
 }
-
-/// Returns a text in the form for an attribute or an element of a page.
-func escapedForHTML(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "<": escaped += "&lt;"
-        case ">": escaped += "&gt;"
-        case "&": escaped += "&amp;"
-        case "\"": escaped += "&quot;"
-        case "'": escaped += "&#39;"
-        default: escaped.unicodeScalars.append(scalar)
-        }
-    }
-    return escaped
-}

@@ -76,45 +76,79 @@ public struct SignInStartPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    private struct ChoiceView {
-        struct Way {
-            let target: String
-            let wayID: String
-            let words: Sentence
-            let isQuiet: Bool
-        }
-
-        /// The authorization request; `nil` if nothing has begun that the person could give up.
-        var requestID: String?
-        let clientName: String
-        var client: String?
-        let ways: [Way]
+private struct ChoiceView: PageView {
+    struct Way {
+        let target: String
+        let wayID: String
+        let words: Sentence
+        let isQuiet: Bool
     }
 
+    /// The authorization request; `nil` if nothing has begun that the person could give up.
+    var requestID: String?
+    let clientName: String
+    var client: String?
+    let ways: [Way]
+
+    static let template = "choice"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="choice">
+        <h1 id="title">{{#isChange}}\(words(.confirmOnPhone)){{/isChange}}\
+        {{^isChange}}\(words(.signInTo(client: "<bdi>{{clientName}}</bdi>"))){{/isChange}}</h1>
+        <p class="lead">\(words(.chooseWay))</p>
+        <ul class="choice">
+        {{#ways}}
+        <li><a class="button{{#isQuiet}} quiet{{/isQuiet}}" href="{{target}}" data-testid="{{wayID}}">{{words}}</a></li>
+        {{/ways}}
+        </ul>
+        {{#requestID}}
+        <form class="leave" id="leave" method="post" action="/sign-in/cancel">
+        <input type="hidden" name="request" value="{{.}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="cancel"><span>\
+        \(words(.cancelAndGoBack(client: "<bdi>{{clientName}}</bdi>")))</span></button>
+        </form>
+        {{/requestID}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension ChoiceView.Way {
     /// Returns the ways as the template shows them, each with its address.
-    private func views(_ ways: [(way: SignInChoicePage.Way, address: String)]) -> [ChoiceView.Way] {
+    fileprivate static func all(
+        _ ways: [(way: SignInChoicePage.Way, address: String)], in language: any Language
+    ) -> [Self] {
         ways.enumerated().map { index, way in
-            ChoiceView.Way(
-                target: way.address, wayID: "by-\(way.way.name)", words: self.language.words(way.way.text),
+            Self(
+                target: way.address, wayID: "by-\(way.way.name)", words: language.words(way.way.text),
                 isQuiet: index > 0)
         }
     }
+}
 
+extension SignInStartPage: Page {
     /// Renders the question how a person wants to sign in to an app.
-    public func html(_ page: SignInStartPage) -> RenderedPage {
-        self.render(
-            ChoiceView(clientName: page.clientName, ways: self.views(page.ways)), template: "choice",
-            title: self.language.words(.signInTo(client: page.clientName)), formTargets: [])
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(
+            ChoiceView(clientName: self.clientName, ways: ChoiceView.Way.all(self.ways, in: renderer.language)),
+            title: renderer.language.words(.signInTo(client: self.clientName)), formTargets: [])
     }
+}
 
+extension SignInChoicePage: Page {
     /// Renders the question how a person wants to sign in.
-    public func html(_ page: SignInChoicePage) -> RenderedPage {
-        let ways = self.views(page.ways.map { ($0, $0.path + page.frame.query + $0.choice) })
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let ways = ChoiceView.Way.all(
+            self.ways.map { ($0, $0.path + self.frame.query + $0.choice) }, in: renderer.language)
         let view = ChoiceView(
-            requestID: page.frame.requestID, clientName: page.frame.clientName, client: page.frame.client, ways: ways)
-        return self.render(
-            view, template: "choice", title: self.language.words(.signInTo(client: page.frame.clientName)),
-            formTargets: page.frame.returnOrigin.map { [$0] } ?? [])
+            requestID: self.frame.requestID, clientName: self.frame.clientName, client: self.frame.client, ways: ways)
+        return renderer.render(
+            view, title: renderer.language.words(.signInTo(client: self.frame.clientName)),
+            formTargets: self.frame.returnOrigin.map { [$0] } ?? [])
     }
 }

@@ -34,26 +34,52 @@ public struct ConnectionPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    /// The values for the template.
-    private struct ConnectionView {
-        let emblem: String
-        let requestID: String
-        let client: String
-        let username: String
-        let name: String
-        let provider: String
-        let confirmation: String
-        let change: String?
-    }
+/// The values for the template.
+private struct ConnectionView: PageView {
+    let emblem: String
+    let requestID: String
+    let client: String
+    let username: String
+    let name: String
+    let provider: String
+    let confirmation: String
+    let change: String?
 
+    static let template = "connection"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="connection">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">\(words(.letSignIn(provider: "<bdi>{{provider}}</bdi>")))</h1>
+        <p class="lead">\(words(.signedInAs(username: "<bdi>{{username}}</bdi>"))) \
+        \(words(.connectionMeans(provider: "<bdi>{{provider}}</bdi>"))) \
+        {{#change}}\(words(.haveConfirmedThis)){{/change}}{{^change}}\(words(.askedToConfirmFirst)){{/change}}</p>
+        <form class="actions" method="post" action="/sign-in/consent">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="connection" value="{{name}}">
+        <input type="hidden" name="confirmation" value="{{confirmation}}">
+        {{#change}}<input type="hidden" name="change" value="{{.}}">{{/change}}
+        <button type="submit" name="decision" value="allow" data-testid="allow">\(words(.connect))</button>
+        <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">\(words(.doNotConnect))</button>
+        </form>
+        <p class="small">\(words(.connectionWarning))</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension ConnectionPage: Page {
     /// Renders the question.
-    public func html(_ page: ConnectionPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let view = ConnectionView(
-            emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, username: page.username,
-            name: page.name, provider: page.provider, confirmation: page.confirmation, change: page.change)
-        return self.render(
-            view, template: "connection", title: self.language.words(.connectAccount), formTargets: [page.returnOrigin])
+            emblem: PageAssets.keyEmblem, requestID: self.requestID, client: self.client, username: self.username,
+            name: self.name, provider: self.provider, confirmation: self.confirmation, change: self.change)
+        return renderer.render(
+            view, title: renderer.language.words(.connectAccount), formTargets: [self.returnOrigin])
     }
 }
 
@@ -94,27 +120,27 @@ public struct NotConnectedPage: Sendable {
     }
 }
 
-extension PageRenderer {
+extension NotConnectedPage: Page {
     /// Renders the message. The page does not go on by itself: the person has to read the message.
-    public func html(_ page: NotConnectedPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let notice: Notice =
-            switch page.reason {
-            case .taken: .connectionTaken(provider: page.provider)
+            switch self.reason {
+            case .taken: .connectionTaken(provider: self.provider)
             case .full: .connectionFull
             case .over: .connectionOver
             }
-        let message = self.language.message(notice)
+        let message = renderer.language.message(notice)
         var view = MessageView(message, emblem: PageAssets.crossEmblem, testID: "not-connected")
-        view.reference = page.reference
+        view.reference = self.reference
         var targets: [String] = []
-        switch page.next {
-        case .link(let target): view.link = .init(label: self.language.words(.goOn), target: target)
+        switch self.next {
+        case .link(let target): view.link = .init(label: renderer.language.words(.goOn), target: target)
         case .form(let address, let origin, let fields):
             targets = [origin]
             view.form = .init(
-                action: address, label: self.language.words(.goOn),
+                action: address, label: renderer.language.words(.goOn),
                 fields: fields.map { .init(name: $0.name, value: $0.value) })
         }
-        return self.render(view, template: "message", title: message.title, formTargets: targets)
+        return renderer.render(view, title: message.title, formTargets: targets)
     }
 }

@@ -63,31 +63,65 @@ public struct ConsentPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    /// The values for the template.
-    private struct ConsentView {
-        let emblem: String
-        let requestID: String
-        let client: String
-        let clientName: String
-        let origin: String
-        let username: String
-        let items: [Sentence]
-        let agreement: String?
-        let isStranger: Bool
-        let confirmation: String
-    }
+/// The values for the template.
+private struct ConsentView: PageView {
+    let emblem: String
+    let requestID: String
+    let client: String
+    let clientName: String
+    let origin: String
+    let username: String
+    let items: [Sentence]
+    let agreement: String?
+    let isStranger: Bool
+    let confirmation: String
 
+    static let template = "consent"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="consent">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">\(words(.mayHave(client: "<bdi>{{clientName}}</bdi>")))</h1>
+        <p class="lead">\(words(.signedInAs(username: "<bdi>{{username}}</bdi>"))) \
+        \(words(.serviceWouldGet(origin: "{{origin}}")))</p>
+        {{#isStranger}}<p class="notice bad" data-testid="stranger">\
+        \(words(.stranger))</p>{{/isStranger}}
+        <div class="paper">
+        <ul data-testid="consent-items">
+        {{#items}}<li>{{.}}</li>
+        {{/items}}</ul>
+        </div>
+        {{#agreement}}<p class="small">\(words(.andWouldGet))</p>
+        <pre class="agreement" data-testid="agreement"><bdi>{{.}}</bdi></pre>{{/agreement}}
+        <form class="actions" method="post" action="/sign-in/consent">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" name="decision" value="allow" data-testid="allow">\(words(.allow))</button>
+        <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">\(words(.doNotAllow))</button>
+        </form>
+        <p class="small">{{#isStranger}}\(words(.askedEachTime)) {{/isStranger}}\
+        {{^isStranger}}{{^agreement}}\(words(.askedOnce)) {{/agreement}}{{/isStranger}}\
+        \(words(.canTakeBack))</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension ConsentPage: Page {
     /// Renders the question.
-    public func html(_ page: ConsentPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let view = ConsentView(
-            emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, clientName: page.clientName,
-            origin: page.returnOrigin, username: page.username,
-            items: (page.items.map(\.text) + page.scopes.map { .scope($0) } + page.resources.map { .resource($0) })
-                .map { self.language.words($0) },
-            agreement: page.agreement, isStranger: page.isStranger, confirmation: page.confirmation)
-        return self.render(
-            view, template: "consent", title: self.language.words(.whatMayHave(client: page.clientName)),
-            formTargets: [page.returnOrigin])
+            emblem: PageAssets.keyEmblem, requestID: self.requestID, client: self.client, clientName: self.clientName,
+            origin: self.returnOrigin, username: self.username,
+            items: (self.items.map(\.text) + self.scopes.map { .scope($0) } + self.resources.map { .resource($0) })
+                .map { renderer.language.words($0) },
+            agreement: self.agreement, isStranger: self.isStranger, confirmation: self.confirmation)
+        return renderer.render(
+            view, title: renderer.language.words(.whatMayHave(client: self.clientName)),
+            formTargets: [self.returnOrigin])
     }
 }

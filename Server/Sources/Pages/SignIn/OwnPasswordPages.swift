@@ -82,70 +82,93 @@ public struct RecoveryCodesPage: Sendable {
     public init(codes: [String]) { self.codes = codes }
 }
 
-extension PageRenderer {
-    private struct CodesView {
-        let codes: [String]
-    }
+private struct CodesView: PageView {
+    let codes: [String]
 
+    static let template = "codes"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="recovery-codes">
+        <h1 id="title">\(words(.recoveryCodes))</h1>
+        <p class="lead">\(words(.recoveryCodesUse))</p>
+        <ul class="codes">{{#codes}}<li><code>{{.}}</code></li>{{/codes}}</ul>
+        <p class="notice">\(words(.recoveryCodesOnce))</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension OwnPasswordPage: Page {
     /// Renders a page about a person's own password or second factor.
-    public func html(_ page: OwnPasswordPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let question: Question =
-            switch page.matter {
+            switch self.matter {
             case .password: .changePassword
-            case .secondFactor: .secondFactor(replaces: page.asksForCode)
-            case .recoveryCodes: .recoveryCodes(left: page.recoveryCodes)
+            case .secondFactor: .secondFactor(replaces: self.asksForCode)
+            case .recoveryCodes: .recoveryCodes(left: self.recoveryCodes)
             }
         var view = FormView(
-            testID: "own-\(page.matter.rawValue)", self.language.message(question), action: page.matter.path)
-        view.problem = page.problem.map { self.language.words($0) }
-        view.reference = page.reference
+            testID: "own-\(self.matter.rawValue)", renderer.language.message(question), action: self.matter.path)
+        view.problem = self.problem.map { renderer.language.words($0) }
+        view.reference = self.reference
         view.hidden =
-            [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)] + FormView.Hidden.change(page.change)
+            [.init(hiddenName: "confirmation", hiddenValue: self.confirmation)] + FormView.Hidden.change(self.change)
         view.fields = [
             .init(
-                id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
-                value: page.username,
+                id: "username", label: renderer.language.words(.name), type: "text", autocomplete: "username",
+                value: self.username,
                 isReadOnly: true),
             .init(
-                id: "password", label: self.language.words(.passwordNow), type: "password",
+                id: "password", label: renderer.language.words(.passwordNow), type: "password",
                 autocomplete: "current-password"),
         ]
-        if page.asksForCode {
+        if self.asksForCode {
             view.fields.append(
                 .init(
-                    id: "code", label: self.language.words(FieldText.code), type: "text", autocomplete: "one-time-code",
-                    hint: self.language.words(.codeHint)))
+                    id: "code", label: renderer.language.words(FieldText.code), type: "text",
+                    autocomplete: "one-time-code",
+                    hint: renderer.language.words(.codeHint)))
         }
-        if page.matter == .password {
-            view.fields += self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
-                .dropFirst()
+        if self.matter == .password {
+            view.fields += FormView.Field.newPassword(
+                username: self.username, fewestCharacters: self.fewestCharacters, in: renderer.language
+            ).dropFirst()
         }
-        return self.render(view, template: "form", title: view.headline)
+        return renderer.render(view, title: view.headline)
     }
+}
+
+extension SecondFactorOfferPage: Page {
+    public typealias RenderingFailure = QRCodeError
 
     /// Renders the secret of a new authenticator app. Throws ``QRCodeError`` if the address is too long for a picture.
-    public func html(_ page: SecondFactorOfferPage) throws(QRCodeError) -> RenderedPage {
+    public func html(by renderer: PageRenderer) throws(QRCodeError) -> RenderedPage {
         var view = FormView(
-            testID: "second-factor-offer", self.language.message(.secondFactorOffer),
+            testID: "second-factor-offer", renderer.language.message(.secondFactorOffer),
             action: OwnPasswordPage.confirmationPath)
-        view.problem = page.problem.map { self.language.words($0) }
-        view.reference = page.reference
-        view.picture = try QRCode(text: page.address).svg(label: self.language.words(.authenticatorQR).plain)
-        view.secret = page.typedSecret
+        view.problem = self.problem.map { renderer.language.words($0) }
+        view.reference = self.reference
+        view.picture = try QRCode(text: self.address).svg(label: renderer.language.words(.authenticatorQR).plain)
+        view.secret = self.typedSecret
         view.hidden = [
-            .init(hiddenName: "confirmation", hiddenValue: page.confirmation),
-            .init(hiddenName: "offer", hiddenValue: page.sealed),
+            .init(hiddenName: "confirmation", hiddenValue: self.confirmation),
+            .init(hiddenName: "offer", hiddenValue: self.sealed),
         ]
         view.fields = [
             .init(
-                id: "code", label: self.language.words(FieldText.code), type: "text", autocomplete: "one-time-code",
+                id: "code", label: renderer.language.words(FieldText.code), type: "text", autocomplete: "one-time-code",
                 isNumber: true)
         ]
-        return self.render(view, template: "form", title: view.headline)
+        return renderer.render(view, title: view.headline)
     }
+}
 
+extension RecoveryCodesPage: Page {
     /// Renders recovery codes.
-    public func html(_ page: RecoveryCodesPage) -> RenderedPage {
-        self.render(CodesView(codes: page.codes), template: "codes", title: self.language.words(.recoveryCodes))
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.render(CodesView(codes: self.codes), title: renderer.language.words(.recoveryCodes))
     }
 }

@@ -38,71 +38,74 @@ public struct PasswordPage: Sendable {
     }
 }
 
-extension PageRenderer {
+extension PasswordPage: Page {
     /// Renders the page that asks for a password, or for a code beside a password.
-    public func html(_ page: PasswordPage) -> RenderedPage {
-        let frame = page.frame
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let frame = self.frame
         var view: FormView
-        switch page.question {
+        switch self.question {
         case .password(let username):
             view = FormView(
                 testID: "password-form",
-                self.language.message(.password(client: frame.clientName, operatorName: self.serviceName)),
+                renderer.language.message(.password(client: frame.clientName, operatorName: renderer.serviceName)),
                 action: "/sign-in/password")
             view.fields = [
                 .init(
-                    id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
+                    id: "username", label: renderer.language.words(.name), type: "text", autocomplete: "username",
                     value: username),
                 .init(
-                    id: "password", label: self.language.words(.password), type: "password",
+                    id: "password", label: renderer.language.words(.password), type: "password",
                     autocomplete: "current-password"),
             ]
         case .code:
             view = FormView(
-                testID: "code-form", self.language.message(.code), action: "/sign-in/code")
+                testID: "code-form", renderer.language.message(.code), action: "/sign-in/code")
             view.fields = [
                 .init(
-                    id: "code", label: self.language.words(FieldText.code), type: "text",
+                    id: "code", label: renderer.language.words(FieldText.code), type: "text",
                     autocomplete: "one-time-code")
             ]
         case .newPassword(let username, let fewest):
             view = FormView(
-                testID: "new-password-form", self.language.message(.newPassword), action: "/sign-in/new-password")
-            view.fields = self.newPasswordFields(username: username, fewestCharacters: fewest)
+                testID: "new-password-form", renderer.language.message(.newPassword), action: "/sign-in/new-password")
+            view.fields = FormView.Field.newPassword(
+                username: username, fewestCharacters: fewest, in: renderer.language)
         }
-        view.problem = page.problem.map { self.language.words($0) }
-        view.reference = page.reference
+        view.problem = self.problem.map { renderer.language.words($0) }
+        view.reference = self.reference
         view.hidden =
             [.init(hiddenName: "request", hiddenValue: frame.requestID)]
             + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
-        if page.hasOtherWays, case .password = page.question {
+        if self.hasOtherWays, case .password = self.question {
             view.links = [
                 .init(
                     target: "/sign-in" + frame.query, linkID: "other-ways",
-                    words: self.language.words(.signInAnotherWay))
+                    words: renderer.language.words(.signInAnotherWay))
             ]
         }
-        if page.hasMail, case .password = page.question {
+        if self.hasMail, case .password = self.question {
             view.links.append(
                 .init(
                     target: ForgottenPasswordPage.path, linkID: "forgotten",
-                    words: self.language.words(.forgottenPassword)))
+                    words: renderer.language.words(.forgottenPassword)))
         }
         view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
-        return self.render(
-            view, template: "form", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+        return renderer.render(
+            view, title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
     }
+}
 
+extension FormView.Field {
     /// Returns the fields of a form that sets a password. The name is for password managers, which would otherwise not
     /// know the account of the password.
-    func newPasswordFields(username: String, fewestCharacters: Int) -> [FormView.Field] {
+    static func newPassword(username: String, fewestCharacters: Int, in language: any Language) -> [Self] {
         [
             .init(
-                id: "username", label: self.language.words(.name), type: "text", autocomplete: "username",
+                id: "username", label: language.words(.name), type: "text", autocomplete: "username",
                 value: username, isReadOnly: true),
             .init(
-                id: "new-password", label: self.language.words(FieldText.newPassword), type: "password",
-                autocomplete: "new-password", hint: self.language.words(.newPasswordHint(fewest: fewestCharacters))),
+                id: "new-password", label: language.words(FieldText.newPassword), type: "password",
+                autocomplete: "new-password", hint: language.words(.newPasswordHint(fewest: fewestCharacters))),
         ]
     }
 }

@@ -112,97 +112,199 @@ public struct SignInPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    /// The values for the template.
-    private struct SignInView {
-        struct Codes {
-            let qr: String
-            let sameDeviceLink: String
-            let typedCode: String?
-            let secondsLeft: Int
-            let expires: Sentence
-        }
-
-        struct Enrolment {
-            let how: Sentence
-            /// The address on which the enrolment begins, if the enrolment begins on this server.
-            let begin: String?
-        }
-
-        let requestID: String
-        let clientName: String
-        let client: String?
-        let homeLink: String?
-        let reference: String?
-        let state: String
-        let stateText: Sentence
-        let ended: Bool
-        let wait: String
-        let codes: Codes?
-        let tone: String
-        let emblem: String
-        let headline: Sentence
-        let explanation: Sentence
-        let continueLink: String?
-        let retryLink: String?
-        let showsConfirmed: Bool
-        let otherWays: String?
-        let canLeave: Bool
-        let enrolment: Enrolment?
-        let agreement: String?
-        /// The path of the pages for this action.
-        let path: String
-        /// The action by which the script chooses the addresses to ask; `nil` for a sign-in.
-        let matter: String?
-        let isChange: Bool
+/// The values for the template.
+private struct SignInView: PageView {
+    struct Codes {
+        let qr: String
+        let sameDeviceLink: String
+        let typedCode: String?
+        let secondsLeft: Int
+        let expires: Sentence
     }
+
+    struct Enrolment {
+        let how: Sentence
+        /// The address on which the enrolment begins, if the enrolment begins on this server.
+        let begin: String?
+    }
+
+    let requestID: String
+    let clientName: String
+    let client: String?
+    let homeLink: String?
+    let reference: String?
+    let state: String
+    let stateText: Sentence
+    let ended: Bool
+    let wait: String
+    let codes: Codes?
+    let tone: String
+    let emblem: String
+    let headline: Sentence
+    let explanation: Sentence
+    let continueLink: String?
+    let retryLink: String?
+    let showsConfirmed: Bool
+    let otherWays: String?
+    let canLeave: Bool
+    let enrolment: Enrolment?
+    let agreement: String?
+    /// The path of the pages for this action.
+    let path: String
+    /// The action by which the script chooses the addresses to ask; `nil` for a sign-in.
+    let matter: String?
+    let isChange: Bool
+
+    static let template = "sign-in"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card sign-in{{#ended}} ended{{/ended}}" id="sign-in" aria-labelledby="title" \
+        data-state="{{state}}" data-request="{{requestID}}"{{#client}} data-client="{{.}}"{{/client}}{{#matter}} data-matter="{{.}}"{{/matter}}\
+        {{#codes}} data-seconds-left="{{secondsLeft}}"{{/codes}}>
+        <div class="intro">
+        <h1 id="title">{{#isChange}}\(words(.confirmOnPhone)){{/isChange}}\
+        {{^isChange}}\(words(.signInTo(client: "<bdi>{{clientName}}</bdi>"))){{/isChange}}</h1>
+        <p class="state" id="state" role="status" data-testid="state" data-state="{{state}}">{{stateText}}</p>
+        {{#agreement}}<p class="small">\(words(.agreeOnPhone))</p>
+        <pre class="agreement" data-testid="agreement"><bdi>{{.}}</bdi></pre>{{/agreement}}
+        </div>
+        {{#codes}}
+        <div class="stage waiting" id="stage">
+        <p class="same-device"><span class="small">\(words(.readingOnPhone))</span> <a class="button" href="{{sameDeviceLink}}" data-testid="same-device-link" \
+        rel="noreferrer">\(words(SignInText.openAppHere))</a></p>
+        <div class="code">
+        <div class="qr" data-testid="qr-code">{{{qr}}}</div>
+        <p class="expires" id="expires" role="timer" data-testid="expires">{{expires}}</p>
+        <p class="renew"><a href="{{wait}}" data-testid="new-code">\(words(.showNewCode))</a></p>
+        </div>
+        <ol class="steps">
+        <li><span>\(words(SignInText.openApp))</span></li>
+        <li class="scan"><span>\(words(SignInText.scanCode))</span></li>
+        <li><span>\(words(.checkName(client: "<bdi>{{clientName}}</bdi>")))</span></li>
+        </ol>
+        {{#typedCode}}<div class="typed">
+        <h2>\(words(SignInText.noCamera))</h2>
+        <p class="small">\(words(.typeCode))</p>
+        <p><code data-testid="typed-code">{{.}}</code></p>
+        </div>{{/typedCode}}
+        <div class="confirmed" id="confirmed">
+        <p class="small">\(words(.haveConfirmedQuestion))</p>
+        <form method="get" action="{{path}}/wait">
+        <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="confirmed">\(words(.haveConfirmed))</button>
+        </form>
+        </div>
+        </div>
+        {{/codes}}
+        {{^codes}}
+        <div class="stage" id="stage">
+        <div class="outcome">
+        <div class="emblem {{tone}}">{{{emblem}}}</div>
+        <h2>{{headline}}</h2>
+        <p class="lead">{{explanation}}</p>
+        {{#continueLink}}
+        <p class="actions"><a class="button" href="{{.}}" data-testid="continue">\(words(.continueOn))</a></p>
+        {{/continueLink}}
+        {{#retryLink}}
+        <p class="actions"><a class="button" href="{{.}}" data-testid="retry">\(words(.tryAgain))</a></p>
+        {{/retryLink}}
+        {{#homeLink}}
+        <p class="actions"><a class="button" href="{{.}}" data-testid="home">\(words(.goTo(name: "<bdi>{{clientName}}</bdi>")))</a></p>
+        {{/homeLink}}
+        {{#showsConfirmed}}
+        <form method="get" action="{{path}}/wait" id="confirmed">
+        <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="confirmed">\(words(.haveConfirmed))</button>
+        </form>
+        {{/showsConfirmed}}
+        {{#reference}}
+        <p class="small">\(words(.helpNumber("<code>{{.}}</code>")))</p>
+        {{/reference}}
+        </div>
+        </div>
+        {{/codes}}
+        {{#enrolment}}
+        <div class="typed" data-testid="enrolment">
+        <h2>\(words(.noAccountYet))</h2>
+        <p class="small">{{how}}</p>
+        {{#begin}}<p><a href="{{.}}" data-testid="begin-enrolment">\(words(.makeIdentity))</a></p>{{/begin}}
+        </div>
+        {{/enrolment}}
+        {{#otherWays}}
+        <p class="other"><a href="{{.}}" data-testid="other-ways">\(words(.signInAnotherWay))</a></p>
+        {{/otherWays}}
+        {{#canLeave}}
+        <form class="leave" id="leave" method="post" action="{{path}}/cancel">
+        <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="cancel"><span>{{#isChange}}\(words(.cancel)){{/isChange}}\
+        {{^isChange}}\(words(.cancelAndGoBack(client: "<bdi>{{clientName}}</bdi>"))){{/isChange}}</span></button>
+        </form>
+        {{/canLeave}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension SignInPage: Page {
+    public typealias RenderingFailure = QRCodeError
 
     /// Renders the page. Throws ``QRCodeError`` if the content of the QR code is empty or too long.
-    public func html(_ page: SignInPage) throws(QRCodeError) -> RenderedPage {
+    public func html(by renderer: PageRenderer) throws(QRCodeError) -> RenderedPage {
         var codes: SignInView.Codes?
-        if page.state == .waiting, let shown = page.codes {
+        if self.state == .waiting, let shown = self.codes {
             let secondsLeft = max(0, shown.secondsLeft)
             codes = SignInView.Codes(
-                qr: try QRCode(text: shown.qrContent).svg(label: self.language.words(SignInText.qrCode).plain),
+                qr: try QRCode(text: shown.qrContent).svg(label: renderer.language.words(SignInText.qrCode).plain),
                 sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode.isEmpty ? nil : shown.typedCode,
-                secondsLeft: secondsLeft, expires: self.language.words(.codeWorks(seconds: secondsLeft)))
+                secondsLeft: secondsLeft, expires: renderer.language.words(.codeWorks(seconds: secondsLeft)))
         }
         let query =
-            "?request=" + percentEncoded(page.requestID)
-            + (page.client.map { "&client=" + percentEncoded($0) } ?? "")
-        let isChange = page.matter == .change
-        let words = self.language.words(page.state.progress, of: isChange ? .change : .signIn)
-        let (tone, emblem) = page.state.look
-        let path = page.matter.path
-        let isOpen = page.state == .waiting || page.state == .claimed
-        let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
+            "?request=" + percentEncoded(self.requestID)
+            + (self.client.map { "&client=" + percentEncoded($0) } ?? "")
+        let isChange = self.matter == .change
+        let words = renderer.language.words(self.state.progress, of: isChange ? .change : .signIn)
+        let (tone, emblem) = self.state.look
+        let path = self.matter.path
+        let isOpen = self.state == .waiting || self.state == .claimed
+        let endedWithoutSuccess = [.denied, .expired, .failed].contains(self.state)
         let view = SignInView(
-            requestID: page.requestID, clientName: page.clientName, client: page.client,
-            homeLink: page.state == .completed ? page.home : nil,
-            reference: endedWithoutSuccess ? page.reference : nil, state: page.state.rawValue, stateText: words.state,
+            requestID: self.requestID, clientName: self.clientName, client: self.client,
+            homeLink: self.state == .completed ? self.home : nil,
+            reference: endedWithoutSuccess ? self.reference : nil, state: self.state.rawValue, stateText: words.state,
             ended: codes == nil, wait: "\(path)/wait" + query, codes: codes, tone: tone, emblem: emblem,
             headline: words.headline, explanation: words.explanation,
-            continueLink: page.state == .approved ? "\(path)/complete" + query : nil,
+            continueLink: self.state == .approved ? "\(path)/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "\(path)\(isChange ? "/again" : "")" + query : nil,
             showsConfirmed: isOpen,
-            otherWays: page.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
+            otherWays: self.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
             canLeave: isOpen || endedWithoutSuccess,
-            enrolment: isOpen ? page.enrolment.map(self.words) : nil,
-            agreement: isOpen ? page.agreement : nil, path: path, matter: isChange ? "change" : nil, isChange: isChange)
-        return self.render(
-            view, template: "sign-in",
+            enrolment: isOpen ? self.enrolment.map { SignInView.Enrolment($0, by: renderer) } : nil,
+            agreement: isOpen ? self.agreement : nil, path: path, matter: isChange ? "change" : nil, isChange: isChange)
+        return renderer.render(
+            view,
             title: isChange
-                ? self.language.words(.confirmOnPhone) : self.language.words(.signInTo(client: page.clientName)),
-            formTargets: page.returnOrigin.map { [$0] } ?? [])
+                ? renderer.language.words(.confirmOnPhone)
+                : renderer.language.words(.signInTo(client: self.clientName)),
+            formTargets: self.returnOrigin.map { [$0] } ?? [])
     }
+}
 
-    private func words(_ enrolment: SignInPage.Enrolment) -> SignInView.Enrolment {
+extension SignInView.Enrolment {
+    /// Describes the way to an account.
+    fileprivate init(_ enrolment: SignInPage.Enrolment, by renderer: PageRenderer) {
+        let language = renderer.language
         switch enrolment {
         case .link:
-            .init(how: self.language.words(.enrolmentByLink(operatorName: self.serviceName)), begin: nil)
+            self.init(how: language.words(.enrolmentByLink(operatorName: renderer.serviceName)), begin: nil)
         case .invitation:
-            .init(how: self.language.words(.enrolmentByInvitation(operatorName: self.serviceName)), begin: nil)
-        case .mail(let address): .init(how: self.language.words(.enrolmentByMail), begin: address)
+            self.init(how: language.words(.enrolmentByInvitation(operatorName: renderer.serviceName)), begin: nil)
+        case .mail(let address): self.init(how: language.words(.enrolmentByMail), begin: address)
         }
     }
 }
@@ -232,20 +334,4 @@ extension SignInPage.State {
         case .expired: ("bad", PageAssets.clockEmblem)
         }
     }
-}
-
-/// Returns a text as a value in a query (RFC 3986, section 2.3: only unreserved letters stay).
-func percentEncoded(_ text: String) -> String {
-    let hexDigits = Array("0123456789ABCDEF".utf8)
-    var encoded: [UInt8] = []
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            encoded.append(byte)
-        default: encoded += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
-        }
-    }
-    return String(decoding: encoded, as: UTF8.self)
 }

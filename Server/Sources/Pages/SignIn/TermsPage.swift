@@ -35,27 +35,53 @@ public struct TermsPage: Sendable {
     }
 }
 
-extension PageRenderer {
-    /// The values for the template.
-    private struct TermsView {
-        let emblem: String
-        let requestID: String
-        let client: String
-        let clientName: String
-        let username: String
-        let operatorName: String
-        let version: String
-        let address: String
-        let confirmation: String
-    }
+/// The values for the template.
+private struct TermsView: PageView {
+    let emblem: String
+    let requestID: String
+    let client: String
+    let clientName: String
+    let username: String
+    let operatorName: String
+    let version: String
+    let address: String
+    let confirmation: String
 
+    static let template = "terms"
+
+    static func markup(_ words: TemplateWords) -> String {
+        """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="terms">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">\(words(.termsOf(operatorName: "{{operatorName}}")))</h1>
+        <p class="lead">\(words(.signedInAs(username: "<bdi>{{username}}</bdi>"))) \
+        \(words(.beforeGoingOn(client: "<bdi>{{clientName}}</bdi>")))</p>
+        <p><a href="{{address}}" target="_blank" rel="noreferrer" data-testid="terms-link">\
+        \(words(.readTerms(version: "{{version}}")))</a></p>
+        <form class="actions" method="post" action="/sign-in/consent">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="terms" value="{{version}}">
+        <input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" name="decision" value="allow" data-testid="allow">\(words(.agree))</button>
+        <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">\(words(.doNotAgree))</button>
+        </form>
+        <p class="small">\(words(.askedOncePerVersion))</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+    }
+}
+
+extension TermsPage: Page {
     /// Renders the question.
-    public func html(_ page: TermsPage) -> RenderedPage {
+    public func html(by renderer: PageRenderer) -> RenderedPage {
         let view = TermsView(
-            emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, clientName: page.clientName,
-            username: page.username, operatorName: self.serviceName, version: page.version, address: page.address,
-            confirmation: page.confirmation)
-        return self.render(
-            view, template: "terms", title: self.language.words(.terms), formTargets: [page.returnOrigin])
+            emblem: PageAssets.keyEmblem, requestID: self.requestID, client: self.client, clientName: self.clientName,
+            username: self.username, operatorName: renderer.serviceName, version: self.version, address: self.address,
+            confirmation: self.confirmation)
+        return renderer.render(
+            view, title: renderer.language.words(.terms), formTargets: [self.returnOrigin])
     }
 }

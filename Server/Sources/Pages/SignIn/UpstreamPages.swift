@@ -50,18 +50,18 @@ public struct UpstreamPage: Sendable {
     }
 }
 
-extension PageRenderer {
+extension UpstreamPage: Page {
     /// Renders the page for a person who came back and is not signed in.
-    public func html(_ page: UpstreamPage) -> RenderedPage {
-        let frame = page.frame
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let frame = self.frame
         let sign = [("request", frame.requestID)] + (frame.client.map { [("client", $0)] } ?? [])
         let fields = sign.map { MessageView.Form.Field(name: $0.0, value: $0.1) }
         let leave = MessageView.Form(
-            action: "/sign-in/cancel", label: self.language.words(.cancelAndGoBack(client: frame.clientName)),
+            action: "/sign-in/cancel", label: renderer.language.words(.cancelAndGoBack(client: frame.clientName)),
             fields: fields)
-        let message = self.language.message(page.notice(operatorName: self.serviceName))
+        let message = renderer.language.message(self.notice(operatorName: renderer.serviceName))
         var view: MessageView
-        switch page.outcome {
+        switch self.outcome {
         case .unknownPerson(let connection?):
             view = MessageView(
                 message, emblem: PageAssets.keyEmblem, target: "/sign-in" + frame.query, testID: "unknown-person")
@@ -84,9 +84,9 @@ extension PageRenderer {
                 testID: "upstream-refused")
             view.form = leave
         }
-        view.reference = page.reference
-        return self.render(
-            view, template: "message", title: message.title, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+        view.reference = self.reference
+        return renderer.render(
+            view, title: message.title, formTargets: frame.returnOrigin.map { [$0] } ?? [])
     }
 }
 

@@ -92,11 +92,11 @@ struct ActivationRoutes: Sendable {
         }
         let page: ActivationStatePage =
             switch try await self.identities.listings.state(ofOffer: id) {
-            case .waiting: .waiting
+            case .waiting: .waiting(again: IdentityPaths.activation)
             case .done: .done(home: try await self.home(ofOffer: id))
-            case .over: .over
+            case .over: .over(again: IdentityPaths.activation)
             }
-        return .page(self.answers.pages.html(page, again: IdentityPaths.activation))
+        return .page(self.answers.pages.html(page))
     }
 
     /// Returns the service of an invitation, and the service's address. An invitation's activation has the invitation's

@@ -120,7 +120,8 @@ struct InvitationRoutes: Sendable {
         let service: KnownService? =
             if let place = invite.place { try await self.provider.clients.service(place.service) } else { nil }
         let home = service.flatMap { service in service.home.map { (name: service.name, address: $0) } }
-        return .page(self.answers.pages.html(matter, signedInAs: other, home: home), status: status)
+        let page = InvitationElsewherePage(matter, signedInAs: other, home: home)
+        return .page(self.answers.pages.html(page), status: status)
     }
 
     private func matter(of invite: InviteRecord) async throws -> InvitationMatter {

@@ -126,9 +126,9 @@ struct MailedLinkRoutes: Sendable {
     ) -> Response {
         var page = PasswordResetPage(
             link: link, username: visit.username, asksForCode: visit.hasSecondFactor,
-            fewestCharacters: self.hashing.fewestCharacters, problem: problem)
+            fewestCharacters: self.hashing.fewestCharacters, action: MailedLinkPaths.passwordReset, problem: problem)
         page.reference = problem.map { _ in context.reference }
-        return .page(self.answers.pages.html(page, action: MailedLinkPaths.passwordReset), status: status)
+        return .page(self.answers.pages.html(page), status: status)
     }
 
     @Sendable private func reset(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -268,9 +268,9 @@ struct MailedLinkRoutes: Sendable {
             return self.over(context, isAddress: true)
         }
         let page = AddressConfirmationPage(
-            link: link, username: summary.username, address: address,
+            link: link, username: summary.username, address: address, action: MailedLinkPaths.addressConfirmation,
             confirmation: session.map { self.cookies.formToken($0) })
-        return .page(self.answers.pages.html(page, action: MailedLinkPaths.addressConfirmation), status: status)
+        return .page(self.answers.pages.html(page), status: status)
     }
 
     @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -27,38 +27,38 @@ public struct InvitedNewcomerPage: Sendable {
     public init(frame: SignInFrame) { self.frame = frame }
 }
 
-extension PageRenderer {
+extension NewcomerPage: Page {
     /// Renders the page that asks for the address.
-    public func html(_ page: NewcomerPage) -> RenderedPage {
-        let frame = page.frame
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        let frame = self.frame
         var view = FormView(
-            testID: "newcomer", self.language.message(.newcomer(client: frame.clientName)),
+            testID: "newcomer", renderer.language.message(.newcomer(client: frame.clientName)),
             action: NewcomerPage.path)
-        view.problem = page.isNoAddress ? self.language.words(.noEmail) : nil
+        view.problem = self.isNoAddress ? renderer.language.words(.noEmail) : nil
         view.hidden =
             [.init(hiddenName: "request", hiddenValue: frame.requestID)]
             + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
         view.fields = [
-            .init(id: "email", label: self.language.words(FieldText.email), type: "email", autocomplete: "email")
+            .init(id: "email", label: renderer.language.words(FieldText.email), type: "email", autocomplete: "email")
         ]
         view.links = [
             .init(
-                target: frame.signInByPhone, linkID: "have-identity", words: self.language.words(.haveIdentity))
+                target: frame.signInByPhone, linkID: "have-identity", words: renderer.language.words(.haveIdentity))
         ]
         view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
-        return self.render(
-            view, template: "form", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+        return renderer.render(
+            view, title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
     }
 }
 
-extension PageRenderer {
+extension InvitedNewcomerPage: Page {
     /// Renders the page that announces a letter. The text is the same whether or not the server sends a letter.
-    public func html(_ page: InvitedNewcomerPage) -> RenderedPage {
-        self.html(
+    public func html(by renderer: PageRenderer) -> RenderedPage {
+        renderer.html(
             ResultPage(
                 .done,
-                .newcomerInvited(client: page.frame.clientName, operatorName: self.serviceName),
-                target: page.frame.signInByPhone))
+                .newcomerInvited(client: self.frame.clientName, operatorName: renderer.serviceName),
+                target: self.frame.signInByPhone))
     }
 }
 
