@@ -92,10 +92,12 @@ package struct Endpoint: Sendable {
     let summary: String
     /// The class of the endpoint.
     package let effect: Effect
-    let caller: Caller
+    /// The credentials that the requests show.
+    package let caller: Caller
     let query: [DescribedField]
     let headers: [DescribedField]
-    let body: (type: BodyType, members: [DescribedField])?
+    /// The type and the members of the requests' body; `nil` for requests without a body.
+    package let body: (type: BodyType, members: [DescribedField])?
     /// The answers of a success.
     let answers: [Answer]
     let refusals: Refusals

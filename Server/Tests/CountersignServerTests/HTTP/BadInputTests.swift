@@ -1,6 +1,7 @@
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
+import Endpoints
 import FreshStores
 import HTTPTypes
 import Hummingbird
@@ -16,141 +17,61 @@ import _Primitives
 /// A mounted address and what it takes.
 struct MountedAddress: Sendable, CustomTestStringConvertible {
     enum Body: Sendable { case none, form, json, uaf }
-    let path: String
+    /// The path as it is mounted, with parameters in braces.
+    let pattern: String
     let allow: String
     var body = Body.none
     /// Whether a client of the server calls it.
     var isForClients = false
 
-    var testDescription: String { self.path }
+    var testDescription: String { self.pattern }
 
-    /// The path as it is mounted.
-    var pattern: String {
-        self.path.replacing("/status/unknown/", with: "/status/{session}/")
-            .replacing("/sessions/unknown", with: "/sessions/{id}")
-            .replacing("/consents/unknown", with: "/consents/{id}")
-            .replacing("/grants/unknown", with: "/grants/{id}")
-            .replacing("/links/unknown", with: "/links/{id}")
-            .replacing("/provider/unknown", with: "/provider/{name}")
-            .replacing("/sessions/unknown/", with: "/sessions/{id}/")
-            .replacing("/api-access/unknown/", with: "/api-access/{id}/")
-            .replacing("/activations/unknown/", with: "/activations/{id}/")
+    /// The path of a request, which names nothing that is there.
+    var path: String {
+        self.pattern.split(separator: "/").map { $0.hasPrefix("{") ? "/unknown" : "/\($0)" }.joined()
     }
 
-    static let all: [MountedAddress] = [
-        .init(path: "/openapi.json", allow: "GET, HEAD"),
-        .init(path: "/open", allow: "GET, HEAD"), .init(path: "/admin/setup", allow: "GET, HEAD"),
-        .init(path: "/sign-in", allow: "GET, HEAD"), .init(path: "/sign-in/wait", allow: "GET, HEAD"),
-        .init(path: "/sign-in/wait/events", allow: "GET, HEAD"),
-        .init(path: "/sign-in/complete", allow: "GET, HEAD"),
-        .init(path: "/sign-in/continue", allow: "GET, HEAD"),
-        .init(path: "/sign-in/newcomer", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/sign-in/cancel", allow: "POST", body: .form),
-        .init(path: "/sign-in/password", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/sign-in/code", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/sign-in/new-password", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/sign-in/consent", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/password", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/second-factor", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/recovery-codes", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/second-factor/code", allow: "POST", body: .form),
-        .init(path: "/account/change/wait", allow: "GET, HEAD"),
-        .init(path: "/account/change/wait/events", allow: "GET, HEAD"),
-        .init(path: "/account/change/complete", allow: "GET, HEAD"),
-        .init(path: "/account/change/again", allow: "GET, HEAD"),
-        .init(path: "/account/change/cancel", allow: "POST", body: .form),
-        .init(path: "/account/change/password", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/change/provider", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/changes/stop", allow: "POST", body: .form),
-        .init(path: "/account/changes", allow: "GET, HEAD"),
-        .init(path: "/account/changes/question", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/changes/again", allow: "POST", body: .form),
-        .init(path: "/account/forgotten", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/reset", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/address", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/address/confirm", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account", allow: "GET, HEAD"), .init(path: "/account/history", allow: "GET, HEAD"),
-        .init(path: "/account/activation", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/activation/end", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/activation/name", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/choice", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/value/email", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/value/phone", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/value/name", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/value/remove", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/account/address/remove", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/activation", allow: "GET, HEAD"), .init(path: "/activation/events", allow: "GET, HEAD"),
-        .init(path: "/invitation", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/sign-in/provider/unknown", allow: "GET, HEAD"),
-        .init(path: "/sign-in/provider/unknown/callback", allow: "GET, HEAD"),
-        .init(path: "/sign-in/provider/unknown/connect", allow: "POST", body: .form),
-        .init(path: "/.well-known/openid-configuration", allow: "GET, HEAD"),
-        .init(path: "/.well-known/oauth-authorization-server", allow: "GET, HEAD"),
-        .init(path: "/oauth2/jwks", allow: "GET, HEAD"),
-        .init(path: "/oauth2/authorize", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/oauth2/logout", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/oauth2/token", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/oauth2/par", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/oauth2/challenge", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/oauth2/bc-authorize", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/account/v1/questions", allow: "GET, HEAD"),
-        .init(path: "/oauth2/device_authorization", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/device", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/device/confirm", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/oauth2/userinfo", allow: "GET, HEAD, POST"),
-        .init(path: "/oauth2/revoke", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/oauth2/introspect", allow: "POST", body: .form, isForClients: true),
-        .init(path: "/v0/sign_in/authorize", allow: "GET, HEAD"),
-        .init(path: "/v0/sign_in/authorize_sso", allow: "GET, HEAD"),
-        .init(path: "/v0/sign_in/token", allow: "POST", body: .form),
-        .init(path: "/v0/sign_in/refresh", allow: "POST", body: .form),
-        .init(path: "/v0/sign_in/revoke", allow: "POST", body: .form),
-        .init(path: "/v0/sign_in/revoke_all_sessions", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/v0/sign_in/logout", allow: "GET, HEAD, POST", body: .form),
-        .init(path: "/v0/sign_in/introspect", allow: "GET, HEAD"),
-        .init(path: "/v0/sign_in/logingov_logout_proxy", allow: "GET, HEAD"),
-        .init(path: "/sign_in/openid_connect/certs", allow: "GET, HEAD"),
-        .init(path: "/uaf/1.1/facets", allow: "GET, HEAD"),
-        .init(path: "/uaf/1.1/request/registration", allow: "POST", body: .uaf),
-        .init(path: "/uaf/1.1/request/authentication", allow: "POST", body: .uaf),
-        .init(path: "/uaf/1.1/request/deregistration", allow: "POST", body: .uaf, isForClients: true),
-        .init(path: "/uaf/1.1/registration", allow: "POST", body: .uaf),
-        .init(path: "/uaf/1.1/authentication", allow: "POST", body: .uaf),
-        .init(path: "/token/redeem/authentication", allow: "POST", body: .json),
-        .init(path: "/token/redeem/registration", allow: "POST", body: .json),
-        .init(path: "/token/redeem/deregistration", allow: "POST", body: .json),
-        .init(path: "/token/dispatch/authentication", allow: "POST", body: .json, isForClients: true),
-        .init(path: "/token/dispatch/deregistration", allow: "POST", body: .json, isForClients: true),
-        .init(path: "/status", allow: "POST", body: .json, isForClients: true),
-        .init(path: "/status/unknown/events", allow: "GET, HEAD", isForClients: true),
-        .init(path: "/account/v1/notices", allow: "GET, HEAD"),
-        .init(path: "/account/v1/sessions", allow: "GET, HEAD, DELETE"),
-        .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
-        .init(path: "/account/v1/consents", allow: "GET, HEAD"),
-        .init(path: "/account/v1/consents/unknown", allow: "DELETE"),
-        .init(path: "/account/v1/grants", allow: "GET, HEAD, DELETE"),
-        .init(path: "/account/v1/grants/unknown", allow: "DELETE"),
-        .init(path: "/account/v1/links", allow: "GET, HEAD"),
-        .init(path: "/account/v1/links/unknown", allow: "DELETE"),
-        .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
-        .init(path: "/identity/keys", allow: "GET, HEAD"),
-        .init(path: "/identity/root", allow: "GET, HEAD"),
-        .init(path: "/identity/activation", allow: "GET, HEAD, DELETE"),
-        .init(path: "/identity/in-app", allow: "POST", body: .json),
-        .init(path: "/identity/api-access", allow: "POST", body: .json),
-        .init(path: "/identity/api-access/unknown/complete", allow: "POST", body: .json),
-        .init(path: "/identity/activations/unknown/open", allow: "POST", body: .json),
-        .init(path: "/identity/activations/unknown/prove", allow: "POST", body: .json),
-        .init(path: "/identity/activations/unknown/pin-evaluation", allow: "POST", body: .json),
-        .init(path: "/identity/activations/unknown/enroll", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/start", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/prepare", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/pin-evaluation", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/finish", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/code", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/abort", allow: "POST", body: .json),
-        .init(path: "/identity/sessions/unknown/prolong", allow: "POST", body: .json),
-    ]
+    /// The addresses of the public listener: those of the endpoints' own list, and the one at which an administrator's
+    /// link becomes a token.
+    static func all() async throws -> [MountedAddress] {
+        let server = try await ServerFixture()
+        let endpoints = server.assembly.publicEndpoints
+        var addresses: [MountedAddress] = []
+        for endpoint in endpoints where !addresses.contains(where: { $0.pattern == endpoint.path }) {
+            addresses.append(MountedAddress(of: endpoints.filter { $0.path == endpoint.path }, at: endpoint.path))
+        }
+        return addresses + [.init(pattern: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json)]
+    }
+
+    /// The addresses that take a body.
+    static func withBody() async throws -> [MountedAddress] { try await self.all().filter { $0.body != .none } }
+
+    private init(pattern: String, allow: String, body: Body) {
+        self.pattern = pattern
+        self.allow = allow
+        self.body = body
+    }
+
+    /// Describes the address of endpoints, one for each method.
+    private init(of endpoints: [Endpoint], at path: String) {
+        self.pattern = path
+        let methods = Set(endpoints.map(\.method))
+        // Whoever answers GET answers HEAD.
+        let order: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete]
+        self.allow = order.filter { methods.contains($0 == .head ? .get : $0) }.map(\.rawValue).joined(separator: ", ")
+        for endpoint in endpoints {
+            switch endpoint.body?.type {
+            case .form?: self.body = .form
+            case .json?: self.body = .json
+            case .uaf?: self.body = .uaf
+            case nil: break
+            }
+            switch endpoint.caller {
+            case .client, .clientByHeader, .clientOrDevice: self.isForClients = true
+            case .anybody, .anybodyOrClient, .token, .device: break
+            }
+        }
+    }
 
     /// Bodies that are not what any address takes.
     static let badBodies: [[UInt8]] =
@@ -195,9 +116,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
 
 @Suite("Bad input is refused in words and changes nothing")
 struct BadInputTests {
-    private static let withBody = MountedAddress.all.filter { $0.body != .none }
-
-    @Test("RFC 9110, section 15.5.6: another method is 405 with Allow", arguments: MountedAddress.all)
+    @Test("RFC 9110, section 15.5.6: another method is 405 with Allow", arguments: try await MountedAddress.all())
     func otherMethodIsRefused(address: MountedAddress) async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
@@ -230,7 +149,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("RFC 9110, section 15.5.16: another media type is 415", arguments: Self.withBody)
+    @Test("RFC 9110, section 15.5.16: another media type is 415", arguments: try await MountedAddress.withBody())
     func otherMediaTypeIsRefused(address: MountedAddress) async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
@@ -246,7 +165,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("RFC 9110, section 15.5.14: a larger body is 413", arguments: Self.withBody)
+    @Test("RFC 9110, section 15.5.14: a larger body is 413", arguments: try await MountedAddress.withBody())
     func largeBodyIsRefused(address: MountedAddress) async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
@@ -258,7 +177,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("No body gives a 500, and each refusal is of a known form", arguments: Self.withBody)
+    @Test("No body gives a 500, and each refusal is of a known form", arguments: try await MountedAddress.withBody())
     func noBodyBreaksTheServer(address: MountedAddress) async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
