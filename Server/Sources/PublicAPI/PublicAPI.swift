@@ -42,19 +42,17 @@ package struct PublicAPI: Sendable {
     private let hasRegistration: Bool
     private let limits: Limits
     private let trace: TraceRecorder?
-    private let metrics: ServerMetrics
 
     /// Creates the addresses over the parts of a server.
     ///
     /// - Parameters:
     ///   - hasRegistration: `true` if clients can register themselves.
     ///   - trace: The recorder of runs' events; `nil` if the server records no runs.
-    package init(_ parts: Parts, hasRegistration: Bool, limits: Limits, trace: TraceRecorder?, metrics: ServerMetrics) {
+    package init(_ parts: Parts, hasRegistration: Bool, limits: Limits, trace: TraceRecorder?) {
         self.parts = parts
         self.hasRegistration = hasRegistration
         self.limits = limits
         self.trace = trace
-        self.metrics = metrics
     }
 
     /// The endpoints of the OpenID provider for programs.
@@ -90,8 +88,7 @@ package struct PublicAPI: Sendable {
         let redemptions = RedeemRoutes(redemptions: ceremonies.redemptions, limits: self.limits, trace: self.trace)
         let uaf = UAFRoutes(
             ceremonies: ceremonies, provider: provider, devices: devices,
-            clients: ClientAuthorization(provider: provider), limits: self.limits, trace: self.trace,
-            metrics: self.metrics)
+            clients: ClientAuthorization(provider: provider), limits: self.limits, trace: self.trace)
         let account = AccountRoutes(
             directory: self.parts.directory, provider: provider, grants: self.parts.grants,
             upstream: self.parts.upstream, backchannel: ceremonies.backchannel, authorization: devices)

@@ -96,14 +96,13 @@ package struct WebPages: Sendable {
     private let cookies: BrowserCookies
     private let changes: ConfirmedChanges
     private let trace: TraceRecorder?
-    private let metrics: ServerMetrics
     private let time: TimeSource
 
     /// Creates the pages over the parts of a server.
     ///
     /// - Parameter trace: The recorder of runs' events; `nil` if the server records no runs.
     package init(
-        _ parts: Parts, _ configuration: Configuration, trace: TraceRecorder?, metrics: ServerMetrics, time: TimeSource,
+        _ parts: Parts, _ configuration: Configuration, trace: TraceRecorder?, time: TimeSource,
         random: RandomSource
     ) {
         let limits = configuration.limits
@@ -118,7 +117,6 @@ package struct WebPages: Sendable {
         self.channels = parts.channels
         self.configuration = configuration
         self.trace = trace
-        self.metrics = metrics
         self.time = time
         self.answers = PageAnswers(
             renderers: PageRenderers { language in
@@ -149,7 +147,7 @@ package struct WebPages: Sendable {
     package var providerEndpoints: [Endpoint] {
         AuthorizationRoutes(
             provider: self.provider, answers: self.answers, cookies: self.cookies, limits: self.limits,
-            trace: self.trace, metrics: self.metrics
+            trace: self.trace
         ).endpoints
     }
 
@@ -169,7 +167,7 @@ package struct WebPages: Sendable {
         let confirmations = self.changeRoutes
         let parts = SignInParts(
             provider: self.provider, upstream: self.upstream, confirmed: confirmations.arrive, answers: self.answers,
-            cookies: self.cookies, limits: self.limits, trace: self.trace, metrics: self.metrics)
+            cookies: self.cookies, limits: self.limits, trace: self.trace)
         return self.signInEndpoints(parts) + self.decisionEndpoints(confirmations, parts) + self.ownEndpoints
     }
 
@@ -183,10 +181,9 @@ package struct WebPages: Sendable {
             signIns: self.ceremonies.signIns, provider: self.provider, ways: self.ways,
             devices: self.devices, newcomers: newcomers, starts: { try await starts.page(of: $0, $1) },
             answers: self.answers, cookies: self.cookies, channels: self.channels, limits: self.limits,
-            trace: self.trace, metrics: self.metrics, time: self.time)
+            trace: self.trace, time: self.time)
         let devices = DeviceRoutes(
-            devices: self.devices, answers: self.answers, cookies: self.cookies, limits: self.limits, ways: self.ways,
-            metrics: self.metrics)
+            devices: self.devices, answers: self.answers, cookies: self.cookies, limits: self.limits, ways: self.ways)
         let invitations = NewcomerRoutes(
             newcomers: newcomers, provider: self.provider, answers: self.answers, cookies: self.cookies,
             limits: self.limits)
@@ -200,8 +197,7 @@ package struct WebPages: Sendable {
             confirmations: self.changes.confirmations, signIns: self.ceremonies.signIns,
             passwords: OwnPassword(self.passwords), codes: ChangeCodes(self.passwords),
             questions: self.changes.questions, upstream: UpstreamConfirmations(self.upstream), provider: self.provider,
-            answers: self.answers, cookies: self.cookies, channels: self.channels, limits: self.limits,
-            metrics: self.metrics, time: self.time)
+            answers: self.answers, cookies: self.cookies, channels: self.channels, limits: self.limits, time: self.time)
     }
 
     /// The endpoints of the pages on which people decide: about a service's data, and about a change of their account.
@@ -223,7 +219,7 @@ package struct WebPages: Sendable {
         let passwords = OwnPasswordRoutes(
             passwords: OwnPassword(self.passwords), factors: SecondFactors(self.passwords), provider: self.provider,
             changes: self.changes, answers: self.answers, cookies: self.cookies, limits: self.limits,
-            hashing: self.configuration.hashing, metrics: self.metrics)
+            hashing: self.configuration.hashing)
         let activations = ActivationRoutes(
             identities: identities, directory: self.identities, provider: self.provider, answers: self.answers,
             cookies: self.cookies, channels: self.channels, issuer: self.configuration.issuer, limits: self.limits,
@@ -239,7 +235,7 @@ package struct WebPages: Sendable {
         let links = MailedLinkRoutes(
             resets: PasswordResets(self.passwords), confirmations: AddressConfirmations(self.passwords),
             provider: self.provider, changes: self.changes, answers: self.answers, cookies: self.cookies,
-            limits: self.limits, hashing: self.configuration.hashing, metrics: self.metrics)
+            limits: self.limits, hashing: self.configuration.hashing)
         return passwords.endpoints + identity.endpoints + activations.endpoints + invitations.endpoints
             + (self.configuration.sendsMail ? links.endpoints : [])
     }

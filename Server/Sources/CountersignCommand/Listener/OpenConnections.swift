@@ -210,32 +210,41 @@ final class OpenConnections: AvailableConnectionsDelegate {
     }
 }
 
-extension Metric where Handle == Gauge {
+extension GaugeMetric {
+    /// Open connections of the public listener.
     fileprivate static var connectionsOpen: Self {
         Self("countersign_connections_open", "Open connections of the public listener.")
     }
+    /// Connections whose clients do not read the available part of an answer.
     fileprivate static var connectionsStalled: Self {
         Self(
             "countersign_connections_stalled", "Open connections whose clients do not read what is there of an answer.")
     }
+    /// The highest possible number of open connections of the public listener.
     fileprivate static var connectionsLimit: Self { Self("countersign_connections_limit", "So many can be open.") }
+    /// The connections that one source can have.
     fileprivate static var connectionsShare: Self {
         Self("countersign_connections_share", "So many of them one source can have.")
     }
 }
 
-extension Metric where Handle == Counter {
+extension CounterMetric {
+    /// Connections that were cut to make room for others.
     fileprivate static var connectionsCut: Self {
         Self("countersign_connections_cut_total", "Connections that were cut to make room for others.")
     }
+    /// Connections that were cut because their source had more than one source can have.
     fileprivate static var connectionsOverShare: Self {
         Self(
             "countersign_connections_over_share_total",
             "Connections that were cut because their source had more than its share.")
     }
+    /// Requests whose body did not arrive completely in time: 408 `request-timeout` if the answer had not begun, and
+    /// the connection is closed.
     fileprivate static var requestsLate: Self {
         Self("countersign_requests_late_total", "Requests that did not come whole in time.")
     }
+    /// Connections that were cut because their client did not read its answers.
     fileprivate static var answersUnread: Self {
         Self(
             "countersign_answers_unread_total",

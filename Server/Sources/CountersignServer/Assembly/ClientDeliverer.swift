@@ -44,7 +44,8 @@ public struct ClientDeliverer: Service {
         await deliverFromOutbox(every: self.interval, "deliveries to clients", self.logger) {
             try await self.deliveries.takeDue()
         } deliver: { delivery in
-            self.metrics.told(try await self.deliveries.deliver(delivery))
+            let result = try await self.deliveries.deliver(delivery)
+            self.metrics.count(.deliveries, result.rawValue)
         } look: {
             waiting.note(try await self.outbox.waitingDeliveries())
         }

@@ -60,7 +60,7 @@ public struct MailDeliverer: Service {
         } deliver: { delivery in
             let result = try await self.deliveries.deliver(delivery)
             if result == .sent { self.last.noteTaken() }
-            self.metrics.mailed(result.rawValue)
+            self.metrics.count(.mails, result.rawValue)
         } look: {
             try await self.tellDropped()
         }
@@ -79,7 +79,7 @@ public struct MailDeliverer: Service {
     /// Logs and counts the letters that were dropped since the last time because too many letters waited.
     func tellDropped() async throws {
         for (subject, count) in try await self.deliveries.takeDropped() {
-            self.metrics.mailed("dropped", count)
+            self.metrics.count(.mails, "dropped", by: count)
             self.logger.error(
                 "Letters were not kept, because too many wait",
                 metadata: [

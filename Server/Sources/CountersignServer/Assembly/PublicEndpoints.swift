@@ -16,7 +16,7 @@ extension ServerAssembly {
                 issuer: self.configuration.issuer, isSecure: self.configuration.isSecure,
                 serviceName: self.configuration.serviceName, sendsMail: self.configuration.mail != nil,
                 hashing: self.configuration.hashing, limits: self.configuration.limits),
-            trace: self.trace, metrics: self.configuration.metrics, time: self.time, random: self.random)
+            trace: self.trace, time: self.time, random: self.random)
     }
 
     /// The addresses for programs.
@@ -31,7 +31,7 @@ extension ServerAssembly {
                 registrations: self.registrations, ceremonies: self.ceremonies, directory: self.directory,
                 grants: self.grants, upstream: self.upstreamProviders, channels: self.channels),
             hasRegistration: self.configuration.hasRegistration || self.configuration.isRegistrationOpen,
-            limits: self.configuration.limits, trace: self.trace, metrics: self.configuration.metrics)
+            limits: self.configuration.limits, trace: self.trace)
     }
 
     /// The endpoints at the public addresses, in the order of their document.

@@ -33,7 +33,7 @@ public struct Resealer: Service {
 
     /// Seals all values anew, and tries again if the store fails. Afterwards waits until the server shuts down.
     public func run() async throws {
-        self.metrics.watch(resealing: { self.resealing.progress })
+        self.metrics.watch(.resealedValues) { self.resealing.progress.resealed }
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {

@@ -171,7 +171,8 @@ public struct ServerAssembly: Sendable {
         let passwords = try PasswordAccounts(
             store: store, sealing: sealing, limits: limits, hashing: configuration.hashing,
             breached: configuration.breachedPasswords, sendsMail: configuration.mail != nil, time: time, random: random)
-        configuration.metrics.watch(hashing: { passwords.load })
+        configuration.metrics.watch(.hashingWaiting) { passwords.load.waiting }
+        configuration.metrics.watch(.hashingMemory) { passwords.load.memoryKiB * 1024 }
         let lateCeremonies = LateCeremonies()
         let ways = SignInMethods.open(
             SignInFoundation(
@@ -236,7 +237,7 @@ public struct ServerAssembly: Sendable {
         let upstream = UpstreamSignIns(provider.authorizations, store: store) { displayName, email in
             directory.newcomer(displayName: displayName, email: email)
         }
-        configuration.metrics.watch(arrivals: { upstream.waitingArrivals })
+        configuration.metrics.watch(.providerWaiting) { upstream.waitingArrivals }
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, ways: ways,
             devices: DeviceAuthorizations(provider.authorizations),
@@ -408,7 +409,7 @@ public struct ServerAssembly: Sendable {
         private func rotateKeys() async throws {
             let names = try await self.assembly.provider.keys.rotateDue()
             guard !names.isEmpty else { return }
-            self.assembly.configuration.metrics.rotatedSigningKeys(names.count)
+            self.assembly.configuration.metrics.count(.signingKeysRotated, by: names.count)
             self.logger.notice(
                 "New signing keys were published, which sign when clients have had the time to read them",
                 metadata: ["keys": "\(names.joined(separator: ", "))"])

@@ -118,16 +118,19 @@ public final class EventChannels: Sendable {
     public var metrics: String { self.registry.text }
 }
 
-extension Metric where Handle == Gauge {
+extension GaugeMetric {
+    /// Channels that wait for events.
     fileprivate static var channelsOpen: Self {
         Self("countersign_channels_open", "Channels that wait for events, of pages and of back ends.")
     }
+    /// The channels that one source can have.
     fileprivate static var channelsShare: Self {
         Self("countersign_channels_share", "So many of them one source can have.")
     }
 }
 
-extension Metric where Handle == Counter {
+extension CounterMetric {
+    /// Channels that were ended because their source had more than one source can have.
     fileprivate static var channelsLost: Self {
         Self(
             "countersign_channels_lost_total", "Channels that were ended because their source had more than its share.")

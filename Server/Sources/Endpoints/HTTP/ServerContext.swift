@@ -17,6 +17,8 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     public let remoteAddress: SocketAddress?
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.
     public var clientAddress: String
+    /// The registry that counts the requests of the listener; `nil` if the listener does not count.
+    var registry: PrometheusMetrics?
     /// The notes for the request's line in the log.
     package let notes = RequestNotes()
 
@@ -31,6 +33,11 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// The source that the caller counts for: the IPv4 address, or the first 64 bits of an IPv6 address. A caller with
     /// one IPv6 address has all addresses of these 64 bits.
     package var source: String { AddressBlock.source(of: self.clientAddress) }
+
+    /// Counts an event under values of the metric's labels. The values are the server's own words.
+    package func count(_ metric: CounterMetric, _ values: String...) {
+        self.registry?.count(metric, of: values)
+    }
 
     /// Returns a parameter of the path, percent-decoded.
     ///

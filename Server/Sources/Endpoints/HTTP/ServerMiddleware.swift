@@ -46,6 +46,8 @@ struct AccessLogMiddleware: RouterMiddleware {
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
+        var context = context
+        context.registry = self.metrics?.registry
         let response = try await next(request, context)
         let (duration, route) = (ContinuousClock.now - start, context.endpointPath ?? "unknown")
         var metadata: Logger.Metadata = [
@@ -58,7 +60,7 @@ struct AccessLogMiddleware: RouterMiddleware {
             metadata["client"] = refusal.client.map { "\($0)" }
             metadata["account"] = refusal.account.map { "\($0)" }
             metadata["setting"] = refusal.setting.map { "\($0)" }
-            self.metrics?.refused(refusal.code)
+            self.metrics?.count(.refusals, refusal.code)
         }
         context.logger.info("\(request.method.rawValue) \(route)", metadata: metadata)
         self.metrics?.answered(request.method, route: route, status: response.status.code, after: duration)

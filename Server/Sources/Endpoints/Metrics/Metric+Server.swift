@@ -1,62 +1,82 @@
 import CoreMetrics
 
-// The metrics of this server, by their kinds. The values of labels are the server's own words.
+// The metrics that several places of this server count, by their kinds. The values of labels are the server's own
+// words. `scripts/metrics` writes the comment of each metric into the table of docs/interfaces.md.
 
-extension Metric where Handle == Counter {
+extension CounterMetric {
+    /// Requests by the path that is mounted, the method and the status.
     static var requests: Self {
         Self(
             "countersign_requests_total", labels: ["path", "method", "status"],
             "Requests, by the path that is mounted, the method and the status.")
     }
+    /// Requests that were refused, by the code of the answer: a problem's name, an error of RFC 6749, a UAF status
+    /// code.
     static var refusals: Self {
         Self(
             "countersign_refusals_total", labels: ["code"],
             "Requests that were refused, by the code that the answer has.")
     }
-    static var signIns: Self {
+    /// Sign-ins `by` a `phone`, by a `session` that the browser had, in an `app`, by a `password`, by another
+    /// `provider`.
+    package static var signIns: Self {
         Self(
             "countersign_sign_ins_total", labels: ["by"],
             "Sign-ins: by a phone, by a session that was there, in an app, by a password, by another provider.")
     }
-    static var passwordAttempts: Self {
+    /// Passwords, and codes beside them: `right`, and the reasons in the log's words, such as `password-wrong`,
+    /// `password-resting` and `code-wrong`.
+    package static var passwordAttempts: Self {
         Self(
             "countersign_password_attempts_total", labels: ["verdict"],
             "Passwords, and codes beside them, by what became of them.")
     }
-    static var providerSteps: Self {
+    /// Browsers that were sent to another provider (`away`) or came back from a provider: `finished`, or the code of
+    /// the log: `upstream-unknown-person`, `upstream-unmet`, `upstream-declined`, `upstream-failed`, `upstream-stale`,
+    /// `providers-busy`, `too-many-requests`, `upstream-account-locked`.
+    package static var providerSteps: Self {
         Self(
             "countersign_provider_steps_total", labels: ["result"],
             "Steps of sign-ins by other providers, by what became of them.")
     }
+    /// Steps of the store by their names: a feature and a change, as in `mail.keep-ask`. Steps that were refused or failed
+    /// count, too.
     static var storeSteps: Self {
         Self(
             "countersign_store_steps_total", labels: ["step"],
             "Steps of the store by their names, also steps that were refused or failed.")
     }
+    /// Steps and reads that the store could not do: `step` or `read`.
     static var storeFailures: Self {
         Self("countersign_store_failures_total", labels: ["work"], "Steps and reads that the store could not do.")
     }
-    static var deliveries: Self {
+    /// Notifications to services: `delivered`, `failed` (tried again), `given-up`.
+    package static var deliveries: Self {
         Self(
             "countersign_deliveries_total", labels: ["result"],
             "What services were told, or not: that somebody has signed out, or has answered.")
     }
-    static var mails: Self {
+    /// Letters to people: `sent`, `failed` (tried again), `given-up`, and `dropped`, letters that were not kept because
+    /// too many waited.
+    package static var mails: Self {
         Self(
             "countersign_mails_total", labels: ["result"],
             "Letters to people, by what became of them; dropped are those that were not kept, as too many waited.")
     }
-    static var signingKeysRotated: Self {
+    /// Signing keys that the server has added by itself.
+    package static var signingKeysRotated: Self {
         Self("countersign_signing_keys_rotated_total", "Signing keys that took the place of others by themselves.")
     }
 }
 
 extension Metric where Handle == Timer {
+    /// A histogram of the time until the head of an answer, by the path that is mounted.
     static var requestTime: Self {
         Self(
             "countersign_request_seconds", labels: ["path"],
             "From a request's head to its answer's head, by the path that is mounted.")
     }
+    /// A histogram of the store's time for a `step` or a `read`, including the wait for its turn.
     static var storeTime: Self {
         Self(
             "countersign_store_seconds", labels: ["work"],
@@ -64,54 +84,73 @@ extension Metric where Handle == Timer {
     }
 }
 
-extension Metric where Handle == Gauge {
-    static var providerWaiting: Self {
+extension GaugeMetric {
+    /// People who have come back from other providers and wait for their turn.
+    package static var providerWaiting: Self {
         Self("countersign_provider_waiting", "People who have come back from other providers and wait for their turn.")
     }
-    static var hashingWaiting: Self {
+    /// Passwords that wait for a thread.
+    package static var hashingWaiting: Self {
         Self("countersign_hashing_waiting", "Passwords that wait for a thread to hash them.")
     }
-    static var hashingMemory: Self {
+    /// The memory of the passwords that are being hashed.
+    package static var hashingMemory: Self {
         Self("countersign_hashing_memory_bytes", "Memory of the passwords that are hashed now.")
     }
+    /// Work that waits for the store: a `step` or a `read`.
     static var storeWaiting: Self {
         Self("countersign_store_waiting", labels: ["work"], "Steps and reads that wait for the store.")
     }
+    /// Notifications to services that wait.
     static var deliveriesWaiting: Self {
         Self("countersign_deliveries_waiting", "What services have still to be told.")
     }
+    /// The age of the oldest notification that waits.
     static var oldestDelivery: Self {
         Self("countersign_deliveries_oldest_seconds", "How long the oldest of them has waited.")
     }
+    /// Letters that wait to be sent; at most 15 seconds old.
     static var mailsWaiting: Self { Self("countersign_mails_waiting", "Letters that wait to be sent.") }
+    /// The age of the oldest letter that waits; at most 15 seconds old.
     static var oldestMail: Self { Self("countersign_mails_oldest_seconds", "How long the oldest of them has waited.") }
+    /// Sessions of browsers and apps that have not expired; at most 15 seconds old.
     static var sessions: Self { Self("countersign_sessions", "Browsers' and apps' sessions that have not run out.") }
+    /// The time for which the current key has signed.
     static var signingKeyAge: Self {
         Self(
             "countersign_signing_key_age_seconds", labels: ["algorithm"],
             "How long the key has signed that signs now, by its algorithm.")
     }
-    static var resealedValues: Self {
+    /// Stored values that were sealed anew under another key-encryption key since the start.
+    package static var resealedValues: Self {
         Self(
             "countersign_resealed_values",
             "Stored values that were sealed anew under another key-encryption key since the start.")
     }
+    /// 1, with the program's release.
     static var buildInfo: Self {
         Self("countersign_build_info", labels: ["version"], "1, with the release of the program.")
     }
+    /// The size of the database.
     static var databaseSize: Self { Self("countersign_database_bytes", "What the database takes on the disk.") }
+    /// The free space on the disk of the data folder, for users other than root.
     static var diskFree: Self {
         Self("countersign_disk_free_bytes", "What is free on the disk of the data folder, for users other than root.")
     }
+    /// The size of the disk of the data folder.
     static var diskSize: Self { Self("countersign_disk_bytes", "What the disk of the data folder holds.") }
+    /// The remaining validity of the certificate that the `public` or the `mtls` listener shows; below 0 the
+    /// certificate has expired.
     static var certificateRemaining: Self {
         Self(
             "countersign_certificate_remaining_seconds", labels: ["listener"],
             "How long the certificate is valid still that a listener shows; below 0 it has run out.")
     }
+    /// The time since the file of the key-encryption keys was changed.
     static var keyFileAge: Self {
         Self("countersign_key_file_age_seconds", "How long ago the file of the key-encryption keys was changed.")
     }
+    /// The time since the last `db backup` of this data folder began; missing before the first.
     static var lastBackupAge: Self {
         Self(
             "countersign_last_backup_age_seconds",

@@ -1,7 +1,5 @@
 import CoreMetrics
 import HTTPTypes
-package import OAuthProvider
-package import Passwords
 public import Records
 import Settings
 import _Primitives
@@ -11,22 +9,6 @@ import _Primitives
 /// The values of labels are the server's own words, never a caller's. Paths are the mounted paths, and codes are the
 /// codes of the server's answers.
 public struct ServerMetrics: Sendable {
-    /// The way in which a person signed in.
-    package struct Way: Sendable {
-        /// By a session that the browser had, without any method.
-        package static let session = Self(word: "session")
-        /// In an app, by the app's own device.
-        package static let app = Self(word: "app")
-
-        fileprivate let word: String
-
-        private init(word: String) { self.word = word }
-
-        /// Creates the way of a sign-in method. For another provider the way has no name of the provider, because the
-        /// name is an operator's word.
-        package init(of method: any SignInMethod) { self.init(word: method.name) }
-    }
-
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
     /// The registry of the numbers.
@@ -66,39 +48,15 @@ public struct ServerMetrics: Sendable {
         timer.recordNanoseconds(duration.nanoseconds)
     }
 
-    func refused(_ code: String) {
-        self.registry.counter(.refusals, code).increment()
+    /// Counts events under values of the metric's labels. The values are the server's own words.
+    package func count(_ metric: CounterMetric, _ values: String..., by count: Int = 1) {
+        self.registry.count(metric, of: values, by: count)
     }
 
-    package func signedIn(by way: Way) {
-        self.registry.counter(.signIns, way.word).increment()
-    }
-
-    /// Counts the verdict about a password, or about a code beside a password. `verdict` is the server's own word.
-    package func judgedPassword(_ verdict: String) {
-        self.registry.counter(.passwordAttempts, verdict).increment()
-    }
-
-    /// Counts a browser that the server sent to another provider, or that came back. `result` is the server's own word.
-    package func went(to result: String) {
-        self.registry.counter(.providerSteps, result).increment()
-    }
-
-    /// Reads the number of people who came back from other providers and wait, whenever somebody reads the numbers.
-    package func watch(arrivals waiting: @escaping @Sendable () -> Int) {
-        let gauge = self.registry.gauge(.providerWaiting)
-        self.registry.collect { gauge.record(waiting()) }
-    }
-
-    /// Reads the load of the hashing threads whenever somebody reads the numbers.
-    package func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
-        let waiting = self.registry.gauge(.hashingWaiting)
-        let memory = self.registry.gauge(.hashingMemory)
-        self.registry.collect {
-            let load = load()
-            waiting.record(load.waiting)
-            memory.record(load.memoryKiB * 1024)
-        }
+    /// Measures whenever somebody reads the numbers.
+    package func watch(_ metric: GaugeMetric, _ measure: @escaping @Sendable () -> Int) {
+        let gauge = self.registry.gauge(metric)
+        self.registry.collect { gauge.record(measure()) }
     }
 
     /// Records the time that the store took for a step or a read, and counts a step by its name.
@@ -111,17 +69,7 @@ public struct ServerMetrics: Sendable {
             }.increment()
         }
         guard measurement.isFailed else { return }
-        self.registry.counter(.storeFailures, measurement.work.rawValue).increment()
-    }
-
-    /// Counts the result of a delivery to a service.
-    package func told(_ result: DeliveryResult) {
-        self.registry.counter(.deliveries, result.rawValue).increment()
-    }
-
-    /// Counts the results of letters to people. `result` is the server's own word.
-    package func mailed(_ result: String, _ count: Int = 1) {
-        self.registry.counter(.mails, result).increment(by: count)
+        self.count(.storeFailures, measurement.work.rawValue)
     }
 
     /// Reads the number of waiting deliveries to services, and the age of the oldest, whenever somebody reads the
@@ -134,17 +82,6 @@ public struct ServerMetrics: Sendable {
             count.record(waiting.count)
             age.record(waiting.age.components.seconds)
         }
-    }
-
-    /// Counts signing keys that the server has added by itself.
-    package func rotatedSigningKeys(_ count: Int) {
-        self.registry.counter(.signingKeysRotated).increment(by: count)
-    }
-
-    /// Reads the number of values that were sealed anew, whenever somebody reads the numbers.
-    package func watch(resealing progress: @escaping @Sendable () -> Resealed) {
-        let gauge = self.registry.gauge(.resealedValues)
-        self.registry.collect { gauge.record(progress().resealed) }
     }
 
     /// Reads the last numbers of the store, and the age of the signing keys, whenever somebody reads the numbers.

@@ -21,7 +21,6 @@ struct UAFRoutes: Sendable {
     let clients: ClientAuthorization
     let limits: Limits
     let trace: TraceRecorder?
-    let metrics: ServerMetrics
 
     private static let deregistration = "/uaf/1.1/request/deregistration"
 
@@ -207,7 +206,7 @@ struct UAFRoutes: Sendable {
         if response.statusCode == .ok {
             self.trace?.record(.authenticationAccepted, in: request.trace, context)
             if let device = answer.authenticated {
-                self.metrics.signedIn(by: .app)
+                context.count(.signIns, "app")
                 let token = try self.provider.tokens.deviceToken(
                     for: DeviceTokenHolder(account: device.accountID, device: device.deviceID))
                 response.additionalTokens.append(Token(kind: .jwt, value: token))

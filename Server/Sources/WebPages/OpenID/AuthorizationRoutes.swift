@@ -19,7 +19,6 @@ struct AuthorizationRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let trace: TraceRecorder?
-    let metrics: ServerMetrics
 
     /// The field that proves that a form stood on a page of this server.
     private static let confirmation = "confirmation"
@@ -87,7 +86,7 @@ struct AuthorizationRoutes: Sendable {
             return .seeOther(address.path("/sign-in/consent"), headers: HTTPFields([self.cookies.set(browser)]))
         case .client(let answer):
             // The server asked nobody: the browser has a session.
-            if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }
+            if context.notes.refusal == nil { context.count(.signIns, "session") }
             return self.answers.response(answer)
         case .tooMany(let shortage):
             self.note(serviceOf: text, context)

@@ -27,7 +27,6 @@ struct MailedLinkRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let hashing: PasswordLimits
-    let metrics: ServerMetrics
 
     /// The endpoints of the pages.
     var endpoints: [Endpoint] {
@@ -149,7 +148,7 @@ struct MailedLinkRoutes: Sendable {
                     headers: HTTPFields([self.cookies.endSession] + self.cookies.set(knownBy: visitor)))
             case .refused(let refusal, let account):
                 let code = "code-\(refusal.rawValue)"
-                self.metrics.judgedPassword(code)
+                context.count(.passwordAttempts, code)
                 context.notes.note(
                     RequestRefusal(code: code, reason: refusal.words, setting: refusal.setting, account: account))
                 guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }

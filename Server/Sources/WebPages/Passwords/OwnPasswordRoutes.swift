@@ -25,7 +25,6 @@ struct OwnPasswordRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let hashing: PasswordLimits
-    let metrics: ServerMetrics
 
     /// The endpoints of the pages. Each page asks for the password anew.
     var endpoints: [Endpoint] {
@@ -152,7 +151,7 @@ struct OwnPasswordRoutes: Sendable {
             switch try await self.passwords.judge(proof) {
             case .refused(let refusal):
                 let code = "password-\(refusal.rawValue)"
-                self.metrics.judgedPassword(code)
+                context.count(.passwordAttempts, code)
                 context.notes.note(
                     RequestRefusal(
                         code: code, reason: refusal.words, setting: refusal.setting, account: visitor.accountID))
@@ -161,7 +160,7 @@ struct OwnPasswordRoutes: Sendable {
                     problem: .proofRefused,
                     status: .forbidden)
             case .right(let proved):
-                self.metrics.judgedPassword("right")
+                context.count(.passwordAttempts, "right")
                 if needsPhone, let asked = try await self.ask(matter, visitor, reference: change, request, context) {
                     return asked
                 }

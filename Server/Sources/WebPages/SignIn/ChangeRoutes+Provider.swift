@@ -114,7 +114,7 @@ extension ChangeRoutes {
                     try await self.confirmations.begin(
                         trip, browser: browser.cookieValue, accountID: change.accountID)
                 else { throw SignInProblem.unknown }
-                self.metrics.went(to: "away")
+                context.count(.providerSteps, "away")
                 return .seeOther(location)
             case .unknown: throw SignInProblem.unknown
             case .tooMany(let shortage):
@@ -154,7 +154,7 @@ extension ChangeRoutes {
             guard let link = try await self.upstream.person(parameters, of: trip, accountID: change.accountID),
                 change.before.map({ link.createdAt < $0 }) ?? true
             else {
-                self.metrics.went(to: "upstream-unknown-person")
+                context.count(.providerSteps, "upstream-unknown-person")
                 context.notes.note(
                     RequestRefusal(
                         code: "upstream-unknown-person",
@@ -167,7 +167,7 @@ extension ChangeRoutes {
         } catch let refusal as UpstreamRefusal {
             return self.refused(refusal, name, (reference, browser, change, providers), context)
         }
-        self.metrics.went(to: "finished")
+        context.count(.providerSteps, "finished")
         guard
             try await self.confirmations.confirmByProvider(
                 reference, browser: browser.cookieValue, accountID: change.accountID,
@@ -184,7 +184,7 @@ extension ChangeRoutes {
             providers: [(name: String, title: String)]
         ), _ context: ServerContext
     ) -> Response {
-        self.metrics.went(to: refusal.code.rawValue)
+        context.count(.providerSteps, refusal.code.rawValue)
         context.notes.note(
             RequestRefusal(code: refusal.code.rawValue, reason: "The provider \(name): \(refusal.reason)."))
         let problem: FormProblem =

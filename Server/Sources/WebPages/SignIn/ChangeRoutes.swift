@@ -24,7 +24,6 @@ struct ChangeRoutes: Sendable {
     let cookies: BrowserCookies
     let channels: EventChannels
     let limits: Limits
-    let metrics: ServerMetrics
     let time: TimeSource
 
     /// The page of a change that waits for the phone.
@@ -248,7 +247,7 @@ struct ChangeRoutes: Sendable {
         switch try await self.passwords.judge(proof) {
         case .refused(let refusal):
             let code = "password-\(refusal.rawValue)"
-            self.metrics.judgedPassword(code)
+            context.count(.passwordAttempts, code)
             context.notes.note(
                 RequestRefusal(
                     code: code, reason: refusal.words, setting: refusal.setting, account: change.accountID))
@@ -257,7 +256,7 @@ struct ChangeRoutes: Sendable {
                 problem: .proofRefused,
                 status: .forbidden)
         case .right(let person):
-            self.metrics.judgedPassword("right")
+            context.count(.passwordAttempts, "right")
             guard change.before.map({ person.unchangedSince < $0 }) ?? true else { return self.unconfirmable }
             guard self.codes.areNeeded(summary) else {
                 return try await self.confirm(reference, ways, by: summary.hasSecondFactor ? ["pwd", "otp"] : ["pwd"])

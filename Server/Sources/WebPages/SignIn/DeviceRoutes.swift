@@ -20,7 +20,6 @@ struct DeviceRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let ways: SignInWays
-    let metrics: ServerMetrics
 
     /// The page that asks, after the person has authenticated.
     static let confirmation = "/device/confirm"
@@ -110,7 +109,7 @@ struct DeviceRoutes: Sendable {
         ) { context.notes.note(RequestRefusal($0)) }
         switch decision {
         case .confirmed(let name, let method):
-            if let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
+            if let way = self.ways.counted(method) { context.count(.signIns, way) }
             return .page(
                 self.answers.pages.html(
                     ResultPage(.done, .deviceSignedIn(client: name))))

@@ -28,7 +28,6 @@ struct SignInRoutes: Sendable {
     let channels: EventChannels
     let limits: Limits
     let trace: TraceRecorder?
-    let metrics: ServerMetrics
     let time: TimeSource
 
     /// The endpoints of a sign-in.
@@ -101,7 +100,7 @@ struct SignInRoutes: Sendable {
         switch answer {
         case nil: return nil
         case .client(let answer):
-            self.metrics.signedIn(by: .session)
+            context.count(.signIns, "session")
             return self.answers.response(answer)
         case .consent(let id, let client):
             return .seeOther(SignInAddress(request: id, service: client).path("/sign-in/consent"))
@@ -222,7 +221,7 @@ struct SignInRoutes: Sendable {
         if let refusal { context.notes.note(RequestRefusal(refusal)) }
         switch answer {
         case .signedIn(let answer, let session, let method):
-            if let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
+            if let way = self.ways.counted(method) { context.count(.signIns, way) }
             if let pending {
                 let run = pending.run(address.request)
                 self.trace?.record(.signInCompleted, in: run)
@@ -232,7 +231,7 @@ struct SignInRoutes: Sendable {
         case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
         case .consent(let client, let session, let method):
             // The person is signed in, whatever data the service may have.
-            if session != nil, let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
+            if session != nil, let way = self.ways.counted(method) { context.count(.signIns, way) }
             let headers = HTTPFields(session.map { [self.cookies.set($0)] } ?? [])
             let address = SignInAddress(request: address.request, service: client)
             return .seeOther(address.path("/sign-in/consent"), headers: headers)

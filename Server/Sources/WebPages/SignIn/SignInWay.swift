@@ -62,7 +62,6 @@ struct SignInParts: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let trace: TraceRecorder?
-    let metrics: ServerMetrics
 }
 
 /// The ways to sign in of a server.
@@ -82,9 +81,9 @@ package struct SignInWays: Sendable {
     }
 
     /// Returns the way of a finished sign-in, as the metrics count the way; `nil` for a method that the server does not
-    /// have.
-    func counted(_ method: String) -> ServerMetrics.Way? {
-        self.all.first { $0.isWay(method) }.map { ServerMetrics.Way(of: $0) }
+    /// have. For another provider the way has no name of the provider, because the name is an operator's word.
+    func counted(_ method: String) -> String? {
+        self.all.first { $0.isWay(method) }?.name
     }
 
     /// Returns the endpoints of the ways in a section of the public document.

@@ -45,11 +45,11 @@ struct DirectSignIns: DirectSignIn {
         }
         switch verdict {
         case .right(let stage)?:
-            self.metrics.judgedPassword("right")
+            self.metrics.count(.passwordAttempts, "right")
             return Self.next(stage, request)
         case .refused(let refusal, _)?:
             let code = "\(Self.word(of: shown))-\(refusal.rawValue)"
-            self.metrics.judgedPassword(code)
+            self.metrics.count(.passwordAttempts, code)
             refuse(Self.refusal(of: request, "\(code): \(refusal.words)", setting: refusal.setting))
             // Earlier right proofs stay valid, but a wrong proof signs nobody in.
             let stage = try await self.passwords.stage(request: request.id)
@@ -61,7 +61,7 @@ struct DirectSignIns: DirectSignIn {
     }
 
     func signedIn(by method: String) {
-        if let way = self.ways.counted(method) { self.metrics.signedIn(by: way) }
+        if let way = self.ways.counted(method) { self.metrics.count(.signIns, way) }
     }
 
     /// Returns the name of a proof in the log's code for a refusal.

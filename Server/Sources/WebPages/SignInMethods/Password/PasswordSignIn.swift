@@ -32,7 +32,7 @@ struct PasswordSignIn: SignInWay {
     func endpoints(_ parts: SignInParts) -> [Endpoint] {
         PasswordSignInRoutes(
             signIns: PasswordSignIns(self.accounts), provider: parts.provider, answers: parts.answers,
-            cookies: parts.cookies, limits: parts.limits, hashing: self.accounts.hashing, metrics: parts.metrics,
+            cookies: parts.cookies, limits: parts.limits, hashing: self.accounts.hashing,
             hasMail: self.accounts.sendsMail
         ).endpoints
     }

@@ -22,7 +22,6 @@ struct PasswordSignInRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let hashing: PasswordLimits
-    let metrics: ServerMetrics
     /// `true` if the server can mail a link for a new password.
     let hasMail: Bool
 
@@ -98,13 +97,13 @@ struct PasswordSignInRoutes: Sendable {
         }
         switch verdict {
         case .right(let stage)?:
-            self.metrics.judgedPassword("right")
+            context.count(.passwordAttempts, "right")
             return .seeOther(
                 pending.path(to: stage),
                 headers: stage == .done ? self.cookies.set(knownBy: pending.place.visitor) : [:])
         case .refused(let refusal, let account)?:
             let code = "\(question.word)-\(refusal.rawValue)"
-            self.metrics.judgedPassword(code)
+            context.count(.passwordAttempts, code)
             context.notes.note(
                 RequestRefusal(code: code, reason: refusal.words, setting: refusal.setting, account: account))
             return try await self.page(

@@ -21,7 +21,6 @@ struct UpstreamRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let trace: TraceRecorder?
-    let metrics: ServerMetrics
 
     /// The field that proves that a form stood on a page of this server.
     private static let confirmation = "confirmation"
@@ -122,18 +121,18 @@ struct UpstreamRoutes: Sendable {
         }
         /// Reports the refusal to the log and the metrics, by one code.
         func note(_ refusal: RequestRefusal) {
-            self.metrics.went(to: refusal.code)
+            context.count(.providerSteps, refusal.code)
             context.notes.note(refusal)
         }
         let run = answer.client.run(answer.request)
         switch answer.step {
         case .away(let location):
             self.trace?.record(.providerAsked, in: run, context)
-            self.metrics.went(to: "away")
+            context.count(.providerSteps, "away")
             return .seeOther(location)
         case .finished:
             self.trace?.record(.personConfirmed, in: run, context)
-            self.metrics.went(to: "finished")
+            context.count(.providerSteps, "finished")
             return .seeOther(address.path("/sign-in/complete"))
         case .unmet(let client):
             note(

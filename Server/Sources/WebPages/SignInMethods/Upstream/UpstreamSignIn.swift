@@ -29,7 +29,7 @@ extension UpstreamSignInMethod: SignInWay {
     func endpoints(_ parts: SignInParts) -> [Endpoint] {
         UpstreamRoutes(
             signIns: parts.upstream, confirmed: parts.confirmed, answers: parts.answers, cookies: parts.cookies,
-            limits: parts.limits, trace: parts.trace, metrics: parts.metrics
+            limits: parts.limits, trace: parts.trace
         ).endpoints
     }
 }
