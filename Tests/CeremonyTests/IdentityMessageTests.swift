@@ -323,10 +323,10 @@ import _Primitives
                 return
             }
             #expect(replaces == replaced)
-            let record = ActivationRecord(
+            let record = ActivationReceipt(
                 activation: "a", name: "Phone", factors: ["device", "biometric"], biometricKey: replaced, pinVersion: 1,
                 createdAt: self.now)
-            #expect(try ActivationRecord(parsing: record.serialized) == record)
+            #expect(try ActivationReceipt(parsing: record.serialized) == record)
         }
         // As apps of before write it.
         #expect(try AccessRequest(parsing: Array(#"{"version":1,"purpose":"addFactor"}"#.utf8)).replaces == nil)

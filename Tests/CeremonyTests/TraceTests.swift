@@ -55,17 +55,17 @@ struct TraceTests {
     @Test("of two events that nothing else tells apart the later one stands below, whatever its kind")
     func ordersByTime() throws {
         let folder = try TemporaryFolder()
-        try folder.recorder("a", at: 2001).record(.activationCreated, in: TraceContext())
+        try folder.recorder("a", at: 2001).record(.enrolmentLinkCreated, in: TraceContext())
         try folder.recorder("b", at: 2000).record(.receiptShown, in: TraceContext())
         let diagram = try SequenceDiagram(files: [folder.text("a"), folder.text("b")])
-        #expect(diagram.events == [.receiptShown, .activationCreated])
+        #expect(diagram.events == [.receiptShown, .enrolmentLinkCreated])
     }
 
     @Test("events of one millisecond stand as their recorder counted them, whatever their kind and their lines' order")
     func ordersByCount() throws {
         let folder = try TemporaryFolder()
         let recorder = try folder.recorder("a", at: 2000)
-        let events: [TraceEvent] = [.receiptShown, .tokenRedeemed, .activationCreated, .tokenRedeemed]
+        let events: [TraceEvent] = [.receiptShown, .tokenRedeemed, .enrolmentLinkCreated, .tokenRedeemed]
         for event in events { recorder.record(event, in: TraceContext()) }
         let lines = try folder.text("a").split(separator: "\n").reversed().joined(separator: "\n")
         #expect(try SequenceDiagram(files: [lines]).events == events)

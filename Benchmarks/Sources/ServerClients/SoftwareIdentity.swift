@@ -109,7 +109,7 @@ package struct SoftwareIdentity: Sendable {
         let clock = ContinuousClock()
         let derived = clock.now
         let key = try PinScheme.pin1.key(
-            pin: SecretBytes(utf8: offer.pin), deviceSecret: code.secret, parameters: opened.pin,
+            pin: SecretBytes(utf8: offer.pin), phoneHalf: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: identities.issuer, activation: code.id, version: 0))
         self.derivationMilliseconds = derived.duration(to: clock.now) / .milliseconds(1)
         let device = try Self.jwk(self.signing.publicKey.rawRepresentation).thumbprint
@@ -156,7 +156,7 @@ package struct SoftwareIdentity: Sendable {
         let place = SealedMessage.Place.enrolment(
             activation: proven.activation, token: proven.token.withBytes { Base64URL.encode(Array($0)) })
         let sealed = try SealedMessage(sealing: enrolment, to: self.server.keys.sealingKeys[0], for: place)
-        let receipt: ActivationRecord = try self.exchange(
+        let receipt: ActivationReceipt = try self.exchange(
             "/identity/activations/\(proven.activation)/enroll", EnrollRequest(enrolment: sealed), on: &phone)
         guard receipt.factors.count == enrolled.count else { throw LoadError("enrolled: \(receipt.factors)") }
     }

@@ -10,7 +10,7 @@ enum IdentityMessageTarget {
         InAppRequest.self, AccessRequest.self, CompleteRequest.self, Completion.self, SecurityReport.self,
         SealedMessage.self,
         // Messages from a server, as a phone reads them.
-        OpenResponse.self, ProveResponse.self, ProvenActivation.self, ActivationRecord.self, EvaluationResponse.self,
+        OpenResponse.self, ProveResponse.self, ProvenActivation.self, ActivationReceipt.self, EvaluationResponse.self,
         RequestDocument.self, PrepareResponse.self, PreparedSession.self, FinishResponse.self, AcceptedSession.self,
         RefusedAttempt.self, CodeResponse.self, SessionOffer.self, SessionDeadlines.self, CompleteResponse.self,
         IdentityProblem.self, LockoutNotice.self, ValidatorBounds.self,

@@ -109,7 +109,7 @@ package struct AdminAPI: Sendable {
             + RegistrationOperations(registrations: parts.registrations).operations
             + UpstreamOperations(providers: parts.upstream, directory: parts.directory).operations
             + Self.identityOperations(parts, issuer: issuer, time: time)
-            + ActivationOperations(enrolments: parts.ceremonies.enrolments, trace: running.trace).operations
+            + EnrolmentOperations(enrolments: parts.ceremonies.enrolments, trace: running.trace).operations
             + TokenOperations(administrators: parts.administrators).operations
             + AuditOperations(trail: running.trail, pageSize: limits.pageSize).operations
             + KeyOperations(provider: parts.provider, store: running.keys, resealing: running.resealing).operations

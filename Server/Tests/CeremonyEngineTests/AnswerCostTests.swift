@@ -439,9 +439,9 @@ struct RefusalBudgetTests {
         let server = try self.server()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         func answer(_ fault: TestPhone.Fault?) async throws -> UAFStatusCode? {
-            let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+            let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
             let request = try await server.engine.redemptions.redeem(
-                token: try TestPhone.token(activation.link), operation: .registration)
+                token: try TestPhone.token(enrolment.link), operation: .registration)
             do {
                 return try await server.engine.registrationAnswers.judge(
                     try TestPhone().register(request, fault: fault), source: "a"

@@ -112,14 +112,14 @@ struct AnswerRaceTests {
         #expect(kinds.last == "account-deleted" && !kinds.contains("transaction-confirmed"))
     }
 
-    @Test("Where the account went with its activation, nothing was registered: 1491", .timeLimit(.minutes(10)))
+    @Test("Where the account went with its enrolment, nothing was registered: 1491", .timeLimit(.minutes(10)))
     func deletedBeforeARegistration() async throws {
         let gate = WriterGate()
         let server = try TestServer(random: gate.random)
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let message = try TestPhone().register(request)
         let answer = try await self.answer(
             server, gate, account, change: { try await server.directory.delete(username: "alice", by: "test") }

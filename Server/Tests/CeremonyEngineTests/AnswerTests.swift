@@ -71,9 +71,9 @@ struct AnswerTests {
         // The server's own rule, for a sign-in and for an enrolment.
         _ = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(try await server.claimSignIn("first"), counter: 2, fault: .otherFacet))
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let link = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         let enrolment = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(link.link), operation: .registration)
         _ = try await server.engine.registrationAnswers.judge(try TestPhone().register(enrolment, fault: .otherFacet))
         #expect(try await details() == ["1498 test:another", "1498 test:another"])
         #expect(told.withLock { $0 } == ["test:another"], "once a minute at most")
@@ -179,9 +179,9 @@ struct AnswerTests {
     @Test func anAnswerOfTheOtherOperationIsRefused() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let link = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(link.link), operation: .registration)
         let registration = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
         var forged = AuthenticationRequest(
             header: registration.header, challenge: registration.challenge, policy: registration.policy)
@@ -190,7 +190,7 @@ struct AnswerTests {
             statusCode: .ok, uafRequest: String(decoding: forged.serialized, as: UTF8.self))
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(wrapped, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest)
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .claimed)
+        #expect(try await server.engine.enrolments.enrolment(id: link.id).state == .claimed)
     }
 
     @Test func of64ConcurrentAnswersOneIsAccepted() async throws {

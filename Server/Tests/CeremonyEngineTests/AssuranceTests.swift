@@ -63,14 +63,14 @@ struct AssuranceTests {
     /// Confirms a payment with the model's key and gives what the bank is told.
     private static func confirm(_ server: TestServer, _ phone: TestPhone) async throws -> ConfirmedTransaction? {
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(
             username: "alice", policy: "maker", by: "test")
         let registration = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let number = try await server.engine.registrationAnswers.judge(try phone.register(registration)).confirmation?
             .number
-        _ = try await server.engine.enrolments.confirmActivation(
-            id: activation.id, number: try #require(number), by: "test")
+        _ = try await server.engine.enrolments.confirmEnrolment(
+            id: enrolment.id, number: try #require(number), by: "test")
         let transaction = Transaction(content: Array("Pay 5 EUR".utf8))
         let dispatched = try await server.engine.dispatches.dispatch(
             DispatchRequest(
@@ -142,11 +142,11 @@ struct AssuranceTests {
         }
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let (pin, device) = (try TestPhone(), try TestPhone(factor: .devicePossession))
-        func redeem() async throws -> (request: ReturnUAFRequest, activation: Activation) {
-            let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        func redeem() async throws -> (request: ReturnUAFRequest, enrolment: EnrolmentLink) {
+            let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
             return (
                 try await server.engine.redemptions.redeem(
-                    token: try TestPhone.token(activation.link), operation: .registration), activation
+                    token: try TestPhone.token(enrolment.link), operation: .registration), enrolment
             )
         }
         // Neither alone is what was asked for.
@@ -155,12 +155,12 @@ struct AssuranceTests {
                 try phone.register(try await redeem().request))
             #expect(answer.statusCode == .unacceptableAuthenticator)
         }
-        let (registration, activation) = try await redeem()
+        let (registration, enrolment) = try await redeem()
         let answer = try await server.engine.registrationAnswers.judge(
             try together(try pin.register(registration), try device.register(registration), .registration))
         #expect(answer.statusCode == .accepted)
-        _ = try await server.engine.enrolments.confirmActivation(
-            id: activation.id, number: try #require(answer.confirmation?.number), by: "test")
+        _ = try await server.engine.enrolments.confirmEnrolment(
+            id: enrolment.id, number: try #require(answer.confirmation?.number), by: "test")
         let keys = try await server.database.credentials(accountID: account.id)
         #expect(Set(keys.map(\.aaid)) == ["C516#0001", "C516#0006"] && Set(keys.map(\.deviceID)).count == 1)
 

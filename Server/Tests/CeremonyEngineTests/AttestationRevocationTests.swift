@@ -103,13 +103,13 @@ struct AttestationRevocationTests {
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let phone = try TestPhone(
             aaid: maker.aaid, attestedBy: maker.certificates, sending: listing == .root ? 2 : 1)
-        let activation = try await server.engine.enrolments.createActivation(
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(
             username: "alice", policy: "maker", by: "test")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let number = try await server.engine.registrationAnswers.judge(try phone.register(request)).confirmation?.number
-        _ = try await server.engine.enrolments.confirmActivation(
-            id: activation.id, number: try #require(number), by: "test")
+        _ = try await server.engine.enrolments.confirmEnrolment(
+            id: enrolment.id, number: try #require(number), by: "test")
         func answer(_ counter: UInt32) async throws -> UAFStatusCode {
             let request = try await server.engine.requests.authentication(username: "alice", policy: "maker")
             return try await server.engine.authenticationAnswers.judge(

@@ -59,9 +59,9 @@ struct ConcurrentAnswerTests {
     func enrolment() async throws {
         let server = try TestServer()
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let messages = try (0..<Self.count).map { try TestPhone().register(request, name: "phone \($0)") }
         let codes = try await withThrowingTaskGroup(of: UAFStatusCode.self) { group in
             for message in messages {

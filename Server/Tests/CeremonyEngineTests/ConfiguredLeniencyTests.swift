@@ -41,10 +41,10 @@ struct ConfiguredLeniencyTests {
 
     private static func status(_ server: TestServer) async throws -> UAFStatusCode {
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(
             username: "alice", policy: "maker", by: "test")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let phone = try TestPhone(aaid: try AAID(Self.aaid))
         return try await server.engine.registrationAnswers.judge(try phone.register(request)).statusCode
     }

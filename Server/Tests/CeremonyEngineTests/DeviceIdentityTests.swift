@@ -15,21 +15,21 @@ struct DeviceIdentityTests {
     private static func answer(
         _ server: TestServer, _ phone: TestPhone, _ username: String = "alice",
         telling: (String) throws -> [AssertionExtension]
-    ) async throws -> (answer: ServerResponse, activation: Activation) {
+    ) async throws -> (answer: ServerResponse, link: EnrolmentLink) {
         _ = try? await server.directory.create(username: username, displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: username, by: "test")
+        let link = try await server.engine.enrolments.createEnrolmentLink(username: username, by: "test")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(link.link), operation: .registration)
         return (
-            try await server.engine.registrationAnswers.judge(try phone.register(request, telling: telling)), activation
+            try await server.engine.registrationAnswers.judge(try phone.register(request, telling: telling)), link
         )
     }
 
-    private static func confirm(_ enrolment: (answer: ServerResponse, activation: Activation), _ server: TestServer)
+    private static func confirm(_ enrolment: (answer: ServerResponse, link: EnrolmentLink), _ server: TestServer)
         async throws
     {
-        _ = try await server.engine.enrolments.confirmActivation(
-            id: enrolment.activation.id, number: enrolment.answer.confirmation?.number ?? "", by: "test")
+        _ = try await server.engine.enrolments.confirmEnrolment(
+            id: enrolment.link.id, number: enrolment.answer.confirmation?.number ?? "", by: "test")
     }
 
     /// Enrols a phone that tells of the device, and confirms it.
@@ -223,14 +223,14 @@ struct DeviceIdentityTests {
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let (pin, silent) = (try TestPhone(), try TestPhone(factor: .devicePossession))
         let (first, other) = (TestDevice(), TestDevice())
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let link = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         let registration = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(link.link), operation: .registration)
         let answer = try await server.engine.registrationAnswers.judge(
             try together(
                 try pin.register(registration) { [try first.announcement($0)] }, try silent.register(registration),
                 .registration))
-        try await Self.confirm((answer, activation), server)
+        try await Self.confirm((answer, link), server)
         func authenticate(_ counter: UInt32, pin byPin: TestDevice?, silent bySilent: TestDevice?) async throws
             -> ServerResponse
         {

@@ -240,8 +240,8 @@ struct DispatchTests {
     @Test func aTokenWorksOnlyAtItsOwnOperation() async throws {
         let server = try TestServer()
         try await server.enrol()
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
-        let token = try TestPhone.token(activation.link)
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
+        let token = try TestPhone.token(enrolment.link)
         await #expect(throws: CeremonyError(.tokenUnknown)) {
             try await server.engine.redemptions.redeem(token: token, operation: .authentication)
         }

@@ -10,36 +10,36 @@ import _Primitives
 @Suite("Enrolment: pending until the number is given (decision 4), and in the app")
 struct EnrolmentTests {
     private func pending(_ server: TestServer, _ phone: TestPhone, name: String = "Alice's phone") async throws
-        -> (activation: Activation, number: String)
+        -> (enrolment: EnrolmentLink, number: String)
     {
         _ = try? await server.directory.create(username: "alice", displayName: "Alice", by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.qrContent), operation: .registration)
+            token: try TestPhone.token(enrolment.qrContent), operation: .registration)
         let answer = try await server.engine.registrationAnswers.judge(try phone.register(request, name: name))
         #expect(answer.statusCode == .accepted)
         #expect(answer.confirmation?.expiresInSeconds == 600)
-        return (activation, try #require(answer.confirmation?.number))
+        return (enrolment, try #require(answer.confirmation?.number))
     }
 
     @Test func anEnrolmentGoesThroughItsStates() async throws {
         let server = try TestServer()
         let phone = try TestPhone()
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .created)
-        #expect(activation.expiresAt == server.clock.now + .seconds(900))
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .created)
+        #expect(enrolment.expiresAt == server.clock.now + .seconds(900))
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         #expect(request.requester?.service == "Countersign")
         #expect(request.requester?.origin == "http://localhost:8080")
         let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.username == "alice")
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .claimed)
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .claimed)
         let answer = try await server.engine.registrationAnswers.judge(try phone.register(request))
         let number = try #require(answer.confirmation?.number)
         #expect(number.count == 6 && number.allSatisfy { $0.isNumber })
-        let view = try await server.engine.enrolments.activation(id: activation.id)
+        let view = try await server.engine.enrolments.enrolment(id: enrolment.id)
         #expect(view.state == .pendingConfirmation && view.deviceName == "Alice's phone" && view.username == "alice")
 
         let open = try await server.engine.requests.authentication(username: nil, source: "a")
@@ -47,30 +47,30 @@ struct EnrolmentTests {
         #expect(early.response.statusCode == .forbidden, "a pending key authenticates nobody")
         #expect(try await server.directory.devices(username: "alice").map(\.isActive) == [false])
 
-        let confirmed = try await server.engine.enrolments.confirmActivation(
-            id: activation.id, number: "\(number.prefix(3)) \(number.suffix(3))", by: "operator")
+        let confirmed = try await server.engine.enrolments.confirmEnrolment(
+            id: enrolment.id, number: "\(number.prefix(3)) \(number.suffix(3))", by: "operator")
         #expect(confirmed.state == .succeeded)
         #expect(try await server.directory.devices(username: "alice").map(\.isActive) == [true])
         let now = try await server.engine.authenticationAnswers.judge(try phone.authenticate(open, counter: 2))
         #expect(now.response.statusCode == .ok && now.authenticated?.accountID == account.id)
         #expect(try await server.database.notices(accountID: account.id, limit: 9).map(\.subject) == ["Alice's phone"])
         await #expect(throws: CeremonyError(.wrongState)) {
-            try await server.engine.enrolments.confirmActivation(id: activation.id, number: number, by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: enrolment.id, number: number, by: "operator")
         }
     }
 
     @Test func oneWrongNumberEndsItAndTheKeysAreGone() async throws {
         let server = try TestServer()
         let phone = try TestPhone()
-        let (activation, number) = try await self.pending(server, phone)
+        let (enrolment, number) = try await self.pending(server, phone)
         let wrong = number == "000000" ? "000001" : "000000"
         await #expect(throws: CeremonyError(.wrongNumber)) {
-            try await server.engine.enrolments.confirmActivation(id: activation.id, number: wrong, by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: enrolment.id, number: wrong, by: "operator")
         }
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .failed)
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .failed)
         #expect(try await server.directory.devices(username: "alice").isEmpty)
         await #expect(throws: CeremonyError(.wrongState)) {
-            try await server.engine.enrolments.confirmActivation(id: activation.id, number: number, by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: enrolment.id, number: number, by: "operator")
         }
         let open = try await server.engine.requests.authentication(username: nil, source: "a")
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(open, counter: 2))
@@ -79,7 +79,7 @@ struct EnrolmentTests {
 
     @Test func twentyGuessesAtOnceAreOneGuess() async throws {
         let server = try TestServer()
-        let (activation, number) = try await self.pending(server, try TestPhone())
+        let (enrolment, number) = try await self.pending(server, try TestPhone())
         let guesses = (0..<20).map { index in
             let guess = String(String(100_000 + index).suffix(6))
             return guess == number ? "999999" : guess
@@ -88,8 +88,8 @@ struct EnrolmentTests {
             for guess in guesses {
                 group.addTask {
                     do {
-                        _ = try await server.engine.enrolments.confirmActivation(
-                            id: activation.id, number: guess, by: "operator")
+                        _ = try await server.engine.enrolments.confirmEnrolment(
+                            id: enrolment.id, number: guess, by: "operator")
                         return "confirmed"
                     } catch { return (error as? CeremonyError)?.code.name ?? "\(error)" }
                 }
@@ -101,11 +101,11 @@ struct EnrolmentTests {
 
     @Test func anUnconfirmedEnrolmentExpiresWithItsKeys() async throws {
         let server = try TestServer()
-        let (activation, number) = try await self.pending(server, try TestPhone())
+        let (enrolment, number) = try await self.pending(server, try TestPhone())
         server.clock.advance(.seconds(600))
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .expired)
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .expired)
         await #expect(throws: CeremonyError(.wrongState)) {
-            try await server.engine.enrolments.confirmActivation(id: activation.id, number: number, by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: enrolment.id, number: number, by: "operator")
         }
         try await server.engine.sweep.run()
         #expect(try await server.directory.devices(username: "alice").isEmpty)
@@ -114,17 +114,17 @@ struct EnrolmentTests {
     @Test func aNumberComesTooEarly() async throws {
         let server = try TestServer()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
         await #expect(throws: CeremonyError(.wrongState)) {
-            try await server.engine.enrolments.confirmActivation(id: activation.id, number: "", by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: enrolment.id, number: "", by: "operator")
         }
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .created)
-        await #expect(throws: CeremonyError(.notFound)) { try await server.engine.enrolments.activation(id: "none") }
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .created)
+        await #expect(throws: CeremonyError(.notFound)) { try await server.engine.enrolments.enrolment(id: "none") }
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.enrolments.createActivation(username: "nobody", by: "operator")
+            try await server.engine.enrolments.createEnrolmentLink(username: "nobody", by: "operator")
         }
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.enrolments.confirmActivation(id: "none", number: "1", by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: "none", number: "1", by: "operator")
         }
     }
 
@@ -139,11 +139,11 @@ struct EnrolmentTests {
             String(repeating: "e\u{301}", count: most),
         ] {
             await #expect(throws: CeremonyError(.notFound)) {
-                try await server.engine.enrolments.createActivation(username: name, by: "operator")
+                try await server.engine.enrolments.createEnrolmentLink(username: name, by: "operator")
             }
         }
         await #expect(throws: StoreError.self) {
-            try await server.engine.enrolments.createActivation(
+            try await server.engine.enrolments.createEnrolmentLink(
                 username: String(repeating: "x", count: most), by: "operator")
         }
     }
@@ -153,9 +153,9 @@ struct EnrolmentTests {
         let dispatched = try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: "link", operation: nil, context: nil), client: server.bank)
         let id = try #require(dispatched.sessionID)
-        await #expect(throws: CeremonyError(.notFound)) { try await server.engine.enrolments.activation(id: id) }
+        await #expect(throws: CeremonyError(.notFound)) { try await server.engine.enrolments.enrolment(id: id) }
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.enrolments.confirmActivation(id: id, number: "1", by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: id, number: "1", by: "operator")
         }
     }
 
@@ -166,12 +166,12 @@ struct EnrolmentTests {
     func aTamperedRegistrationGetsItsCodeAndEnds(fault: TestPhone.Fault, code: UAFStatusCode) async throws {
         let server = try TestServer()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let answer = try await server.engine.registrationAnswers.judge(try TestPhone().register(request, fault: fault))
         #expect(answer.statusCode == code)
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .failed)
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .failed)
         #expect(try await server.directory.devices(username: "alice").isEmpty)
     }
 
@@ -179,9 +179,9 @@ struct EnrolmentTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         _ = try await server.directory.create(username: "bob", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "bob", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "bob", by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         #expect(
             try await server.engine.registrationAnswers.judge(try phone.register(request)).statusCode
                 == .unacceptableKey)
@@ -191,20 +191,20 @@ struct EnrolmentTests {
     @Test func aPersonWhoSaysNoEnrolsNothing() async throws {
         let server = try TestServer()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let answer = try await server.engine.registrationAnswers.judge(
             try TestPhone().giveUp(request, clientErrorCode: 3))
         #expect(answer.statusCode == .ok)
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .denied)
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .denied)
     }
 
     @Test func aDeviceNameCannotActOnATerminal() async throws {
         let server = try TestServer()
-        let (activation, _) = try await self.pending(
+        let (enrolment, _) = try await self.pending(
             server, try TestPhone(), name: "\u{1B}[31mred\u{202E}" + String(repeating: "x", count: 500))
-        let name = try #require(try await server.engine.enrolments.activation(id: activation.id).deviceName)
+        let name = try #require(try await server.engine.enrolments.enrolment(id: enrolment.id).deviceName)
         #expect(
             name.hasPrefix("red") && !name.unicodeScalars.contains("\u{1B}")
                 && !name.unicodeScalars.contains("\u{202E}"))
@@ -279,10 +279,10 @@ struct EnrolmentTests {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let again = try TestPhone()
-        let (activation, number) = try await self.pending(server, again)
+        let (enrolment, number) = try await self.pending(server, again)
         let wrong = number == "000000" ? "000001" : "000000"
         await #expect(throws: CeremonyError(.wrongNumber)) {
-            try await server.engine.enrolments.confirmActivation(id: activation.id, number: wrong, by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(id: enrolment.id, number: wrong, by: "operator")
         }
         #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [phone.keyID.bytes])
         let answer = try await server.engine.authenticationAnswers.judge(
@@ -323,9 +323,9 @@ struct EnrolmentTests {
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         _ = try await server.directory.setLocked(true, username: "alice", by: "test")
         await #expect(throws: CeremonyError(.locked)) {
-            try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+            try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         }
         _ = try await server.directory.setLocked(false, username: "alice", by: "test")
-        _ = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        _ = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
     }
 }

@@ -236,10 +236,10 @@ struct InventedAccountTests {
             if inTheApp {
                 request = try await scene.server.engine.requests.registration(of: scene.server.device(of: mallory))
             } else {
-                let activation = try await scene.server.engine.enrolments.createActivation(
+                let enrolment = try await scene.server.engine.enrolments.createEnrolmentLink(
                     username: "mallory", by: "test")
                 request = try await scene.server.engine.redemptions.redeem(
-                    token: try TestPhone.token(activation.link), operation: .registration)
+                    token: try TestPhone.token(enrolment.link), operation: .registration)
             }
             answers.append(
                 try await scene.server.engine.registrationAnswers.judge(try Forgery.registration(request, keys: [key])))

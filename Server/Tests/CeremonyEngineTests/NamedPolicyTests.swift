@@ -58,13 +58,13 @@ struct NamedPolicyTests {
         let server = try Self.server()
         let (account, _) = try await server.enrol()
         let finger = try TestPhone(factor: .fingerprint)
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "test")
         let registration = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let confirmation = try await server.engine.registrationAnswers.judge(try finger.register(registration))
             .confirmation
-        _ = try await server.engine.enrolments.confirmActivation(
-            id: activation.id, number: try #require(confirmation?.number), by: "test")
+        _ = try await server.engine.enrolments.confirmEnrolment(
+            id: enrolment.id, number: try #require(confirmation?.number), by: "test")
         for policy in ["finger", "no-pin"] {
             let dispatched = try await Self.dispatch(server, policy, to: account)
             let request = try await server.engine.redemptions.redeem(
@@ -147,22 +147,22 @@ struct NamedPolicyRequestTests {
             metadata: .builtIn(), policies: PolicyCatalog(), channelBinding: .ignore)
     }
 
-    private static func activation(_ server: TestServer, policy: String?) async throws -> Activation {
+    private static func enrolment(_ server: TestServer, policy: String?) async throws -> EnrolmentLink {
         _ = try? await server.directory.create(username: "alice", displayName: nil, by: "test")
-        return try await server.engine.enrolments.createActivation(username: "alice", policy: policy, by: "operator")
+        return try await server.engine.enrolments.createEnrolmentLink(username: "alice", policy: policy, by: "operator")
     }
 
-    private static func redeem(_ server: TestServer, _ activation: Activation) async throws -> ReturnUAFRequest {
+    private static func redeem(_ server: TestServer, _ enrolment: EnrolmentLink) async throws -> ReturnUAFRequest {
         try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
     }
 
     @Test("An enrolment must meet the policy that its link was made with", arguments: ["finger", nil])
-    func activation(policy: String?) async throws {
+    func enrolment(policy: String?) async throws {
         let server = try Self.server()
         for factor in [AuthenticatorModel.Factor.pin, .fingerprint] {
-            let activation = try await Self.activation(server, policy: policy)
-            let request = try await Self.redeem(server, activation)
+            let enrolment = try await Self.enrolment(server, policy: policy)
+            let request = try await Self.redeem(server, enrolment)
             let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
             #expect((message.policy.accepted == [[MatchCriteria(aaid: [Self.finger])]]) == (policy != nil))
             #expect(message.policy.disallowed.contains(MatchCriteria(aaid: [Names.face])) == (policy != nil))
@@ -171,7 +171,7 @@ struct NamedPolicyRequestTests {
             let isWanted = policy == nil || factor == .fingerprint
             #expect(answer.statusCode == (isWanted ? .accepted : .unacceptableAuthenticator))
             #expect(
-                try await server.engine.enrolments.activation(id: activation.id).state
+                try await server.engine.enrolments.enrolment(id: enrolment.id).state
                     == (isWanted ? .pendingConfirmation : .failed))
         }
     }
@@ -180,7 +180,7 @@ struct NamedPolicyRequestTests {
     func existingKeys() async throws {
         let server = try Self.server()
         let (_, phone) = try await server.enrol()
-        let request = try await Self.redeem(server, try await Self.activation(server, policy: "finger"))
+        let request = try await Self.redeem(server, try await Self.enrolment(server, policy: "finger"))
         let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(
             message.policy.disallowed == [
@@ -193,7 +193,7 @@ struct NamedPolicyRequestTests {
         let server = try Self.server()
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.enrolments.createActivation(username: "alice", policy: policy, by: "operator")
+            try await server.engine.enrolments.createEnrolmentLink(username: "alice", policy: policy, by: "operator")
         }
         let trail = try await server.database.auditEntries(after: 0, limit: 9).map(\.event)
         #expect(!trail.contains { $0.kind.rawValue == "activation-created" && $0.accountID == account.id })
@@ -202,8 +202,8 @@ struct NamedPolicyRequestTests {
     @Test("A policy that went before the link was redeemed is told as 1492, before the answer as 1491")
     func goneActivation() async throws {
         let server = try Self.server()
-        let unread = try await Self.activation(server, policy: "finger")
-        let read = try await Self.activation(server, policy: "finger")
+        let unread = try await Self.enrolment(server, policy: "finger")
+        let read = try await Self.enrolment(server, policy: "finger")
         let request = try await Self.redeem(server, read)
         try Self.forget(server)
         let late = try await Self.redeem(server, unread)
@@ -211,7 +211,7 @@ struct NamedPolicyRequestTests {
         let answer = try await server.engine.registrationAnswers.judge(
             try TestPhone(factor: .fingerprint).register(request))
         #expect(answer.statusCode == .invalidRequest)
-        #expect(try await server.engine.enrolments.activation(id: read.id).state == .failed)
+        #expect(try await server.engine.enrolments.enrolment(id: read.id).state == .failed)
         #expect(try await server.directory.devices(username: "alice").isEmpty)
     }
 

@@ -14,7 +14,7 @@ struct ReplacementTests {
     private struct Phone {
         let key: TestPhone
         let secret: String
-        let activation: Activation
+        let enrolment: EnrolmentLink
         let number: String
     }
 
@@ -35,21 +35,21 @@ struct ReplacementTests {
     ) async throws -> Phone {
         _ = try? await server.directory.create(username: username, displayName: nil, by: "test")
         let phone = try TestPhone()
-        let activation = try await server.engine.enrolments.createActivation(username: username, by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: username, by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         var message = try phone.register(request, name: name)
         message.context?["deviceSecret"] = .string(secret)
         if let claim { message.context?["replaces"] = claim }
         let answer = try await server.engine.registrationAnswers.judge(message)
         #expect(answer.statusCode == .accepted)
         return Phone(
-            key: phone, secret: secret, activation: activation, number: try #require(answer.confirmation?.number))
+            key: phone, secret: secret, enrolment: enrolment, number: try #require(answer.confirmation?.number))
     }
 
     private func confirm(_ phone: Phone, _ server: TestServer) async throws {
-        _ = try await server.engine.enrolments.confirmActivation(
-            id: phone.activation.id, number: phone.number, by: "operator")
+        _ = try await server.engine.enrolments.confirmEnrolment(
+            id: phone.enrolment.id, number: phone.number, by: "operator")
     }
 
     private func enrolled(_ server: TestServer, _ username: String = "alice", claiming claim: JSON? = nil) async throws
@@ -101,8 +101,8 @@ struct ReplacementTests {
         let old = try await self.enrolled(server)
         let wrong = try await self.pending(server, claiming: Self.claim([old.secret], [old.key]))
         await #expect(throws: CeremonyError(.wrongNumber)) {
-            try await server.engine.enrolments.confirmActivation(
-                id: wrong.activation.id, number: wrong.number == "000000" ? "000001" : "000000", by: "operator")
+            try await server.engine.enrolments.confirmEnrolment(
+                id: wrong.enrolment.id, number: wrong.number == "000000" ? "000001" : "000000", by: "operator")
         }
         #expect(try await self.keys(server) == [old.key.keyID.bytes])
         _ = try await self.pending(server, claiming: Self.claim([old.secret], [old.key]))
@@ -233,9 +233,9 @@ struct ReplacementTests {
             }
             context = object
         }
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         var message = try TestPhone().register(request)
         message.context = context
         #expect(try await server.engine.registrationAnswers.judge(message).statusCode == .badRequest)

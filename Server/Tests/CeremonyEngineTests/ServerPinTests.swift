@@ -15,13 +15,13 @@ struct ServerPinTests {
     func registration() async throws {
         let server = try TestServer()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let enrolment = try await server.engine.enrolments.createEnrolmentLink(username: "alice", by: "operator")
         let request = try await server.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let answer = try await server.engine.registrationAnswers.judge(
             try Self.pin().register(request, fault: .signature))
         #expect(answer.statusCode == .unacceptableAuthenticator)
-        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .failed)
+        #expect(try await server.engine.enrolments.enrolment(id: enrolment.id).state == .failed)
         #expect(try await server.directory.devices(username: "alice").isEmpty)
     }
 

@@ -112,12 +112,12 @@ final class TestServer: Sendable {
         displays: [DisplayPNGCharacteristics] = [], algorithm: SignatureAlgorithm = .p256Raw
     ) async throws -> TestPhone {
         let phone = try TestPhone(factor: factor, displays: displays, algorithm: algorithm)
-        let activation = try await self.engine.enrolments.createActivation(username: username, by: "test")
+        let enrolment = try await self.engine.enrolments.createEnrolmentLink(username: username, by: "test")
         let request = try await self.engine.redemptions.redeem(
-            token: try TestPhone.token(activation.link), operation: .registration)
+            token: try TestPhone.token(enrolment.link), operation: .registration)
         let answer = try await self.engine.registrationAnswers.judge(try phone.register(request, name: name))
-        _ = try await self.engine.enrolments.confirmActivation(
-            id: activation.id, number: answer.confirmation?.number ?? "", by: "test")
+        _ = try await self.engine.enrolments.confirmEnrolment(
+            id: enrolment.id, number: answer.confirmation?.number ?? "", by: "test")
         return phone
     }
 

@@ -102,10 +102,10 @@ struct ActivationWaitTests {
     @Test(
         "any other end is exit code 1, and says which", .timeLimit(.minutes(10)),
         arguments: [
-            (ActivationView.State.denied, "declined"), (.cancelled, "gave up"), (.failed, "could not be enrolled"),
+            (EnrolmentView.State.denied, "declined"), (.cancelled, "gave up"), (.failed, "could not be enrolled"),
             (.expired, "time is over"),
         ])
-    func ended(state: ActivationView.State, words: String) async throws {
+    func ended(state: EnrolmentView.State, words: String) async throws {
         let failure = await #expect(throws: CommandFailure.self) { try await self.wait(["created", state.rawValue]) }
         #expect(failure?.status == .failed)
         #expect(failure?.description.contains(words) == true)

@@ -117,17 +117,17 @@ extension ServerFixture {
         if isNew {
             _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
         }
-        let activation = try await self.assembly.ceremonies.enrolments.createActivation(
+        let enrolment = try await self.assembly.ceremonies.enrolments.createEnrolmentLink(
             username: username, policy: policy, by: "test")
         var configuration = ClientConfiguration(baseURL: try #require(URL(string: "\(origin)\(path)")))
         configuration.facetID = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,
             transport: RouterTransport(client: client), clock: self.clock, sensor: sensor, traceRecorder: trace)
-        let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
+        let result = try await phone.enroll(try OutOfBandPayload(link: enrolment.link))
         let number = try #require(result.confirmation?.number)
-        _ = try await self.assembly.ceremonies.enrolments.confirmActivation(
-            id: activation.id, number: number, by: "test")
+        _ = try await self.assembly.ceremonies.enrolments.confirmEnrolment(
+            id: enrolment.id, number: number, by: "test")
         phone.person.forget()
         return phone
     }

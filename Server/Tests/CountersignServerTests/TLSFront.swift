@@ -148,9 +148,10 @@ extension ServerFixture {
     /// Enrols the phone for a new account, and confirms it.
     func enroll(_ phone: VirtualPhone, username: String = "alice") async throws {
         _ = try await self.assembly.directory.create(username: username, displayName: nil, by: "test")
-        let activation = try await self.assembly.ceremonies.enrolments.createActivation(username: username, by: "test")
-        let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
-        _ = try await self.assembly.ceremonies.enrolments.confirmActivation(
-            id: activation.id, number: result.confirmation?.number ?? "", by: "test")
+        let enrolment = try await self.assembly.ceremonies.enrolments.createEnrolmentLink(
+            username: username, by: "test")
+        let result = try await phone.enroll(try OutOfBandPayload(link: enrolment.link))
+        _ = try await self.assembly.ceremonies.enrolments.confirmEnrolment(
+            id: enrolment.id, number: result.confirmation?.number ?? "", by: "test")
     }
 }

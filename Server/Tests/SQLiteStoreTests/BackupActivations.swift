@@ -16,14 +16,14 @@ struct BackupActivations {
         AuditEvent(AuditEvent.Kind(rawValue: kind), at: self.now)
     }
 
-    private static func offer(_ id: String, of account: String) -> PendingActivationRecord {
+    private static func offer(_ id: String, of account: String) -> OfferRecord {
         var offer = Self.bareOffer(id, of: account)
         offer.letter = "the code of \(id)"
         return offer
     }
 
-    private static func bareOffer(_ id: String, of account: String) -> PendingActivationRecord {
-        PendingActivationRecord(
+    private static func bareOffer(_ id: String, of account: String) -> OfferRecord {
+        OfferRecord(
             id: id, accountID: account, claimDigest: [1], pinKey: [2], pinParameters: "{}", name: "Phone \(id)",
             challenge: "challenge", createdAt: self.now, expiresAt: self.now + .seconds(60))
     }

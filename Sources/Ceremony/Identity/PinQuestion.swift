@@ -42,14 +42,14 @@ public struct PinQuestion: @unchecked Sendable {
     /// - Parameter serviceKey: The service's public key for the activation.
     ///
     /// Throws ``PinSchemeError``: `invalidInput` and `unavailable` as
-    /// ``PinScheme/key(pin:deviceSecret:parameters:context:)``, with parameters of the scheme `pin/2`; `malformed` if
+    /// ``PinScheme/key(pin:phoneHalf:parameters:context:)``, with parameters of the scheme `pin/2`; `malformed` if
     /// `serviceKey` is not a public key.
     public init(
-        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
+        pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
         serviceKey: [UInt8]
     ) throws(PinSchemeError) {
         let stretched = try PinScheme.pin2.stretched(
-            pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context)
+            pin: pin, phoneHalf: phoneHalf, parameters: parameters, context: context)
         let key = try Self.key(serviceKey)
         do {
             self.input = try stretched.withUnsafeBytes { try key.blind(Data($0)) }

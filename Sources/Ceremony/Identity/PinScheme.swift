@@ -42,7 +42,7 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The number of bytes of a device secret.
-    public static let deviceSecretBytes = 32
+    public static let phoneHalfBytes = 32
     /// The most bytes of a PIN. Other rules decide which PINs a person may choose.
     public static let maximumPinBytes = 128
 
@@ -55,11 +55,11 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// `invalidInput` for a PIN, a device secret or a context outside the limits above, or for parameters of another
     /// scheme; `unavailable` if not enough memory is free.
     public func key(
-        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
+        pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> P256.Signing.PrivateKey {
         guard self == .pin1 else { throw PinSchemeError(.unsupported, "\(self.rawValue) asks a service") }
         let stretched = try self.stretched(
-            pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context)
+            pin: pin, phoneHalf: phoneHalf, parameters: parameters, context: context)
         return try self.key(of: stretched, context)
     }
 
@@ -68,15 +68,15 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// Throws `invalidInput` if the PIN, the device secret or the context is outside the limits, or if the parameters
     /// belong to another scheme. Throws `unavailable` if not enough memory is free.
     func stretched(
-        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: Context
+        pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: Context
     ) throws(PinSchemeError) -> SymmetricKey {
-        guard (1...Self.maximumPinBytes).contains(pin.count), deviceSecret.count == Self.deviceSecretBytes,
+        guard (1...Self.maximumPinBytes).contains(pin.count), phoneHalf.count == Self.phoneHalfBytes,
             (1...512).contains(context.server.utf8.count), (1...64).contains(context.activation.utf8.count),
             parameters.scheme == self
         else { throw PinSchemeError(.invalidInput) }
         do {
             return try pin.withBytes { pin in
-                try deviceSecret.withBytes { secret in
+                try phoneHalf.withBytes { secret in
                     try KDF.Scrypt.deriveKey(
                         from: pin, salt: secret, outputByteCount: 32, rounds: parameters.rounds,
                         blockSize: parameters.blockSize, parallelism: parameters.parallelism)

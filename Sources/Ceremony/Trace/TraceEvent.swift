@@ -25,7 +25,7 @@ public enum TraceParticipant: String, CaseIterable, Sendable {
 /// The acting participant emits the event, from the message that the participant handled. The cases have the order of a
 /// whole run.
 public enum TraceEvent: String, CaseIterable, Sendable {
-    case activationCreated = "activation-created"
+    case enrolmentLinkCreated = "activation-created"
     case signInWanted = "sign-in-wanted"
     case authorizationRequested = "authorization-requested"
     case codeShown = "code-shown"
@@ -37,7 +37,7 @@ public enum TraceEvent: String, CaseIterable, Sendable {
     case personVerified = "person-verified"
     case registrationSent = "registration-sent"
     case confirmationNumberShown = "confirmation-number-shown"
-    case activationConfirmed = "activation-confirmed"
+    case enrolmentConfirmed = "activation-confirmed"
     case authenticationSent = "authentication-sent"
     case authenticationAccepted = "authentication-accepted"
     // A person personalises an app with an activation's code.
@@ -134,7 +134,7 @@ public enum TraceEvent: String, CaseIterable, Sendable {
 
     private var arrow: Arrow {
         switch self {
-        case .activationCreated: Arrow(from: .administrator, to: .server, label: "create an enrolment link")
+        case .enrolmentLinkCreated: Arrow(from: .administrator, to: .server, label: "create an enrolment link")
         case .signInWanted: Arrow(from: .browser, to: .relyingParty, label: "sign in with my phone")
         case .authorizationRequested:
             Arrow(from: .browser, to: .server, label: "authorization request (PKCE, state, nonce)")
@@ -147,7 +147,7 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         case .personVerified: Arrow(from: .phone, to: .phone, label: "show, ask, verify the person")
         case .registrationSent: Arrow(from: .phone, to: .server, label: "UAF registration response")
         case .confirmationNumberShown: Arrow(from: .server, to: .phone, label: "pending: number to pass on")
-        case .activationConfirmed: Arrow(from: .administrator, to: .server, label: "confirm device and number")
+        case .enrolmentConfirmed: Arrow(from: .administrator, to: .server, label: "confirm device and number")
         case .authenticationSent: Arrow(from: .phone, to: .server, label: "UAF authentication response, signed")
         case .authenticationAccepted: Arrow(from: .server, to: .phone, label: "accepted")
         case .activationOpened: Arrow(from: .phone, to: .server, label: "open the code's activation")

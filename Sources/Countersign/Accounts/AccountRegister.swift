@@ -42,7 +42,7 @@ struct StoredAccount: Equatable {
     /// The enrolments of which at least one key is left, oldest first.
     var enrolments: [Enrolment] = []
     /// The keys with which this device authenticates itself to the account's server; `nil` until the keys are made.
-    var identity: IdentityKeys?
+    var identity: DeviceIdentityKeys?
     /// `true` if the server has acknowledged the identity keys.
     var isIdentityKnown = false
 }
@@ -104,7 +104,7 @@ actor AccountRegister: CustomReflectable {
     /// many enrolments, the function removes the oldest unconfirmed enrolment and returns its keys.
     func add(
         _ keys: [KeyName], to key: AccountKey, named username: Username, appID: String, deviceName: String?,
-        confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil, identity: IdentityKeys? = nil
+        confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil, identity: DeviceIdentityKeys? = nil
     ) throws -> [KeyName] {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
@@ -219,7 +219,7 @@ actor AccountRegister: CustomReflectable {
 
     /// Stores the keys with which the device authenticates itself. If the account already has such keys, the function
     /// keeps and returns the existing keys. Returns `nil` if the account does not exist.
-    func keep(_ identity: IdentityKeys, of key: AccountKey) throws -> IdentityKeys? {
+    func keep(_ identity: DeviceIdentityKeys, of key: AccountKey) throws -> DeviceIdentityKeys? {
         var content = self.content
         guard let index = Self.index(of: key, in: content) else { return nil }
         if let kept = content.accounts[index].identity { return kept }
@@ -229,7 +229,7 @@ actor AccountRegister: CustomReflectable {
     }
 
     /// Records whether the server knows the device's identity keys, if the account still has the given keys.
-    func note(isKnown: Bool, _ identity: IdentityKeys, of key: AccountKey) throws {
+    func note(isKnown: Bool, _ identity: DeviceIdentityKeys, of key: AccountKey) throws {
         var content = self.content
         guard let index = Self.index(of: key, in: content), content.accounts[index].identity == identity else { return }
         content.accounts[index].isIdentityKnown = isKnown
@@ -238,7 +238,7 @@ actor AccountRegister: CustomReflectable {
 
     /// Removes the device's identity keys and the note that the server knows the keys, if the account still has the
     /// given keys.
-    func forget(_ identity: IdentityKeys, of key: AccountKey) throws {
+    func forget(_ identity: DeviceIdentityKeys, of key: AccountKey) throws {
         var content = self.content
         guard let index = Self.index(of: key, in: content), content.accounts[index].identity == identity else { return }
         content.accounts[index].identity = nil
@@ -319,7 +319,7 @@ actor AccountRegister: CustomReflectable {
                         key: key, username: username, keys: keys, appID: try account.requiredString("appID"),
                         browsers: try account.strings("browsers") ?? [],
                         enrolments: try StoredAccount.Enrolment.read(from: account, keys),
-                        identity: try account.object("identity").map { try IdentityKeys(json: $0) },
+                        identity: try account.object("identity").map { try DeviceIdentityKeys(json: $0) },
                         isIdentityKnown: try account.bool("identityKnown") ?? false))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {

@@ -14,7 +14,7 @@ import _Primitives
 /// only the device can open data that is sealed to its other key.
 package struct DeviceIdentity: Sendable {
     private let module: AuthenticatorModule
-    private let keys: IdentityKeys
+    private let keys: DeviceIdentityKeys
     private let server: String
     private let clock: any DeviceClock
     private let random: RandomSource
@@ -24,7 +24,7 @@ package struct DeviceIdentity: Sendable {
     /// The key to which the server seals data (`use` is `enc`, ECDH-ES), named by its thumbprint.
     package let encryptionKey: JWK
 
-    init(_ keys: IdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
+    init(_ keys: DeviceIdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
         // A server's own name has no slash at its end.
         let address = account.server.absoluteString
         try self.init(
@@ -34,7 +34,7 @@ package struct DeviceIdentity: Sendable {
     }
 
     /// Creates the device's identity towards a server of the name.
-    init(_ keys: IdentityKeys, server: String, _ module: AuthenticatorModule, _ platform: DevicePlatform)
+    init(_ keys: DeviceIdentityKeys, server: String, _ module: AuthenticatorModule, _ platform: DevicePlatform)
         throws(JOSEError)
     {
         self.module = module
@@ -86,7 +86,7 @@ extension ClientCore {
         guard let record = await self.register.record(of: account) else { return nil }
         if let kept = record.identity { return try DeviceIdentity(kept, of: account, self) }
         let made = try self.module.makeIdentity()
-        let kept: IdentityKeys?
+        let kept: DeviceIdentityKeys?
         do {
             // Another task may have made the keys meanwhile, or removed the account.
             kept = try await self.register.keep(made, of: account)
@@ -101,7 +101,7 @@ extension ClientCore {
 
     /// Records the server's answer to a message that announced a device. If the server has stored the device's keys,
     /// the device authenticates itself at the server from now on.
-    func note(_ response: ServerResponse, tellingOf device: IdentityKeys?, of account: AccountKey) async {
+    func note(_ response: ServerResponse, tellingOf device: DeviceIdentityKeys?, of account: AccountKey) async {
         guard let device, let identity = try? DeviceIdentity(device, of: account, self),
             let name = identity.signingKey.keyID, response.deviceKey?.hasSameBytes(as: name) ?? false
         else { return }
@@ -111,7 +111,7 @@ extension ClientCore {
 
     /// Returns this device's identity keys if the account's server does not know them; creates them for an account of
     /// an earlier version. `nil` if nothing has to be announced, or if the device has no room for the keys.
-    func untoldIdentity(of account: AccountKey) async -> IdentityKeys? {
+    func untoldIdentity(of account: AccountKey) async -> DeviceIdentityKeys? {
         guard let record = await self.register.record(of: account), !record.isIdentityKnown else { return nil }
         _ = try? await self.identity(of: account)
         return await self.register.record(of: account)?.identity
@@ -119,14 +119,14 @@ extension ClientCore {
 
     /// Forgets keys of a device that will never sign again. New keys are made and announced with the next
     /// authentication.
-    func forget(_ lost: IdentityKeys, of account: AccountKey) async {
+    func forget(_ lost: DeviceIdentityKeys, of account: AccountKey) async {
         // If the change cannot be stored, the next request ends here again.
         guard (try? await self.register.forget(lost, of: account)) != nil else { return }
         try? self.module.deleteIdentity(lost)
     }
 
     /// Deletes the device keys that were made for a registration, unless the account uses them.
-    func forgetUnlessKept(_ device: IdentityKeys, of account: AccountKey) async {
+    func forgetUnlessKept(_ device: DeviceIdentityKeys, of account: AccountKey) async {
         guard await self.register.record(of: account)?.identity != device else { return }
         try? self.module.deleteIdentity(device)
     }

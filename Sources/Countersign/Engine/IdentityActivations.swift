@@ -46,7 +46,7 @@ final class ProvenPin: @unchecked Sendable {
 // Safe to share: every access to `last` is within `lock`.
 final class SentEnrolment: @unchecked Sendable {
     private let lock = NSLock()
-    private var last: (device: IdentityKeys, request: EnrollRequest)?
+    private var last: (device: DeviceIdentityKeys, request: EnrollRequest)?
 
     func note(_ request: EnrollRequest, of identity: StoredIdentity) {
         self.lock.withLock { self.last = (identity.device, request) }
@@ -96,10 +96,10 @@ struct IdentityActivations: Sendable {
             throw IdentityProblem(error.now < code.expiresAt ? .activationDataConsumed : .activationDataExpired)
         }
         let key = try await self.core.pinKeys.key(
-            pin: pin, deviceSecret: code.secret, parameters: opened.pin,
+            pin: pin, phoneHalf: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: code.server, activation: code.id, version: 0))
         let device: NewDevice?
-        let keys: IdentityKeys
+        let keys: DeviceIdentityKeys
         if let identity = self.core.register.identity(of: code.server) {
             (device, keys) = (nil, identity.device)
         } else {
@@ -217,7 +217,7 @@ struct IdentityActivations: Sendable {
             let receipt = try await self.receipts.sending(identity) {
                 try await self.core.exchange(with: identity.server).sendToTheEnd(
                     request, to: Self.path(of: proven.code) + "/enroll", by: ManagerExchange.Prover(identity),
-                    as: ActivationRecord.self, noting: .activationKeysSent)
+                    as: ActivationReceipt.self, noting: .activationKeysSent)
             }
             return try await self.adopt(identity, receipt.message)
         } catch let error as Refused {
@@ -231,7 +231,7 @@ struct IdentityActivations: Sendable {
 
     /// Makes the keys, and stores the identity before it is sent.
     private func make(
-        _ code: ProvenCode, _ name: String, _ witness: BiometricWitness?, _ device: IdentityKeys
+        _ code: ProvenCode, _ name: String, _ witness: BiometricWitness?, _ device: DeviceIdentityKeys
     ) async throws -> (StoredIdentity, message: String) {
         let server = code.code.server
         let proven = code.proven
@@ -268,7 +268,7 @@ struct IdentityActivations: Sendable {
 
     /// Returns the evaluator that asks the server's PIN service about the first PIN, with the proof of the code's PIN
     /// and by the device that the proof has named.
-    private func evaluator(_ proven: ProvenCode, _ device: IdentityKeys) throws -> PinEvaluator {
+    private func evaluator(_ proven: ProvenCode, _ device: DeviceIdentityKeys) throws -> PinEvaluator {
         let path = try Self.path(of: proven.code) + "/pin-evaluation"
         let exchange = self.core.exchange(with: proven.code.server)
         let speaker = try DeviceIdentity(
@@ -287,7 +287,7 @@ struct IdentityActivations: Sendable {
 
     /// Activates an identity with the server's receipt. Throws ``EngineError`` `malformed` for the receipt of another
     /// activation.
-    private func adopt(_ identity: StoredIdentity, _ receipt: ActivationRecord) async throws -> StoredIdentity {
+    private func adopt(_ identity: StoredIdentity, _ receipt: ActivationReceipt) async throws -> StoredIdentity {
         guard receipt.activation.hasSameBytes(as: identity.activation) else {
             throw EngineError(.malformed, "the receipt of another activation")
         }
@@ -412,7 +412,7 @@ struct IdentityActivations: Sendable {
     }
 }
 
-extension ActivationRecord {
+extension ActivationReceipt {
     /// Returns `true` if the activation has a factor of the type.
     func has(_ type: AuthenticatorType) -> Bool { self.factors.contains { $0.hasSameBytes(as: type.rawValue) } }
 }

@@ -190,7 +190,7 @@ struct IdentityCompletions: Sendable {
         // The code's PIN is proven before the server knows the phone. No service evaluates the PIN.
         let parameters = try PinParameters(scheme: .pin1)
         let key = try await self.core.pinKeys.key(
-            pin: pin, deviceSecret: secret, parameters: parameters,
+            pin: pin, phoneHalf: secret, parameters: parameters,
             context: PinScheme.Context(server: server, activation: id, version: 0))
         let point = Array(key.publicKey.rawRepresentation)
         let asked = AskedActivation(pin: pin, name: name, sendsLetter: sendsLetter, id: id, secret: secret)

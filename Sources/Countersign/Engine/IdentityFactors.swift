@@ -314,7 +314,7 @@ struct IdentityFactors: Sendable {
     }
 
     /// Returns the authenticator of the PIN of a device with the keys.
-    func pinAuthenticator(_ device: IdentityKeys, server: String) throws -> ServerPinAuthenticator {
+    func pinAuthenticator(_ device: DeviceIdentityKeys, server: String) throws -> ServerPinAuthenticator {
         ServerPinAuthenticator(
             device: try DeviceIdentity(device, server: server, self.core.module, self.core.platform),
             random: self.core.platform.random, keys: self.core.pinKeys)

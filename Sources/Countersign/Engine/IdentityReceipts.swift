@@ -13,9 +13,9 @@ struct IdentityReceipts: Sendable {
     ///
     /// Throws the errors of ``ManagerExchange/send(_:to:by:as:)``, and ``EngineError`` `malformed` for the record of
     /// another activation.
-    func record(of identity: StoredIdentity) async throws -> ManagerExchange.Answered<ActivationRecord> {
+    func record(of identity: StoredIdentity) async throws -> ManagerExchange.Answered<ActivationReceipt> {
         let answer = try await self.core.exchange(with: identity.server).send(
-            "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationRecord.self)
+            "GET", [], to: Self.path, by: ManagerExchange.Prover(identity), as: ActivationReceipt.self)
         guard answer.message.activation.hasSameBytes(as: identity.activation) else {
             throw EngineError(.malformed, "the record of another activation")
         }

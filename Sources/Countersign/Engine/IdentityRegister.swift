@@ -27,7 +27,7 @@ struct StoredIdentity: Equatable, Sendable {
     /// The name of the account in registrations of factors.
     let username: String
     /// The keys with which the device authenticates itself.
-    let device: IdentityKeys
+    let device: DeviceIdentityKeys
     /// The time at which the identity was made.
     let created: Timestamp
     var state = State.pending
@@ -236,7 +236,7 @@ extension StoredIdentity {
             server: try object.requiredString("server"), account: try object.requiredString("account"),
             activation: try object.requiredString("activation"), appID: try object.requiredString("appID"),
             username: try object.requiredString("username"),
-            device: try IdentityKeys(json: try object.requiredObject("device")),
+            device: try DeviceIdentityKeys(json: try object.requiredObject("device")),
             created: Timestamp(milliseconds: try object.requiredInteger("created")), state: state,
             name: try object.requiredString("name"), keys: try AccountRegister.keys("keys", of: object),
             unconfirmed: try AccountRegister.keys("unconfirmed", of: object),

@@ -20,14 +20,14 @@ struct ManagerExchange: Sendable, CustomReflectable, CustomStringConvertible {
     /// A device, as one server knows it.
     struct Prover: Sendable {
         /// The keys of the device.
-        let device: IdentityKeys
+        let device: DeviceIdentityKeys
         /// The server's identifier of the device.
         let activation: String
 
         /// Creates the prover of an identity's activation.
         init(_ identity: StoredIdentity) { self.init(device: identity.device, activation: identity.activation) }
 
-        init(device: IdentityKeys, activation: String) {
+        init(device: DeviceIdentityKeys, activation: String) {
             self.device = device
             self.activation = activation
         }

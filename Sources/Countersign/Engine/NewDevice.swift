@@ -3,7 +3,7 @@ import UAFClient
 /// The keys of a device that belongs to no identity yet: the keys that the proof of an activation's PIN has named. Only
 /// these keys can enrol (decision 79). The keys are deleted with this object, unless an identity has them by then.
 final class NewDevice: Sendable {
-    let keys: IdentityKeys
+    let keys: DeviceIdentityKeys
     private let core: IdentityCore
 
     /// Makes keys. Throws `DeviceKeyError` `noRoom` and ``StorageError``.

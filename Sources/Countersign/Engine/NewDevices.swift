@@ -6,9 +6,9 @@ import UAFClient
 // Safe to share: every access to `keys` is within `lock`.
 final class NewDevices: @unchecked Sendable {
     private let lock = NSLock()
-    private var keys: Set<IdentityKeys> = []
+    private var keys: Set<DeviceIdentityKeys> = []
 
-    func insert(_ keys: IdentityKeys) { self.lock.withLock { _ = self.keys.insert(keys) } }
-    func remove(_ keys: IdentityKeys) { self.lock.withLock { _ = self.keys.remove(keys) } }
-    func contains(_ keys: IdentityKeys) -> Bool { self.lock.withLock { self.keys.contains(keys) } }
+    func insert(_ keys: DeviceIdentityKeys) { self.lock.withLock { _ = self.keys.insert(keys) } }
+    func remove(_ keys: DeviceIdentityKeys) { self.lock.withLock { _ = self.keys.remove(keys) } }
+    func contains(_ keys: DeviceIdentityKeys) -> Bool { self.lock.withLock { self.keys.contains(keys) } }
 }

@@ -31,29 +31,29 @@ package final class PinKeyQueue: @unchecked Sendable {
 
     package init(capacity: Int = PinKeyQueue.capacity) { self.capacity = capacity }
 
-    /// Returns the key of a PIN; see ``PinScheme/key(pin:deviceSecret:parameters:context:)``. A task that is cancelled
+    /// Returns the key of a PIN; see ``PinScheme/key(pin:phoneHalf:parameters:context:)``. A task that is cancelled
     /// while waiting leaves the queue; a key whose work has begun is finished.
     ///
     /// Throws the errors of that function, `PinSchemeError` `unavailable` if too many keys wait, and
     /// `CancellationError`.
     func key(
-        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context
+        pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: PinScheme.Context
     ) async throws -> P256.Signing.PrivateKey {
         try await self.run {
             try parameters.scheme.key(
-                pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context)
+                pin: pin, phoneHalf: phoneHalf, parameters: parameters, context: context)
         }
     }
 
     /// Returns the question to the PIN service about a PIN; see `PinQuestion`. Waits and throws like
-    /// ``key(pin:deviceSecret:parameters:context:)``.
+    /// ``key(pin:phoneHalf:parameters:context:)``.
     func question(
-        pin: SecretBytes, deviceSecret: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
+        pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: PinScheme.Context,
         serviceKey: [UInt8]
     ) async throws -> PinQuestion {
         try await self.run {
             try PinQuestion(
-                pin: pin, deviceSecret: deviceSecret, parameters: parameters, context: context, serviceKey: serviceKey)
+                pin: pin, phoneHalf: phoneHalf, parameters: parameters, context: context, serviceKey: serviceKey)
         }
     }
 

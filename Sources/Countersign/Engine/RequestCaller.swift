@@ -16,7 +16,7 @@ enum RequestCaller: Sendable {
     /// A caller with the app's authorization provider.
     case provider(any AuthorizationProvider)
     /// This device, which proves each request with its own key for the account.
-    case device(IdentityKeys, of: AccountKey)
+    case device(DeviceIdentityKeys, of: AccountKey)
 }
 
 extension ClientCore {
@@ -59,7 +59,7 @@ extension ClientCore {
     }
 
     private func send(
-        _ request: TransportRequest, provenBy keys: IdentityKeys, of account: AccountKey, _ recording: Recording,
+        _ request: TransportRequest, provenBy keys: DeviceIdentityKeys, of account: AccountKey, _ recording: Recording,
         clockOffset: Duration = .zero
     ) async throws -> TransportResponse {
         var request = request

@@ -41,7 +41,7 @@ package struct ServerPinAuthenticator: Sendable {
         return ServerPinSecret(
             context: context, parameters: parameters,
             keyID: try KeyID(self.random.bytes(32)), serviceKey: serviceKey,
-            sealed: try self.device.seal(self.random.bytes(PinScheme.deviceSecretBytes)))
+            sealed: try self.device.seal(self.random.bytes(PinScheme.phoneHalfBytes)))
     }
 
     /// Registers a PIN (Register): the public key, attested by itself. `finalChallenge` is the text of the final
@@ -87,30 +87,30 @@ package struct ServerPinAuthenticator: Sendable {
     {
         guard let serviceKey = secret.serviceKey else {
             return try await self.keys.key(
-                pin: pin, deviceSecret: try self.deviceSecret(of: secret), parameters: secret.parameters,
+                pin: pin, phoneHalf: try self.phoneHalf(of: secret), parameters: secret.parameters,
                 context: secret.context)
         }
         guard let service else { throw PinSchemeError(.unsupported, "nobody evaluates here") }
         let question = try await service.asked.question(about: pin, of: secret.keyID) {
             try await self.keys.question(
-                pin: pin, deviceSecret: try self.deviceSecret(of: secret), parameters: secret.parameters,
+                pin: pin, phoneHalf: try self.phoneHalf(of: secret), parameters: secret.parameters,
                 context: secret.context, serviceKey: serviceKey)
         }
         let evaluated = try await service.evaluate(question.blinded)
         return try await self.keys.run { try question.key(evaluated: evaluated) }
     }
 
-    private func deviceSecret(of secret: ServerPinSecret) throws -> SecretBytes {
-        let deviceSecret: SecretBytes
+    private func phoneHalf(of secret: ServerPinSecret) throws -> SecretBytes {
+        let phoneHalf: SecretBytes
         do {
-            deviceSecret = SecretBytes(try self.device.open(secret.sealed))
+            phoneHalf = SecretBytes(try self.device.open(secret.sealed))
         } catch is JOSEError {
             throw ServerPinError.secretGone
         } catch is DeviceKeyError {
             throw ServerPinError.secretGone
         }
-        guard deviceSecret.count == PinScheme.deviceSecretBytes else { throw ServerPinError.secretGone }
-        return deviceSecret
+        guard phoneHalf.count == PinScheme.phoneHalfBytes else { throw ServerPinError.secretGone }
+        return phoneHalf
     }
 
     private static func sign(_ message: [UInt8], _ key: P256.Signing.PrivateKey) throws -> [UInt8] {

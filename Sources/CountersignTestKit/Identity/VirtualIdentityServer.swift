@@ -256,7 +256,7 @@ public actor VirtualIdentityServer: Transport {
         let id = RandomSource.system.identifier()
         let parameters = try PinParameters()
         let key = try parameters.scheme.key(
-            pin: SecretBytes(utf8: pin), deviceSecret: secret, parameters: parameters,
+            pin: SecretBytes(utf8: pin), phoneHalf: secret, parameters: parameters,
             context: PinScheme.Context(server: self.identifier, activation: id, version: 0))
         let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
         self.pending[id] = Pending(claimDigest: digest, pinKey: key.publicKey, pin: parameters, mayMerge: mayMerge)
@@ -441,11 +441,11 @@ public actor VirtualIdentityServer: Transport {
         return SessionOffer(session: id, claim: claim, expiresAt: self.clock.now() + .seconds(300))
     }
 
-    func record(_ activation: String) -> ActivationRecord {
+    func record(_ activation: String) -> ActivationReceipt {
         let kept = self.activations[activation]
         let types = Set(
             kept?.keys.values.compactMap { AuthenticatorTypeTable.product.type(of: $0.aaid)?.rawValue } ?? [])
-        return ActivationRecord(
+        return ActivationReceipt(
             activation: activation, name: kept?.name ?? "", factors: types.sorted(),
             biometricKey: self.namesKeys ? self.finger(of: activation) : nil, pinVersion: kept?.pinVersion,
             createdAt: self.clock.now())

@@ -15,7 +15,7 @@ package struct RegisteredKey: Hashable, Sendable {
     /// The attestation for the server.
     package let assertion: EncodedAssertion
     /// The device that the attestation announces; `nil` if the attestation announces none.
-    package let device: IdentityKeys?
+    package let device: DeviceIdentityKeys?
 }
 
 extension AuthenticatorModule {
@@ -108,7 +108,7 @@ extension AuthenticatorModule {
     /// left.
     package func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
-        announcing device: IdentityKeys? = nil, verification: any UserInteraction
+        announcing device: DeviceIdentityKeys? = nil, verification: any UserInteraction
     ) async throws -> EncodedAssertion {
         guard let model = AuthenticatorModel(aaid: name.aaid), !finalChallenge.isEmpty else {
             throw OperationFailure(.parametersInvalid, of: .sign, "parameters of Sign")

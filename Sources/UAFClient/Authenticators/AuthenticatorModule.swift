@@ -24,7 +24,7 @@ public actor AuthenticatorModule: CustomReflectable {
         /// CallerID).
         package var callerID: FacetID
         /// The limit of attempts at a PIN or a password.
-        package var attemptLimit: AttemptLimit
+        package var coolDownRule: CoolDownRule
         /// The cost of an attempt, for keys made from now on.
         package var pinHardening: PinHardening
         /// The largest number of keys in the module.
@@ -36,15 +36,15 @@ public actor AuthenticatorModule: CustomReflectable {
         package var pictureDisplays: [DisplayPNGCharacteristics]
 
         /// Creates the default settings, for the app with this facet identifier.
-        public init(callerID: FacetID) { self.init(callerID: callerID, attemptLimit: AttemptLimit()) }
+        public init(callerID: FacetID) { self.init(callerID: callerID, coolDownRule: CoolDownRule()) }
 
         package init(
-            callerID: FacetID, attemptLimit: AttemptLimit = AttemptLimit(), pinHardening: PinHardening = PinHardening(),
+            callerID: FacetID, coolDownRule: CoolDownRule = CoolDownRule(), pinHardening: PinHardening = PinHardening(),
             maximumKeys: Int = 256, personaID: String = "",
             pictureDisplays: [DisplayPNGCharacteristics] = []
         ) {
             self.callerID = callerID
-            self.attemptLimit = attemptLimit
+            self.coolDownRule = coolDownRule
             self.pinHardening = pinHardening
             self.maximumKeys = maximumKeys
             self.personaID = personaID
@@ -99,7 +99,7 @@ public actor AuthenticatorModule: CustomReflectable {
                     && $0.personaID.hasSameBytes(as: configuration.personaID)
             }.map { ($0.name, $0.callerID) }, uniquingKeysWith: { first, _ in first })
         self.ledger = AttemptLedger(
-            storage: platform.storage, clock: platform.clock, limit: configuration.attemptLimit)
+            storage: platform.storage, clock: platform.clock, limit: configuration.coolDownRule)
     }
 
     /// No children, because the module holds wrapped keys and the secret that wraps them.

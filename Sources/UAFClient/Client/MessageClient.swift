@@ -276,7 +276,7 @@ public struct PreparedAuthentication: Sendable {
     /// Signs as ``authenticate(_:verification:)``. The first key announces the `device` as in a registration, if the
     /// device's keys sign.
     package func authenticate(
-        _ keys: [KeyName], announcing device: IdentityKeys?, verification: any UserInteraction
+        _ keys: [KeyName], announcing device: DeviceIdentityKeys?, verification: any UserInteraction
     ) async throws -> PreparedAnswer {
         func isSilent(_ key: KeyName) -> Bool { AuthenticatorModel(aaid: key.aaid)?.info.isSilent ?? false }
         guard keys.contains(where: { !isSilent($0) }) else {
@@ -306,5 +306,5 @@ public struct PreparedAnswer: Sendable {
     /// The device that the message announces; `nil` if the message announces none. In an authentication, this is the
     /// device to announce, even if its key could not sign and the message announces none. The server's answer says if
     /// the server accepted the device's keys.
-    package let device: IdentityKeys?
+    package let device: DeviceIdentityKeys?
 }

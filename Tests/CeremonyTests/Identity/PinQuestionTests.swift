@@ -10,14 +10,14 @@ struct PinQuestionTests {
     private struct Vector: CustomTestStringConvertible, Sendable {
         let pin, server, activation: String
         let version: UInt32
-        let deviceSecret, master, serviceKey, privateKey: [UInt8]
+        let phoneHalf, master, serviceKey, privateKey: [UInt8]
 
         init(_ object: JSONObject) throws {
             self.pin = try object.requiredString("pin")
             self.server = try object.requiredString("server")
             self.activation = try object.requiredString("activation")
             self.version = try object.requiredInteger("version")
-            self.deviceSecret = try object.hexadecimal("deviceSecret")
+            self.phoneHalf = try object.hexadecimal("phoneHalf")
             self.master = try object.hexadecimal("master")
             self.serviceKey = try object.hexadecimal("serviceKey")
             self.privateKey = try object.hexadecimal("privateKey")
@@ -36,7 +36,7 @@ struct PinQuestionTests {
         _ pin: String = "123456", secret: SecretBytes = Self.secret, scheme: PinScheme = .pin2, serviceKey: [UInt8]
     ) throws -> PinQuestion {
         try PinQuestion(
-            pin: SecretBytes(utf8: pin), deviceSecret: secret, parameters: PinParameters(scheme: scheme),
+            pin: SecretBytes(utf8: pin), phoneHalf: secret, parameters: PinParameters(scheme: scheme),
             context: Self.context, serviceKey: serviceKey)
     }
 
@@ -48,7 +48,7 @@ struct PinQuestionTests {
             let service = try PinServiceKey(master: SecretBytes(vector.master), activation: vector.activation)
             #expect(service.publicKey == vector.serviceKey, "\(vector.testDescription)")
             let question = try PinQuestion(
-                pin: SecretBytes(utf8: vector.pin), deviceSecret: SecretBytes(vector.deviceSecret),
+                pin: SecretBytes(utf8: vector.pin), phoneHalf: SecretBytes(vector.phoneHalf),
                 parameters: PinParameters(scheme: .pin2),
                 context: PinScheme.Context(
                     server: vector.server, activation: vector.activation, version: vector.version),
@@ -124,7 +124,7 @@ struct PinQuestionTests {
         // Nobody makes this key alone.
         #expect(throws: PinSchemeError(.unsupported)) {
             try PinScheme.pin2.key(
-                pin: SecretBytes(utf8: "1"), deviceSecret: Self.secret, parameters: PinParameters(scheme: .pin2),
+                pin: SecretBytes(utf8: "1"), phoneHalf: Self.secret, parameters: PinParameters(scheme: .pin2),
                 context: Self.context)
         }
     }

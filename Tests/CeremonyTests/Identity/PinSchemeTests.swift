@@ -10,7 +10,7 @@ struct PinSchemeTests {
     private struct Vector: CustomTestStringConvertible, Sendable {
         let pin, server, activation: String
         let version: UInt32
-        let deviceSecret, privateKey, publicKey: [UInt8]
+        let phoneHalf, privateKey, publicKey: [UInt8]
         let rounds, blockSize, parallelism: Int
 
         init(_ object: JSONObject) throws {
@@ -18,7 +18,7 @@ struct PinSchemeTests {
             self.server = try object.requiredString("server")
             self.activation = try object.requiredString("activation")
             self.version = try object.requiredInteger("version")
-            self.deviceSecret = try object.hexadecimal("deviceSecret")
+            self.phoneHalf = try object.hexadecimal("phoneHalf")
             self.privateKey = try object.hexadecimal("privateKey")
             self.publicKey = try object.hexadecimal("publicKey")
             self.rounds = try object.requiredInteger("rounds")
@@ -38,7 +38,7 @@ struct PinSchemeTests {
         _ pin: String = "123456", secret: SecretBytes = Self.secret, context: PinScheme.Context = Self.context
     ) throws -> P256.Signing.PrivateKey {
         try PinScheme.pin1.key(
-            pin: SecretBytes(utf8: pin), deviceSecret: secret, parameters: PinParameters(), context: context)
+            pin: SecretBytes(utf8: pin), phoneHalf: secret, parameters: PinParameters(), context: context)
     }
 
     @Test("The keys are those that another implementation has made")
@@ -47,7 +47,7 @@ struct PinSchemeTests {
         #expect(vectors.count == 8)
         for vector in vectors {
             let key = try PinScheme.pin1.key(
-                pin: SecretBytes(utf8: vector.pin), deviceSecret: SecretBytes(vector.deviceSecret),
+                pin: SecretBytes(utf8: vector.pin), phoneHalf: SecretBytes(vector.phoneHalf),
                 parameters: PinParameters(
                     rounds: vector.rounds, blockSize: vector.blockSize, parallelism: vector.parallelism),
                 context: PinScheme.Context(
@@ -151,7 +151,7 @@ struct PinSchemeTests {
         ] {
             #expect(throws: PinSchemeError(.invalidInput)) {
                 try PinScheme.pin1.key(
-                    pin: SecretBytes(utf8: pin), deviceSecret: secret, parameters: parameters, context: context)
+                    pin: SecretBytes(utf8: pin), phoneHalf: secret, parameters: parameters, context: context)
             }
         }
     }

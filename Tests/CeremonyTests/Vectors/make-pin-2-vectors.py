@@ -108,7 +108,7 @@ def vector(pin, secret, master, server, activation, version):
             break
     x, y = PIN_1.multiply(scalar)
     return {
-        "pin": pin, "deviceSecret": secret.hex(), "master": master.hex(), "server": server, "activation": activation,
+        "pin": pin, "phoneHalf": secret.hex(), "master": master.hex(), "server": server, "activation": activation,
         "version": version, "serviceKey": encoded(multiply(service, G)).hex(),
         "privateKey": scalar.to_bytes(32, "big").hex(),
     }

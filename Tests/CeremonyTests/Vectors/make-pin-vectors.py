@@ -61,7 +61,7 @@ def vector(pin, secret, server, activation, version, rounds, block_size, paralle
     x, y = multiply(scalar)
     assert (y * y - (x**3 - 3 * x + 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B)) % P == 0
     return {
-        "pin": pin, "deviceSecret": secret.hex(), "server": server, "activation": activation, "version": version,
+        "pin": pin, "phoneHalf": secret.hex(), "server": server, "activation": activation, "version": version,
         "rounds": rounds, "blockSize": block_size, "parallelism": parallelism, "counter": counter,
         "privateKey": scalar.to_bytes(32, "big").hex(), "publicKey": (b"\4" + x.to_bytes(32, "big") + y.to_bytes(32, "big")).hex(),
     }

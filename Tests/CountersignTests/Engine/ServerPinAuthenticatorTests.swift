@@ -89,7 +89,7 @@ struct ServerPinAuthenticatorTests {
         #expect(key.isValidSignature(signature, for: data.signedBytes))
         let sealed = try #require(try Self.sealedSecrets(ServerPinRecord(secret)).first)
         let made = try PinScheme.pin1.key(
-            pin: PinPhone.right, deviceSecret: SecretBytes(try phone.device.open(sealed)),
+            pin: PinPhone.right, phoneHalf: SecretBytes(try phone.device.open(sealed)),
             parameters: secret.parameters, context: secret.context)
         #expect(made.publicKey.rawRepresentation == key.rawRepresentation)
         #expect(try phone.newSecret().keyID != secret.keyID)
@@ -226,11 +226,11 @@ struct ServerPinAuthenticatorTests {
         _ = try await phone.authenticate(secret)
         // Whoever has the phone unlocked has the device secret too.
         let sealed = try #require(try Self.sealedSecrets(record).first)
-        let deviceSecret = try phone.device.open(sealed)
-        let stored = phone.world.phone.storage.snapshot.values.flatMap(Self.everything) + [deviceSecret]
+        let phoneHalf = try phone.device.open(sealed)
+        let stored = phone.world.phone.storage.snapshot.values.flatMap(Self.everything) + [phoneHalf]
         func traces(of pin: SecretBytes) throws -> [[UInt8]] {
             let key = try PinScheme.pin1.key(
-                pin: pin, deviceSecret: SecretBytes(deviceSecret), parameters: secret.parameters,
+                pin: pin, phoneHalf: SecretBytes(phoneHalf), parameters: secret.parameters,
                 context: secret.context)
             let point = Array(key.publicKey.x963Representation)
             let texts = [Array(key.rawRepresentation), Array(point[1..<33]), Array(point[33...])]

@@ -20,7 +20,7 @@ struct IdentityKeysTests {
                 Issue.record("what is stored is no object")
                 return
             }
-            let keys = try IdentityKeys(json: stored)
+            let keys = try DeviceIdentityKeys(json: stored)
             #expect(keys == made && keys.signingKey != keys.openingKey)
             let again = try device.reopened().module
             let message = Array("message".utf8)
@@ -84,6 +84,6 @@ struct IdentityKeysTests {
             Issue.record("no object: \(text)")
             return
         }
-        #expect(throws: (any Error).self) { try IdentityKeys(json: object) }
+        #expect(throws: (any Error).self) { try DeviceIdentityKeys(json: object) }
     }
 }

@@ -116,13 +116,13 @@ struct AttemptModelTests {
 
     @Test("A limit of one's own holds as well, and a limit without waiting locks after its tries")
     func ownLimit() async throws {
-        let limit = AttemptLimit(coolDowns: [.zero])
-        #expect(limit.tries == 2 && AttemptLimit().tries == 5)
+        let limit = CoolDownRule(coolDowns: [.zero])
+        #expect(limit.tries == 2 && CoolDownRule().tries == 5)
         let storage = InMemoryStorage()
         let module = try AuthenticatorModule(
             platform: DevicePlatform(storage: storage, clock: FakeClock()),
             configuration: AuthenticatorModule.Configuration(
-                callerID: try FacetID(Device.facet), attemptLimit: limit,
+                callerID: try FacetID(Device.facet), coolDownRule: limit,
                 pinHardening: PinHardening(rounds: 2, blockSize: 1, parallelism: 1)))
         let key = try await module.register(
             Device.pin, appID: Device.facet, username: "alice", finalChallenge: "c", attestationType: .basicSurrogate,

@@ -9,7 +9,7 @@ import _Primitives
 /// An attempt is counted before the judgement. A number of attempts is judged without delay. After that each attempt
 /// needs a pause, twice as long as the last, up to the longest. No account is locked out for good, and the account's
 /// phone, which the rule does not cover, is never locked out.
-struct AttemptRule: Sendable {
+struct PauseRule: Sendable {
     /// The number of attempts that are judged without a pause.
     let free: Int
     let limits: Limits.PasswordAccounts
@@ -73,7 +73,7 @@ extension PasswordAccounts {
     func countAttempt(
         _ holder: AttemptHolder, free: Int, at now: Timestamp, leaving mail: MailRecord? = nil
     ) async throws -> Bool {
-        let rule = AttemptRule(free: free, limits: self.limits.passwords)
+        let rule = PauseRule(free: free, limits: self.limits.passwords)
         return try await self.store.countAttempt(
             holder, leaving: mail.map { ($0, self.limits.mail.waitingMails) }
         ) { present in
@@ -85,7 +85,7 @@ extension PasswordAccounts {
     /// Reserves an attempt at a password durably, and returns the decision about the attempt.
     func reserveAttempt(_ holder: AttemptHolder, of visitor: Visitor, at now: Timestamp) async throws -> AttemptDecision
     {
-        let rule = AttemptRule(free: self.limits.passwords.passwordAttempts, limits: self.limits.passwords)
+        let rule = PauseRule(free: self.limits.passwords.passwordAttempts, limits: self.limits.passwords)
         let browser = visitor.shown?.digest
         return try await self.store.reserveAttempt(holder, browser: browser, since: rule.firstDay(at: now)) {
             rule.decision(on: holder, byBrowser: browser, after: $0, at: now)

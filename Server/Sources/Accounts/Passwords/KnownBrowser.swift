@@ -63,7 +63,7 @@ extension PasswordAccounts {
     func isKnown(_ visitor: Visitor, to accountID: String?, at now: Timestamp) async throws -> Bool {
         let (network, browser) = try await self.store.knownVisit(
             accountID: accountID ?? "", network: visitor.source, browser: visitor.shown?.digest)
-        let rule = AttemptRule(free: 0, limits: self.limits.passwords)
+        let rule = PauseRule(free: 0, limits: self.limits.passwords)
         return network.map { rule.isRemembered($0, at: now) } ?? false
             || browser.map { rule.mayGoOn($0, at: now) } ?? false
     }

@@ -66,7 +66,7 @@ public struct PasswordAccounts: Sendable {
         let now = self.time.now()
         return try await self.store.deleteAttempts(
             before: now - self.limits.passwords.attemptMemory,
-            day: AttemptRule(free: 0, limits: self.limits.passwords).firstDay(at: now), limit: self.limits.sweepBatch)
+            day: PauseRule(free: 0, limits: self.limits.passwords).firstDay(at: now), limit: self.limits.sweepBatch)
             + self.store.deleteMailedLinks(before: now, limit: self.limits.sweepBatch)
             + self.store.deleteAccountChanges(
                 before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)

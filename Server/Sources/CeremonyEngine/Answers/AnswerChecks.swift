@@ -13,7 +13,7 @@ struct ClientContext: Sendable {
     let asmStatusCode: Int?
     let clientErrorCode: Int?
     /// The secret by which the phone later proves to be the device of this enrolment.
-    let deviceSecret: String?
+    let enrolmentSecret: String?
     /// The earlier keys that the enrolment replaces, with the proof of being their devices.
     let replacement: ReplacementClaim?
     /// The facet of an app that is missing in the list of trusted facets, as the app itself gives the facet
@@ -24,7 +24,7 @@ struct ClientContext: Sendable {
     init(_ object: JSONObject?, _ limits: Limits) throws {
         let object = object ?? [:]
         do {
-            self.deviceSecret = try object.string("deviceSecret").map { try ReplacementClaim.secret($0) }
+            self.enrolmentSecret = try object.string("deviceSecret").map { try ReplacementClaim.secret($0) }
             self.replacement = try object.object("replaces").map { try ReplacementClaim($0, limits) }
             self.deviceName = try object.string("deviceName")
             self.asmStatusCode = try object.integer("asmStatusCode")

@@ -205,7 +205,7 @@ public struct RegistrationAnswers: CeremonyPart {
         let device = DeviceRecord(
             id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: false,
             createdAt: now,
-            secretCode: context.deviceSecret.map { self.replacements.deviceSecretCode($0, accountID: accountID) })
+            secretCode: context.enrolmentSecret.map { self.replacements.enrolmentSecretCode($0, accountID: accountID) })
         return DeviceRegistration(
             device: device, credentials: self.credentials(verified, of: device, at: now),
             replaces: try await self.replacements.replacedCredentials(context.replacement, accountID: accountID),

@@ -4,7 +4,7 @@ import UAF
 public import _Primitives
 
 /// An invitation to enrol a device, as given out once.
-public struct Activation: Sendable, Equatable {
+public struct EnrolmentLink: Sendable, Equatable {
     public let id: String
     /// The link for the phone.
     public let link: String
@@ -15,7 +15,7 @@ public struct Activation: Sendable, Equatable {
 }
 
 /// The state of an enrolment, for operators.
-public struct ActivationView: Sendable, Equatable {
+public struct EnrolmentView: Sendable, Equatable {
     /// The words for a state, for operators.
     public enum State: String, Sendable, CaseIterable {
         case created, claimed
@@ -45,8 +45,8 @@ public struct Enrolments: CeremonyPart {
     ///
     /// Throws `notFound` for an unknown account, `locked` for a locked account, whose devices could not authenticate,
     /// and `invalidRequest` for an unknown policy.
-    public func createActivation(username: String, policy: String? = nil, by operator: String) async throws
-        -> Activation
+    public func createEnrolmentLink(username: String, policy: String? = nil, by operator: String) async throws
+        -> EnrolmentLink
     {
         guard let name = AccountName(username, limits: self.limits),
             let account = try await self.store.account(reference: name)
@@ -63,14 +63,14 @@ public struct Enrolments: CeremonyPart {
         try await self.store.createCeremony(
             ceremony, tokens: codes.records([.linkQRCode, .link], sealing: self.sealing),
             audit: AuditEvent(
-                .activationCreated, at: now, accountID: account.id, ceremonyID: ceremony.id, actor: `operator`))
-        return Activation(
+                .enrolmentLinkCreated, at: now, accountID: account.id, ceremonyID: ceremony.id, actor: `operator`))
+        return EnrolmentLink(
             id: ceremony.id, link: try self.configuration.link(token: codes.linkToken, kind: .registration),
             qrContent: try self.configuration.link(token: codes.qrToken, kind: .registration), expiresAt: expiresAt)
     }
 
     /// Returns the state of an enrolment. Throws `notFound`.
-    public func activation(id: String) async throws -> ActivationView {
+    public func enrolment(id: String) async throws -> EnrolmentView {
         guard let record = try await self.store.ceremony(.id(id)), record.kind == .registration else {
             throw CeremonyError(.notFound)
         }
@@ -84,7 +84,7 @@ public struct Enrolments: CeremonyPart {
     /// the phone has proved to be that device.
     ///
     /// A wrong number ends the enrolment and deletes the pending keys. Throws `wrongNumber`, `wrongState`, `notFound`.
-    public func confirmActivation(id: String, number: String, by operator: String) async throws -> ActivationView {
+    public func confirmEnrolment(id: String, number: String, by operator: String) async throws -> EnrolmentView {
         let now = self.time.now()
         guard let before = try await self.store.ceremony(.id(id)), before.kind == .registration else {
             throw CeremonyError(.notFound)
@@ -128,10 +128,10 @@ public struct Enrolments: CeremonyPart {
         return try await self.view(of: record)
     }
 
-    private func view(of record: CeremonyRecord) async throws -> ActivationView {
+    private func view(of record: CeremonyRecord) async throws -> EnrolmentView {
         let account = try await record.accountID.asyncFlatMap { try await self.store.account(id: $0) }
-        return ActivationView(
-            id: record.id, state: ActivationView.State(record, at: self.time.now()), username: account?.username?.text,
+        return EnrolmentView(
+            id: record.id, state: EnrolmentView.State(record, at: self.time.now()), username: account?.username?.text,
             deviceName: try await self.deviceName(of: record), expiresAt: record.expiresAt)
     }
 
@@ -141,7 +141,7 @@ public struct Enrolments: CeremonyPart {
     }
 }
 
-extension ActivationView.State {
+extension EnrolmentView.State {
     init(_ record: CeremonyRecord, at now: Timestamp) {
         if record.phase != .ended, now >= record.expiresAt {
             self = .expired

@@ -43,15 +43,15 @@ struct Replacements: CeremonyPart {
 
     /// Returns the code that is kept for a device's secret. The code is valid for this account alone, and useless to a
     /// reader of the database.
-    func deviceSecretCode(_ secret: String, accountID: String) -> [UInt8] {
-        self.sealing.code("\(accountID) \(secret)", purpose: .deviceSecret)
+    func enrolmentSecretCode(_ secret: String, accountID: String) -> [UInt8] {
+        self.sealing.code("\(accountID) \(secret)", purpose: .enrolmentSecret)
     }
 
     /// Returns the identifiers of the keys that an enrolment replaces once confirmed: the named keys on devices of the
     /// account whose secret the enrolment shows. The phone learns nothing of the result.
     func replacedCredentials(_ claim: ReplacementClaim?, accountID: String) async throws -> [String] {
         guard let claim else { return [] }
-        let shown = claim.secrets.map { self.deviceSecretCode($0, accountID: accountID) }
+        let shown = claim.secrets.map { self.enrolmentSecretCode($0, accountID: accountID) }
         let proven = try await self.store.devices(accountID: accountID).filter { device in
             guard let kept = device.secretCode else { return false }
             // Every secret is compared, regardless of earlier results.

@@ -121,12 +121,12 @@ struct ActivationCommand: AsyncParsableCommand {
         /// Follows the activation until its end, and asks for the number in between. Throws ``CommandFailure`` for
         /// every end but success.
         func finish(_ id: String, over connection: AdminConnection) async throws {
-            var shown: ActivationView.State?
+            var shown: EnrolmentView.State?
             while true {
                 let answer = try await connection.call("GET", "/activations/\(id.pathSegment)")
                 guard case .object(let object) = answer else { return }
                 let word = try object.requiredString("state")
-                guard let state = ActivationView.State(rawValue: word) else {
+                guard let state = EnrolmentView.State(rawValue: word) else {
                     throw CommandFailure(
                         .failed, "the server tells of a state that this program does not know: \(word)")
                 }

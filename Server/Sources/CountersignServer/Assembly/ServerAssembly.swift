@@ -196,7 +196,7 @@ public struct ServerAssembly: Sendable {
             settings,
             store: store, methods: ways.methods,
             backchannel: PhoneAsking(directory: directory, ceremonies: lateCeremonies, random: random),
-            people: People(directory: directory, services: ServiceClaims(store: store)), time: time, random: random)
+            people: People(directory: directory, services: ConfirmedClaims(store: store)), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
             // Without TLS the calling app's own facet stands for the application (founding decision, Loopback).
@@ -423,7 +423,7 @@ public struct ServerAssembly: Sendable {
 /// Tells the provider the names of people that may sign in.
 private struct People: PersonDirectory {
     let directory: AccountDirectory
-    let services: ServiceClaims
+    let services: ConfirmedClaims
 
     func confirmedClaims(account: String, client: String) async throws -> JSONObject? {
         try await self.services.claims(account: account, client: client)

@@ -147,7 +147,7 @@ extension Migration {
     }
 
     /// Adds the secrets of devices. Older devices have no secret, so nobody can prove to be such a device.
-    static let deviceSecrets = Migration(name: "secrets of devices, and what replaces what") { db, _ in
+    static let enrolmentSecrets = Migration(name: "secrets of devices, and what replaces what") { db, _ in
         try db.execute(
             sql: """
                 ALTER TABLE device ADD COLUMN secret_code BLOB;

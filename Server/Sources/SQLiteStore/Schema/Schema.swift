@@ -9,7 +9,7 @@ extension Migration {
     static let all: [Migration] = [
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
-        .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
+        .relyingParties, .deregisteredKeys, .enrolmentSecrets, .inventedAccounts, .epoch, .assurance,
         .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes, .pictureDisplays,
         .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce, .keyBindings,
         .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,

@@ -324,7 +324,7 @@ struct IdentityAccessTests {
         }
     }
 
-    private func record(_ phone: IdentityPhone) async throws -> Ceremony.ActivationRecord {
+    private func record(_ phone: IdentityPhone) async throws -> ActivationReceipt {
         let call = try phone.call("/identity/activation", method: "GET")
         return try await phone.read(try await phone.server.engine.identities.activations.record(call), to: call)
     }

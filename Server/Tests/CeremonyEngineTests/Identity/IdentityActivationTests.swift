@@ -30,7 +30,7 @@ struct IdentityActivationTests {
         let opened: OpenResponse = try await server.read(try await openings.open(code.id, open), to: open)
         let pin = SecretBytes(Array(try #require(offer.pin).utf8))
         let key = try opened.pin.scheme.key(
-            pin: pin, deviceSecret: code.secret, parameters: opened.pin,
+            pin: pin, phoneHalf: code.secret, parameters: opened.pin,
             context: PinScheme.Context(server: IdentityPhone.issuer, activation: code.id, version: 0))
         let phone = IdentityPhone(server, id: code.id, factors: [.device, .pin])
         let device = try JWK(p256: phone.signing.publicKey.rawRepresentation).thumbprint
@@ -53,7 +53,7 @@ struct IdentityActivationTests {
         }
         #expect(proven.activation == code.id && proven.account == account.id && !proven.mayMerge)
         let call = try await server.enrolCall(phone, proven)
-        let receipt: Ceremony.ActivationRecord = try await phone.read(
+        let receipt: ActivationReceipt = try await phone.read(
             try await server.engine.identities.enrolments.enroll(code.id, call), to: call)
         #expect(receipt.activation == code.id && receipt.pinVersion == 1 && receipt.factors == ["device", "pin"])
         #expect(receipt.name == "Alice's phone")
@@ -319,7 +319,7 @@ struct IdentityActivationTests {
         let (account, phone) = try await server.personalise()
         let activations = server.engine.identities.activations
         let ask = try phone.call("/identity/activation", method: "GET")
-        let record: Ceremony.ActivationRecord = try await phone.read(try await activations.record(ask), to: ask)
+        let record: ActivationReceipt = try await phone.read(try await activations.record(ask), to: ask)
         #expect(record.activation == phone.id && record.factors == ["device", "pin"])
         let code = try await server.showCode()
         _ = try await phone.start(code)

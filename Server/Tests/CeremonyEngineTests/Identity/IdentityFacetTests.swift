@@ -27,7 +27,7 @@ struct IdentityFacetTests {
             await expectRefusal(.untrustedFacetId) {
                 _ = try await phone.read(
                     try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
-                    as: Ceremony.ActivationRecord.self)
+                    as: ActivationReceipt.self)
             }
             #expect(told.withLock { $0 } == Array(repeating: Self.facet, count: expected))
         }
@@ -36,7 +36,7 @@ struct IdentityFacetTests {
         let call = try await server.enrolCall(listed, proven)
         _ = try await listed.read(
             try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
-            as: Ceremony.ActivationRecord.self)
+            as: ActivationReceipt.self)
         #expect(told.withLock { $0.count } == 2)
     }
 

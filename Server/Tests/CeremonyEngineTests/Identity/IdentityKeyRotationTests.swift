@@ -134,7 +134,7 @@ struct IdentityKeyRotationTests {
         let call = try await after.enrolCall(late, try await after.prove(offer, by: late))
         _ = try await late.read(
             try await after.engine.identities.enrolments.enroll(offer.id, call), to: call,
-            as: Ceremony.ActivationRecord.self)
+            as: ActivationReceipt.self)
         _ = try await late.login(try await after.showCode("late"))
     }
 

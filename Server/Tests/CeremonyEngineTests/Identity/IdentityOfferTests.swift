@@ -104,7 +104,7 @@ struct IdentityOfferTests {
                 second, try await server.prove(offer, by: second), name: "What the device says")
             let receipt = try await second.read(
                 try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
-                as: Ceremony.ActivationRecord.self)
+                as: ActivationReceipt.self)
             #expect(receipt.name == name ?? "What the device says")
         }
         let listed = try await server.engine.identities.listings.activations(accountID: account.id)

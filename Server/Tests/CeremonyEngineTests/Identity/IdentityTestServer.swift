@@ -109,7 +109,7 @@ extension TestServer {
     {
         let offer = TestOffer(id: invite ?? RandomSource.system.identifier())
         try await self.database.offer(
-            PendingActivationRecord(
+            OfferRecord(
                 id: offer.id, accountID: account.id, claimDigest: ProcessCode.digest(ofClaim: offer.claim),
                 pinKey: Array(offer.pin.publicKey.compressedRepresentation),
                 pinParameters: String(decoding: JSON.object(try PinParameters().json).serialized, as: UTF8.self),
@@ -130,7 +130,7 @@ extension TestServer {
         let call = try await self.enrolCall(phone, proven)
         _ = try await phone.read(
             try await self.engine.identities.enrolments.enroll(offer.id, call), to: call,
-            as: Ceremony.ActivationRecord.self)
+            as: ActivationReceipt.self)
         return phone
     }
 

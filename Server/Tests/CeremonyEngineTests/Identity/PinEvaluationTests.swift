@@ -609,7 +609,7 @@ struct PinEvaluationTests {
         let call = try await server.enrolCall(phone, proven)
         _ = try await phone.read(
             try await server.engine.identities.enrolments.enroll(offer.id, call), to: call,
-            as: Ceremony.ActivationRecord.self)
+            as: ActivationReceipt.self)
         await expectRefusal(.activationDataConsumed) { try await ask(proven.token) }
         #expect(pins.asked.count == 1)
     }

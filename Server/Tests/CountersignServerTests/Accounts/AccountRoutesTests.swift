@@ -99,16 +99,16 @@ struct AccountRoutesTests {
         try await server.withPublicClient { client in
             let first = try await server.enrolledPhone(client)
             server.clock.advance(by: .seconds(1))
-            let activation = try await server.assembly.ceremonies.enrolments.createActivation(
+            let enrolment = try await server.assembly.ceremonies.enrolments.createEnrolmentLink(
                 username: "alice", by: "test")
             let second = try await VirtualPhone(
                 configuration: first.client.configuration, transport: RouterTransport(client: client),
                 clock: server.clock)
             let result = try await second.enroll(
-                try OutOfBandPayload(link: activation.link), deviceName: "Second\u{1B}[1mphone")
+                try OutOfBandPayload(link: enrolment.link), deviceName: "Second\u{1B}[1mphone")
             #expect(try await self.activity(first).notices.map(\.subject) == ["Virtual phone"])
-            _ = try await server.assembly.ceremonies.enrolments.confirmActivation(
-                id: activation.id, number: try #require(result.confirmation?.number), by: "test")
+            _ = try await server.assembly.ceremonies.enrolments.confirmEnrolment(
+                id: enrolment.id, number: try #require(result.confirmation?.number), by: "test")
             for phone in [first, second] {
                 let notices = try await self.activity(phone).notices
                 #expect(notices.map(\.kind) == [.deviceAdded, .deviceAdded])

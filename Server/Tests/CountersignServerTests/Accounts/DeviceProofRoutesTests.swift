@@ -105,16 +105,16 @@ struct DeviceProofRoutesTests {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             _ = try await server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
-            let activation = try await server.assembly.ceremonies.enrolments.createActivation(
+            let enrolment = try await server.assembly.ceremonies.enrolments.createEnrolmentLink(
                 username: "alice", by: "test")
             var configuration = ClientConfiguration(baseURL: try #require(URL(string: "http://localhost:8080")))
             configuration.facetID = "linux:program:countersign-phone"
             let transport = WatchedTransport(client)
             let phone = try await VirtualPhone(
                 configuration: configuration, transport: transport, clock: clock ?? server.clock, keys: keys)
-            let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
-            _ = try await server.assembly.ceremonies.enrolments.confirmActivation(
-                id: activation.id, number: try #require(result.confirmation?.number), by: "test")
+            let result = try await phone.enroll(try OutOfBandPayload(link: enrolment.link))
+            _ = try await server.assembly.ceremonies.enrolments.confirmEnrolment(
+                id: enrolment.id, number: try #require(result.confirmation?.number), by: "test")
             phone.person.forget()
             try await body(Scene(server: server, client: client, phone: phone, transport: transport))
         }

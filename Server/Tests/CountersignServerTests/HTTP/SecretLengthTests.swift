@@ -78,8 +78,8 @@ struct SecretLengthTests {
                 }
             }
             let enrolments = server.assembly.ceremonies.enrolments
-            let activation = try await enrolments.createActivation(username: "alice", by: "test")
-            secrets["token of an activation link"] = try OutOfBandPayload(link: activation.link).redeemData.token
+            let enrolment = try await enrolments.createEnrolmentLink(username: "alice", by: "test")
+            secrets["token of an enrolment link"] = try OutOfBandPayload(link: enrolment.link).redeemData.token
             let administrators = server.assembly.administrators
             let secret = try #require(try await administrators.makeLinkIfNone())
             secrets["administrator's link"] = secret

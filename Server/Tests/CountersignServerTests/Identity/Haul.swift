@@ -38,7 +38,7 @@ struct Haul: Sendable {
     /// What was agreed to, with its evidence, opened.
     let agreements: [[UInt8]]
     /// The random half of the phone's key.
-    let deviceSecret: [UInt8]
+    let phoneHalf: [UInt8]
 
     private static let taken = Task { try await Self.take(nil) }
     private static let takenBesideService = Task { try await Self.take(MasterService()) }
@@ -106,7 +106,7 @@ struct Haul: Sendable {
             server: IdentityStage.issuer, activation: activation.device.id, version: activation.pinVersion ?? 0)
         let keys = try await stage.server.database.credentials(accountID: account).map(\.publicKey)
         let offers = try await stage.server.database.offers(accountID: account, at: stage.server.clock.now())
-        let drawn = stage.drawn.all.filter { $0.count == PinScheme.deviceSecretBytes }
+        let drawn = stage.drawn.all.filter { $0.count == PinScheme.phoneHalfBytes }
         let half = try await TriedPins.run {
             try drawn.first { half in
                 let key = try TriedPins.key(
@@ -130,7 +130,7 @@ struct Haul: Sendable {
             traffic: stage.traffic.exchanges.flatMap { [$0.request, $0.answer, Array(($0.proof ?? "").utf8)] },
             records: traces + stage.lines.all.map { Array($0.utf8) } + trail.map { Array("\($0.event)".utf8) },
             agreements: try await Self.agreements(of: account, from: stage),
-            deviceSecret: try #require(half, "the phone's half was drawn by chance"))
+            phoneHalf: try #require(half, "the phone's half was drawn by chance"))
     }
 
     /// The evidence that an operator is given, with the statement that the server signs.
@@ -152,7 +152,7 @@ struct Haul: Sendable {
     {
         try await TriedPins.run {
             try PinScheme.pin1.key(
-                pin: SecretBytes(utf8: pin), deviceSecret: SecretBytes(half), parameters: try PinParameters(),
+                pin: SecretBytes(utf8: pin), phoneHalf: SecretBytes(half), parameters: try PinParameters(),
                 context: context)
         }
     }

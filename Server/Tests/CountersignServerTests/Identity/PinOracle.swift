@@ -27,7 +27,7 @@ struct PinOracle: Sendable {
         for value in loot { Self.unpack(value, into: &values, depth: 6) }
         self.values = Array(values)
         self.context = context
-        self.halves = half.map { [$0] } ?? self.values.filter { $0.count == PinScheme.deviceSecretBytes }
+        self.halves = half.map { [$0] } ?? self.values.filter { $0.count == PinScheme.phoneHalfBytes }
     }
 
     /// How one PIN is told from another: empty where it is not.

@@ -24,7 +24,7 @@ struct PinOracleTests {
         // The PIN of a code that waits is the phone's, once it is personalised.
         #expect(try await self.tells(stored, haul.waiting) == [])
         // A server that has the phone's half as well.
-        #expect(try await self.tells(haul.openedKeys + [haul.deviceSecret], haul.phone) == ["a key"])
+        #expect(try await self.tells(haul.openedKeys + [haul.phoneHalf], haul.phone) == ["a key"])
         // A server that keeps PINs as others keep passwords.
         let salt = Array(repeating: UInt8(7), count: 16)
         let hash = Array(SHA256.hash(data: salt + Array(Haul.right.utf8)))
@@ -35,9 +35,9 @@ struct PinOracleTests {
     func phoneStorage() async throws {
         let haul = try await Haul.shared
         #expect(haul.kept.count >= 4)
-        #expect(try await self.tells(haul.kept, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.kept, haul.phone, half: haul.phoneHalf) == [])
         // Phones that keep, in the same storage, something to try a PIN on before they ask the server.
-        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let key = try await Haul.key(of: Haul.right, haul.phoneHalf, haul.phone)
         let data = try KeyRegistrationData(
             aaid: ServerPinModel.aaid, authenticatorVersion: 1, signatureAlgorithm: .p256Raw,
             publicKeyFormat: .eccX962Raw, finalChallengeHash: RandomSource.system.bytes(32),
@@ -47,7 +47,7 @@ struct PinOracleTests {
             type: .basicSurrogate, signature: Array(key.signature(for: data.signedBytes).rawRepresentation))
         let registration = try RegistrationAssertion(keyRegistrationData: data, attestation: attestation).serialized()
         let pinned = try AES.GCM.seal(
-            haul.deviceSecret, using: SymmetricKey(data: SHA256.hash(data: Array(Haul.right.utf8))))
+            haul.phoneHalf, using: SymmetricKey(data: SHA256.hash(data: Array(Haul.right.utf8))))
         let salt = RandomSource.system.bytes(16)
         let worse: [(kept: [String: [UInt8]], tells: Set<String>)] = [
             (["registration": registration], ["a key", "a signature"]),
@@ -64,7 +64,7 @@ struct PinOracleTests {
             let storage = NotedStorage(try EncryptedFileStorage(directory: folder))
             for (name, value) in kept { try storage.write(value, to: name) }
             let read = try kept.keys.compactMap { try storage.read($0) }
-            #expect(try await self.tells(haul.kept + read, haul.phone, half: haul.deviceSecret) == tells)
+            #expect(try await self.tells(haul.kept + read, haul.phone, half: haul.phoneHalf) == tells)
         }
     }
 
@@ -104,9 +104,9 @@ struct PinOracleTests {
     func traffic() async throws {
         let haul = try await Haul.shared
         #expect(haul.traffic.count >= 24)
-        #expect(try await self.tells(haul.traffic + haul.storage, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.traffic + haul.storage, haul.phone, half: haul.phoneHalf) == [])
         // The factors of the same phone, had they been sent as they are.
-        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let key = try await Haul.key(of: Haul.right, haul.phoneHalf, haul.phone)
         let data = try SignedData(
             aaid: ServerPinModel.aaid, authenticatorVersion: 1, mode: .userVerified, signatureAlgorithm: .p256Raw,
             nonce: RandomSource.system.bytes(32), finalChallengeHash: RandomSource.system.bytes(32),
@@ -116,19 +116,19 @@ struct PinOracleTests {
             signedData: data, signature: Array(signature.rawRepresentation)
         ).serialized()
         let sent = Array(#"{"assertion":"\#(Base64URL.encode(assertion))"}"#.utf8)
-        #expect(try await self.tells([sent], haul.phone, half: haul.deviceSecret) == ["a signature"])
+        #expect(try await self.tells([sent], haul.phone, half: haul.phoneHalf) == ["a signature"])
     }
 
     @Test("All that a phone has, with the trail of what was agreed to, traces of both sides, and logs")
     func records() async throws {
         let haul = try await Haul.shared
         #expect(haul.records.count >= 20)
-        #expect(try await self.tells(haul.storage + haul.records, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.storage + haul.records, haul.phone, half: haul.phoneHalf) == [])
         // A trail that names the keys that signed by their hash.
-        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let key = try await Haul.key(of: Haul.right, haul.phoneHalf, haul.phone)
         let thumbprint = Base64URL.encode(Array(SHA256.hash(data: key.publicKey.x963Representation)))
         #expect(
-            try await self.tells([Array("finished keys=\(thumbprint)".utf8)], haul.phone, half: haul.deviceSecret)
+            try await self.tells([Array("finished keys=\(thumbprint)".utf8)], haul.phone, half: haul.phoneHalf)
                 == ["a key's hash"])
     }
 
@@ -140,9 +140,9 @@ struct PinOracleTests {
         let signed = haul.agreements.count(where: { String(decoding: $0, as: UTF8.self).contains("\"assertion\"") })
         #expect(signed == 1)
         let copied = haul.storage + haul.agreements
-        #expect(try await self.tells(copied, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(copied, haul.phone, half: haul.phoneHalf) == [])
         // Evidence that has of the PIN what it has of the device.
-        let key = try await Haul.key(of: Haul.right, haul.deviceSecret, haul.phone)
+        let key = try await Haul.key(of: Haul.right, haul.phoneHalf, haul.phone)
         let challenge = String(decoding: haul.agreements[1], as: UTF8.self)
         let data = try SignedData(
             aaid: ServerPinModel.aaid, authenticatorVersion: 1, mode: .userVerified, signatureAlgorithm: .p256Raw,
@@ -153,18 +153,18 @@ struct PinOracleTests {
             signedData: data, signature: Array(try key.signature(for: data.signedBytes).rawRepresentation)
         ).serialized()
         let kept = Array(#"{"type":"pin","assertion":"\#(Base64URL.encode(assertion))"}"#.utf8)
-        #expect(try await self.tells(copied + [kept], haul.phone, half: haul.deviceSecret) == ["a signature"])
+        #expect(try await self.tells(copied + [kept], haul.phone, half: haul.phoneHalf) == ["a signature"])
         let named = Array(
             #"{"type":"pin","publicKey":"\#(Base64URL.encode(Array(key.publicKey.x963Representation)))"}"#.utf8)
-        #expect(try await self.tells(copied + [named], haul.phone, half: haul.deviceSecret) == ["a key"])
+        #expect(try await self.tells(copied + [named], haul.phone, half: haul.phoneHalf) == ["a key"])
     }
 
     @Test("All that a phone has, with what a registration has left in the database, without the server's key (T5)")
     func registration() async throws {
         let haul = try await Haul.shared
-        #expect(try await self.tells(haul.storage + haul.database, haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(haul.storage + haul.database, haul.phone, half: haul.phoneHalf) == [])
         // The keys as the server's own key opens them.
-        #expect(try await self.tells(haul.openedKeys, haul.phone, half: haul.deviceSecret) == ["a key"])
+        #expect(try await self.tells(haul.openedKeys, haul.phone, half: haul.phoneHalf) == ["a key"])
     }
 
     @Test("Everything: database, the server's keys, the phone, traffic and records, without the PIN service (T6)")
@@ -174,12 +174,12 @@ struct PinOracleTests {
         }
         let haul = try await Haul.besideService
         #expect(haul.openedKeys.count >= 2)
-        #expect(try await self.tells(everything(haul), haul.phone, half: haul.deviceSecret) == [])
+        #expect(try await self.tells(everything(haul), haul.phone, half: haul.phoneHalf) == [])
         // With the service's secret too: what was tried is what tells.
         let all = everything(haul) + [Haul.MasterService.master]
-        #expect(try await self.tells(all, haul.phone, half: haul.deviceSecret).contains("a key"))
+        #expect(try await self.tells(all, haul.phone, half: haul.phoneHalf).contains("a key"))
         // A server without such a service.
         let plain = try await Haul.shared
-        #expect(try await self.tells(everything(plain), plain.phone, half: plain.deviceSecret).contains("a key"))
+        #expect(try await self.tells(everything(plain), plain.phone, half: plain.phoneHalf).contains("a key"))
     }
 }

@@ -81,16 +81,16 @@ struct TerminalPhoneFixture: Sendable {
     /// Makes the phone alice's for operations too, with a PIN that it verifies itself.
     func enrolForOperations(pin: String) async throws {
         let enrolments = self.server.assembly.ceremonies.enrolments
-        let activation = try await enrolments.createActivation(username: "alice", policy: nil, by: "test")
+        let enrolment = try await enrolments.createEnrolmentLink(username: "alice", policy: nil, by: "test")
         let outcome = try await self.command { device, options, report in
             let run = OutOfBandRun(
-                code: activation.link, deviceName: "Terminal", answers: try AnswerOptions.parse(["--pin", pin]),
+                code: enrolment.link, deviceName: "Terminal", answers: try AnswerOptions.parse(["--pin", pin]),
                 phone: options)
-            try await run.answer(try CodeInput(argument: activation.link), on: device, report)
+            try await run.answer(try CodeInput(argument: enrolment.link), on: device, report)
         }
         #expect(outcome.refusal == nil)
         let number = try outcome.line("confirmation").requiredString("number")
-        _ = try await enrolments.confirmActivation(id: activation.id, number: number, by: "test")
+        _ = try await enrolments.confirmEnrolment(id: enrolment.id, number: number, by: "test")
     }
 
     /// `countersign-phone inbox`.

@@ -54,11 +54,11 @@ struct ChannelBindingTests {
                 #expect(try await Self.refusal(phone) == 1490)
                 #expect(try await Self.refusal(phone) == nil)
                 front.show(other)
-                let activation = try await server.assembly.ceremonies.enrolments.createActivation(
+                let enrolment = try await server.assembly.ceremonies.enrolments.createEnrolmentLink(
                     username: "alice", by: "test")
                 let second = try await server.phone(at: address, caFile: file)
                 let error = await #expect(throws: OperationError.self) {
-                    _ = try await second.enroll(try OutOfBandPayload(link: activation.link))
+                    _ = try await second.enroll(try OutOfBandPayload(link: enrolment.link))
                 }
                 #expect(error?.serverStatusCode == 1490)
                 #expect(await second.client.localData.accounts.isEmpty)

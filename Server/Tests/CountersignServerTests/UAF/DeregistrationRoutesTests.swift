@@ -93,14 +93,14 @@ struct DeregistrationRoutesTests {
             let account = try await server.assembly.directory.account(username: "alice")
             let token = try await self.token(phone)
             // A second device, so that there is something to delete.
-            let activation = try await server.assembly.ceremonies.enrolments.createActivation(
+            let enrolment = try await server.assembly.ceremonies.enrolments.createEnrolmentLink(
                 username: "alice", by: "test")
             let second = try await VirtualPhone(
                 configuration: phone.client.configuration, transport: RouterTransport(client: client),
                 clock: server.clock)
-            let enrolled = try await second.enroll(try OutOfBandPayload(link: activation.link))
-            _ = try await server.assembly.ceremonies.enrolments.confirmActivation(
-                id: activation.id, number: try #require(enrolled.confirmation?.number), by: "test")
+            let enrolled = try await second.enroll(try OutOfBandPayload(link: enrolment.link))
+            _ = try await server.assembly.ceremonies.enrolments.confirmEnrolment(
+                id: enrolment.id, number: try #require(enrolled.confirmation?.number), by: "test")
             let party = try await server.relyingParty()
             let access = try await self.signIn(TestBrowser(client), phone, party, server).access
             let kept = try await self.signIn(TestBrowser(client), second, party, server).access

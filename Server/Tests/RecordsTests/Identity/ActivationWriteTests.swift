@@ -36,10 +36,10 @@ struct ActivationWriteTests {
 
     @Test("A stored value that its type does not have is corrupt")
     func stored() throws {
-        #expect(try PendingActivationRecord.State(stored: 4, "an offer") == .revoked)
+        #expect(try OfferRecord.State(stored: 4, "an offer") == .revoked)
         #expect(try InviteRecord.State(stored: "open", "an invitation") == .open)
         let error = #expect(throws: StoreError(.corrupt, "")) {
-            try PendingActivationRecord.State(stored: 5, "an offer of an unknown state")
+            try OfferRecord.State(stored: 5, "an offer of an unknown state")
         }
         #expect(error?.reason == "an offer of an unknown state")
         #expect(throws: StoreError(.corrupt, "")) { try InviteRecord.State(stored: "Open", "an invitation") }
@@ -54,11 +54,11 @@ struct ActivationWriteTests {
 
     @Test("The key of the PIN and the letter's code are kept while the code can be used")
     func offer() {
-        var offer = PendingActivationRecord(
+        var offer = OfferRecord(
             id: "offer", accountID: "ada", claimDigest: [1], pinKey: [2], pinParameters: "{}", name: nil,
             challenge: "challenge", createdAt: Self.now, expiresAt: Self.now)
         offer.letter = "code"
-        for state in PendingActivationRecord.State.allCases {
+        for state in OfferRecord.State.allCases {
             offer.state = state
             #expect(offer.keptPinKey == (state == .offered ? [2] : nil))
             #expect(offer.keptLetter == (state == .offered ? "code" : nil))

@@ -38,8 +38,8 @@ struct IdentityWriteTests {
         return ceremony
     }
 
-    private static func offer(letter: String?) -> PendingActivationRecord {
-        var offer = PendingActivationRecord(
+    private static func offer(letter: String?) -> OfferRecord {
+        var offer = OfferRecord(
             id: "offer", accountID: "ada", claimDigest: [1], pinKey: [2], pinParameters: "{}", name: nil,
             inviteID: "invite", challenge: "challenge", createdAt: Self.now, expiresAt: Self.now)
         offer.letter = letter

@@ -89,9 +89,9 @@ struct InviteAcceptanceTests {
     }
 
     private static func offer(
-        _ state: PendingActivationRecord.State = .offered, token: [UInt8]?, until: Timestamp? = Self.now + .seconds(1)
-    ) -> PendingActivationRecord {
-        var offer = PendingActivationRecord(
+        _ state: OfferRecord.State = .offered, token: [UInt8]?, until: Timestamp? = Self.now + .seconds(1)
+    ) -> OfferRecord {
+        var offer = OfferRecord(
             id: "invite", accountID: "guest", claimDigest: [1], pinKey: [2], pinParameters: "{}", name: nil,
             challenge: "challenge", createdAt: Self.now, expiresAt: Self.now)
         offer.state = state
@@ -115,8 +115,8 @@ struct InviteAcceptanceTests {
             ("guest", Self.offer(token: nil), []), ("guest", Self.offer(token: []), []),
             ("guest", Self.offer(token: [7], until: Self.now), [7]), ("guest", Self.offer(token: [7], until: nil), [7]),
             (nil, Self.offer(token: [7]), [7]), ("ada", Self.offer(token: [7]), [7]),
-        ] as [(String?, PendingActivationRecord?, [UInt8])])
-    func unmerged(_ provisional: String?, _ offer: PendingActivationRecord?, token: [UInt8]) {
+        ] as [(String?, OfferRecord?, [UInt8])])
+    func unmerged(_ provisional: String?, _ offer: OfferRecord?, token: [UInt8]) {
         #expect(throws: InviteRefusal.notMergeable) {
             try Self.merge(token: token).provisionalAccount(
                 of: Self.invite(provisional: provisional), offer: offer, into: "ada")

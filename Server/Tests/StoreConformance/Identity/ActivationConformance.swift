@@ -40,7 +40,7 @@ public enum ActivationConformance {
         },
         ConformanceCheck("the key of an offer's PIN is gone once the offer cannot be used") { store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
-            for state in PendingActivationRecord.State.allCases {
+            for state in OfferRecord.State.allCases {
                 let id = "offer-\(state)"
                 try await store.offer(sampleOffer(id), audit: sampleAudit())
                 _ = try await store.step(offer: id, request: nil) { offer in

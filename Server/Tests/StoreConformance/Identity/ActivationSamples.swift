@@ -28,8 +28,8 @@ func sampleActivation(
 func sampleOffer(
     _ id: String = "device-phone", account: String = "account-alice", name: String? = "Alice's phone",
     lifetime: Duration = .seconds(600), after seconds: Int = 0
-) -> PendingActivationRecord {
-    PendingActivationRecord(
+) -> OfferRecord {
+    OfferRecord(
         id: id, accountID: account, claimDigest: [UInt8](repeating: 1, count: 32),
         pinKey: [2] + [UInt8](repeating: 2, count: 32), pinParameters: "{\"salt\":\"\(id)\"}", name: name,
         inviteID: "invite", challenge: "challenge of \(id)", createdAt: .start + .seconds(seconds),
@@ -75,7 +75,7 @@ extension IdentityStep {
 
 extension IdentityStore {
     /// Adds an offer without a limit on the number of offers.
-    func offer(_ activation: PendingActivationRecord, replacing: Bool = false, audit: AuditEvent) async throws {
+    func offer(_ activation: OfferRecord, replacing: Bool = false, audit: AuditEvent) async throws {
         try await self.offer(activation, replacing: replacing, limit: nil, audit: audit)
     }
 }

@@ -67,22 +67,22 @@ struct FactorScene {
 /// A right PIN and wrong ones as a phone makes keys of them: each takes scrypt a while, so that they are made once.
 final class PinOnBothEnds: Sendable {
     static let shared = PinOnBothEnds()
-    static let deviceSecret = bytes(32, 5)
+    static let phoneHalf = bytes(32, 5)
     static let context = PinScheme.Context(server: "https://id.example.com", activation: "activation-1", version: 1)
     private let keys = Mutex<[ExactText: P256.Signing.PrivateKey]>([:])
 
     func key(of pin: String) throws -> P256.Signing.PrivateKey {
         try self.keys.withLock { keys in
             if let key = keys[ExactText(pin)] { return key }
-            let key = try Self.key(of: pin, deviceSecret: Self.deviceSecret)
+            let key = try Self.key(of: pin, phoneHalf: Self.phoneHalf)
             keys[ExactText(pin)] = key
             return key
         }
     }
 
-    static func key(of pin: String, deviceSecret: [UInt8]) throws -> P256.Signing.PrivateKey {
+    static func key(of pin: String, phoneHalf: [UInt8]) throws -> P256.Signing.PrivateKey {
         try PinScheme.pin1.key(
-            pin: SecretBytes(utf8: pin), deviceSecret: SecretBytes(deviceSecret), parameters: PinParameters(),
+            pin: SecretBytes(utf8: pin), phoneHalf: SecretBytes(phoneHalf), parameters: PinParameters(),
             context: Self.context)
     }
 }

@@ -221,12 +221,12 @@ struct FactorVerifierTests {
             Array(stored.publicKey[1..<33]), Array(stored.publicKey[33...]), stored.id.keyID.bytes,
             Array(SHA256.hash(data: stored.publicKey)), bytes(32, 0),
         ]
-        func isTold(_ pin: String, _ deviceSecret: [UInt8]) throws -> Bool {
-            let key = try PinOnBothEnds.key(of: pin, deviceSecret: deviceSecret)
+        func isTold(_ pin: String, _ phoneHalf: [UInt8]) throws -> Bool {
+            let key = try PinOnBothEnds.key(of: pin, phoneHalf: phoneHalf)
             return Array(key.publicKey.x963Representation) == stored.publicKey
         }
         for guess in guesses { #expect(try !isTold("right", guess) && !isTold("wrong", guess)) }
         // With the phone's secret it can, which is why the two lie apart.
-        #expect(try isTold("right", PinOnBothEnds.deviceSecret) && !isTold("wrong", PinOnBothEnds.deviceSecret))
+        #expect(try isTold("right", PinOnBothEnds.phoneHalf) && !isTold("wrong", PinOnBothEnds.phoneHalf))
     }
 }

@@ -68,7 +68,7 @@ public struct AccessRequest: IdentityMessage {
     /// For a merge: the invitation's activation, ``ProvenActivation/activation``.
     public var invitation: String?
     /// For a new factor that replaces a factor on this device: the key of the old factor, as in
-    /// ``ActivationRecord/biometricKey``. The document then names the replacement.
+    /// ``ActivationReceipt/biometricKey``. The document then names the replacement.
     public var replaces: KeyID?
 
     /// Creates a request.
@@ -249,13 +249,13 @@ public enum Completion: IdentityMessage {
 /// The answer to a ``CompleteRequest``: the state after the change.
 public struct CompleteResponse: IdentityMessage, Hashable {
     /// The activation after the change; `nil` if the activation was deleted with its account.
-    public var activation: ActivationRecord?
+    public var activation: ActivationReceipt?
     /// For another device: the part of the code that the server signed
     /// (``ProcessCode/signed(kind:server:id:claimDigest:expiresAt:by:)``).
     public var code: String?
 
     /// Creates an answer.
-    public init(activation: ActivationRecord?, code: String? = nil) {
+    public init(activation: ActivationReceipt?, code: String? = nil) {
         self.activation = activation
         self.code = code
     }
@@ -265,7 +265,7 @@ public struct CompleteResponse: IdentityMessage, Hashable {
             (activation: try object.object("activation"), code: try object.text("code", 1...2048))
         }
         self.activation = try read.activation.map { json throws(IdentityMessageError) in
-            try ActivationRecord(json: json)
+            try ActivationReceipt(json: json)
         }
         self.code = read.code
     }

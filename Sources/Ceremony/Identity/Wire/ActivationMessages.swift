@@ -290,7 +290,7 @@ public struct EnrollRequest: IdentityMessage {
 }
 
 /// An activation in the server's answers: after an enrolment or a change, and for every `GET /identity/activation`.
-public struct ActivationRecord: IdentityMessage, Hashable {
+public struct ActivationReceipt: IdentityMessage, Hashable {
     /// The identifier of the activation.
     public var activation: String
     /// The person's name for the activation.

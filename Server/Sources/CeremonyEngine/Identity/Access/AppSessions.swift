@@ -93,7 +93,7 @@ public struct AppSessions: CeremonyPart {
     }
 
     /// `true` if the key is the activation's key of a finger or face.
-    private func isFinger(_ key: KeyID, of activation: StoredActivation) async throws -> Bool {
+    private func isFinger(_ key: KeyID, of activation: ActivationRecord) async throws -> Bool {
         try await self.store.credentials(of: activation).keys(of: .biometric).contains { $0.keyID == key.bytes }
     }
 

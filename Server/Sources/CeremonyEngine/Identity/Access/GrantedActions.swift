@@ -160,7 +160,7 @@ public struct GrantedActions: CeremonyPart {
         let name = wanted.name.map { DisplayText.name($0, length: self.limits.nameCharacters) }
         let signed = try self.envelope.keys.sign(
             .activation, id: wanted.activation, claimDigest: wanted.claimDigest, expiresAt: expiresAt, at: turn.now)
-        var offer = PendingActivationRecord(
+        var offer = OfferRecord(
             id: wanted.activation, accountID: turn.activation.device.accountID, claimDigest: wanted.claimDigest,
             pinKey: key, pinParameters: String(decoding: JSON.object(wanted.pin.json).serialized, as: UTF8.self),
             name: name.flatMap { $0.isEmpty ? nil : $0 }, challenge: self.random.token(), createdAt: turn.now,

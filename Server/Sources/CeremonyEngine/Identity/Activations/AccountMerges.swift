@@ -47,7 +47,7 @@ struct AccountMerges: CeremonyPart {
     }
 
     /// `true` if the account of an activation's offer can be merged into another account.
-    func isMergeable(_ offer: PendingActivationRecord, at now: Timestamp) async throws -> Bool {
+    func isMergeable(_ offer: OfferRecord, at now: Timestamp) async throws -> Bool {
         guard let id = offer.inviteID, let invite = try await self.store.invite(id) else { return false }
         return invite.state == .open && now < invite.expiresAt
             && invite.provisionalAccountID?.hasSameBytes(as: offer.accountID) ?? false

@@ -39,7 +39,7 @@ public struct ActivationEnrolments: CeremonyPart {
             let device = DeviceRecord(
                 id: id, accountID: offer.accountID, name: offer.name ?? self.name(enrolment.name), isActive: true,
                 createdAt: now)
-            let activation = StoredActivation(
+            let activation = ActivationRecord(
                 device: device, signingKey: signingKey, encryptionKey: encryptionKey, pinVersion: Self.firstPin)
             let proven = try self.envelope.proven(call, request, claim, of: activation, by: key, at: now)
             try offer.checkOffered(at: now)
@@ -76,7 +76,7 @@ public struct ActivationEnrolments: CeremonyPart {
     ///
     /// The enrolment was sealed with the token that a proof of the PIN has earned, by the device that the proof has
     /// named. An attacker with the token alone does not have the device's key, which signs the request.
-    private func opened(_ message: EnrollRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
+    private func opened(_ message: EnrollRequest, of offer: OfferRecord, at now: Timestamp) async throws
         -> EnrollRequest.Enrolment
     {
         guard let until = offer.tokenUntil else { throw IdentityProblem(.notProven) }
@@ -92,7 +92,7 @@ public struct ActivationEnrolments: CeremonyPart {
         return enrolment
     }
 
-    private func verify(_ enrolment: EnrollRequest.Enrolment, of offer: PendingActivationRecord, at now: Timestamp)
+    private func verify(_ enrolment: EnrollRequest.Enrolment, of offer: OfferRecord, at now: Timestamp)
         throws -> VerifiedFactorRegistration
     {
         do {
@@ -105,7 +105,7 @@ public struct ActivationEnrolments: CeremonyPart {
     }
 
     private func take(
-        _ call: ProvenCall, _ activation: StoredActivation, _ credentials: [CredentialRecord], challenge: String
+        _ call: ProvenCall, _ activation: ActivationRecord, _ credentials: [CredentialRecord], challenge: String
     ) async throws -> [UInt8] {
         let keys = self.envelope.keys
         let receipt = activation.receipt(credentials)
@@ -199,7 +199,7 @@ extension CeremonyPart {
     }
 }
 
-extension StoredActivation {
+extension ActivationRecord {
     /// Returns the receipt of the activation for its phone.
     func receipt(_ credentials: [CredentialRecord]) -> ActivationReceipt {
         let types = credentials.factorTypes

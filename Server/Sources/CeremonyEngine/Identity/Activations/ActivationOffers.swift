@@ -84,7 +84,7 @@ public struct ActivationOffers: CeremonyPart {
         let shown = name.map { DisplayText.name($0, length: self.limits.nameCharacters) }
         do {
             try await self.store.offer(
-                PendingActivationRecord(
+                OfferRecord(
                     id: id, accountID: accountID, claimDigest: digest, pinKey: key,
                     pinParameters: String(decoding: JSON.object(parameters.json).serialized, as: UTF8.self),
                     name: shown.flatMap { $0.isEmpty ? nil : $0 }, inviteID: invite, challenge: self.random.token(),
@@ -137,7 +137,7 @@ public struct ActivationOffers: CeremonyPart {
                 continuation.resume(
                     with: Result {
                         let key = try parameters.scheme.key(
-                            pin: pin, deviceSecret: secret, parameters: parameters, context: context)
+                            pin: pin, phoneHalf: secret, parameters: parameters, context: context)
                         return Array(key.publicKey.compressedRepresentation)
                     })
             }

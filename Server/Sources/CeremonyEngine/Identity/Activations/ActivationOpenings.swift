@@ -80,7 +80,7 @@ public struct ActivationOpenings: CeremonyPart {
     }
 
     /// Returns the PIN service's key for an activation; `nil` without a PIN service.
-    private func serviceKey(of offer: PendingActivationRecord) async throws(IdentityProblem) -> [UInt8]? {
+    private func serviceKey(of offer: OfferRecord) async throws(IdentityProblem) -> [UInt8]? {
         do throws(PinServiceFailure) { return try await self.pins?.key(of: offer.id) } catch {
             throw IdentityProblem(error)
         }
@@ -88,7 +88,7 @@ public struct ActivationOpenings: CeremonyPart {
 
     /// Returns the proof from its seal; `nil` if the proof was sealed for another challenge, or cannot be read. The PIN
     /// plays no part in the seal.
-    private func opened(_ message: ProveRequest, of offer: PendingActivationRecord, at now: Timestamp) async throws
+    private func opened(_ message: ProveRequest, of offer: OfferRecord, at now: Timestamp) async throws
         -> ProveRequest.Proof?
     {
         guard let key = try await self.envelope.keys.sealingKey(message.proof.keyID, at: now) else { return nil }
@@ -97,7 +97,7 @@ public struct ActivationOpenings: CeremonyPart {
             for: .activationProof(activation: offer.id, challenge: offer.challenge))
     }
 
-    private func isRight(_ proof: ProveRequest.Proof, by device: String, of offer: PendingActivationRecord) -> Bool {
+    private func isRight(_ proof: ProveRequest.Proof, by device: String, of offer: OfferRecord) -> Bool {
         guard let pinKey = try? P256.Signing.PublicKey(compressedRepresentation: offer.pinKey),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: proof.signature)
         else { return false }
@@ -111,7 +111,7 @@ public struct ActivationOpenings: CeremonyPart {
     ///
     /// - Parameter device: The device that a right proof has named; `nil` for a wrong proof.
     private func settle(
-        _ before: PendingActivationRecord, _ name: RequestName, _ ifRefused: IdentityLockout,
+        _ before: OfferRecord, _ name: RequestName, _ ifRefused: IdentityLockout,
         provenBy device: String?, mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
     ) async throws -> [UInt8] {
         let limits = self.limits
@@ -130,7 +130,7 @@ public struct ActivationOpenings: CeremonyPart {
             if let device {
                 // A proof counts only once.
                 offer.challenge = challenge
-                offer.tokenDigest = PendingActivationRecord.digest(of: token, for: device)
+                offer.tokenDigest = OfferRecord.digest(of: token, for: device)
                 let until = min(now + limits.confirmationLifetime, offer.expiresAt)
                 offer.tokenUntil = until
                 message = .proven(
@@ -168,7 +168,7 @@ public struct ActivationOpenings: CeremonyPart {
     // MARK: -
 
     /// Returns the offer if the caller has its secret. Throws `IdentityProblem`.
-    func offer(_ id: String, claim: SecretBytes) async throws -> PendingActivationRecord {
+    func offer(_ id: String, claim: SecretBytes) async throws -> OfferRecord {
         let digest = ProcessCode.digest(ofClaim: claim)
         guard let offer = try await self.store.offer(id: id) else {
             // The invitation's account was merged into another account, together with the activation.
@@ -196,7 +196,7 @@ extension CeremonyPart {
     }
 }
 
-extension PendingActivationRecord {
+extension OfferRecord {
     /// Returns the digest that is kept of a token. The token is valid only for the device that the proof has named by
     /// its key's thumbprint.
     static func digest(of token: SecretBytes, for device: String) -> [UInt8] {

@@ -52,7 +52,7 @@ public struct IdentityReply: Sendable, Equatable {
 /// A request that an activation has proved to be its own.
 struct ProvenCall: Sendable {
     /// The activation of the request, in its state before the step.
-    let activation: StoredActivation
+    let activation: ActivationRecord
     /// The name by which a repetition is recognised.
     let name: RequestName
     /// The request's name in the answer.

@@ -93,7 +93,7 @@ struct IdentityEnvelope: CeremonyPart {
     // MARK: Proofs
 
     private func proven(
-        _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: StoredActivation, at now: Timestamp
+        _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: ActivationRecord, at now: Timestamp
     ) throws(IdentityProblem) -> ProvenCall {
         guard let key = VerificationKey(keptPoint: activation.signingKey) else { throw IdentityProblem(.notProven) }
         let proven = try self.proven(call, request, claim, of: activation, by: key, at: now)
@@ -139,7 +139,7 @@ struct IdentityEnvelope: CeremonyPart {
     /// Verifies the proof of a request. Throws `IdentityProblem`: `notProven`, and `clockSkew` if only the time is
     /// wrong. Only the holder of the key learns of the time.
     func proven(
-        _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: StoredActivation,
+        _ call: IdentityCall, _ request: String, _ claim: ProofClaim, of activation: ActivationRecord,
         by key: VerificationKey, at now: Timestamp
     ) throws(IdentityProblem) -> ProvenCall {
         let verified = try claim.verified(of: call, by: key, at: self.configuration.issuer, now: now)

@@ -151,7 +151,7 @@ public struct PinEvaluations: CeremonyPart {
     /// Binds a question to a proof of the code's PIN. A proof has few places for questions. Each question takes a
     /// place, and a repeated question already has its place.
     private func count(
-        _ blinded: [UInt8], of offer: PendingActivationRecord, provenBy digest: [UInt8], keptUntil: Timestamp
+        _ blinded: [UInt8], of offer: OfferRecord, provenBy digest: [UInt8], keptUntil: Timestamp
     ) async throws {
         let caller = GivenAnswer.offerPrefix + offer.id
         let hash = Array(SHA256.hash(data: blinded))

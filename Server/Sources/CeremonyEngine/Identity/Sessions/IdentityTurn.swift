@@ -8,7 +8,7 @@ struct IdentityTurn {
     /// The session's row.
     var ceremony: CeremonyRecord
     /// The activation that asks.
-    var activation: StoredActivation
+    var activation: ActivationRecord
     /// The progress of the session.
     var progress: IdentityProgress
     /// The changes beside the rows.

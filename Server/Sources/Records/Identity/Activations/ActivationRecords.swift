@@ -76,7 +76,7 @@ public struct ActivationRecord: Sendable, Equatable {
 }
 
 /// The offer to personalise an app: the record behind an activation's code until the code was used.
-public struct PendingActivationRecord: Sendable, Equatable {
+public struct OfferRecord: Sendable, Equatable {
     /// The state of an offer.
     public enum State: Int, Sendable, CaseIterable {
         /// The code can be used.

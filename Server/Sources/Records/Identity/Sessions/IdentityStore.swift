@@ -84,7 +84,7 @@ public struct IdentityChange: Sendable {
     /// The person's consent, with its evidence.
     public var consent: KeptConsent?
     /// The activation that another device is offered.
-    public var offer: PendingActivationRecord?
+    public var offer: OfferRecord?
     /// The letter for the offer's code, and the number of waiting letters at which the letter is not left.
     public var mail: (MailRecord, most: Int)?
     /// An invitation's account that is merged into the activation's account. If the merge is impossible, the step
@@ -199,17 +199,17 @@ public protocol IdentityStore: CeremonyStore {
     /// has that identifier; with `replacing`, only if that offer was used or is another account's, and otherwise the
     /// new offer takes its place. Throws `conflict` also if the account has `limit` offers that can still be used when
     /// this offer is made; `nil` is no bound.
-    func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
+    func offer(_ activation: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
 
     /// Revokes an offer that can still be used. Returns `false` if the account has no such offer. An offer whose last
     /// attempt is being verified is revoked too: a right attempt would let the offer be used again.
     func withdrawOffer(id: String, accountID: String, audit: AuditEvent) async throws -> Bool
 
     /// Returns an offer in its present state; `nil` if none exists.
-    func offer(id: String) async throws -> PendingActivationRecord?
+    func offer(id: String) async throws -> OfferRecord?
 
     /// Returns the offers of an account that can still be used, the oldest first.
-    func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord]
+    func offers(accountID: String, at now: Timestamp) async throws -> [OfferRecord]
 
     /// Lets `judge` decide on an offer, and writes the offer, its outcome, and the answer. The step after which the
     /// offer can no longer be used erases the key of its PIN.
@@ -219,7 +219,7 @@ public protocol IdentityStore: CeremonyStore {
     /// enrolment is locked, and `notFound` if it is gone.
     func step<Result: Sendable>(
         offer id: String, request: RequestName?,
-        judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
+        judge: @escaping @Sendable (inout OfferRecord) throws -> (OfferChange, Result)
     ) async throws -> IdentityStep<Result>
 
     /// Revokes an activation, with its device and keys, as ``DeregistrationStore/deleteDevice(id:audit:ending:)`` does.

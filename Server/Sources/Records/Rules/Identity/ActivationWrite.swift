@@ -29,7 +29,7 @@ extension ActivationRecord {
     }
 }
 
-extension PendingActivationRecord {
+extension OfferRecord {
     /// The key of the PIN as it is kept: only as long as the code can be used.
     package var keptPinKey: [UInt8]? { self.state == .offered && !self.pinKey.isEmpty ? self.pinKey : nil }
 

@@ -8,10 +8,10 @@ package enum IdentityWrite: Sendable {
     /// The person's consent is kept.
     case consent(KeptConsent)
     /// Another device is offered an activation, and no letter carries the code.
-    case offer(PendingActivationRecord)
+    case offer(OfferRecord)
     /// Another device is offered an activation, and a letter is left that carries the code. An offer whose letter is
     /// not left keeps no code.
-    case mailedOffer(PendingActivationRecord, mail: (MailRecord, most: Int)?)
+    case mailedOffer(OfferRecord, mail: (MailRecord, most: Int)?)
     /// The account of an invitation is merged into this account.
     case merge(InviteMerge, into: String)
     /// The open sessions of a device end, except for one session, and its authentications end.

@@ -91,7 +91,7 @@ extension InviteMerge {
     ///
     /// - Parameter offer: The offer behind the invitation's code; `nil` if the offer is gone.
     package func provisionalAccount(
-        of invite: InviteRecord, offer: PendingActivationRecord?, into accountID: String
+        of invite: InviteRecord, offer: OfferRecord?, into accountID: String
     ) throws(InviteRefusal) -> String {
         guard let offer, offer.state == .offered, constantTimeEqual(offer.tokenDigest ?? [], self.tokenDigest),
             !self.tokenDigest.isEmpty, let until = offer.tokenUntil, self.audit.at < until

@@ -11,7 +11,7 @@ extension SQLStore {
         try await self.read { [sealing] db in try db.activations(accountID: accountID, sealing) }
     }
 
-    public func offer(_ activation: PendingActivationRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
+    public func offer(_ activation: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
         async throws
     {
         try await self.step(
@@ -37,23 +37,23 @@ extension SQLStore {
                 AND (is_permanent = 0 OR reserved_request IS NOT NULL) AND expires_at > ?
                 """,
                 [
-                    PendingActivationRecord.State.revoked.rawValue, id, accountID,
-                    PendingActivationRecord.State.offered.rawValue, audit.at.milliseconds,
+                    OfferRecord.State.revoked.rawValue, id, accountID,
+                    OfferRecord.State.offered.rawValue, audit.at.milliseconds,
                 ])
         }
     }
 
-    public func offer(id: String) async throws -> PendingActivationRecord? {
+    public func offer(id: String) async throws -> OfferRecord? {
         try await self.read { [sealing] db in try db.offer(id: id, sealing) }
     }
 
-    public func offers(accountID: String, at now: Timestamp) async throws -> [PendingActivationRecord] {
+    public func offers(accountID: String, at now: Timestamp) async throws -> [OfferRecord] {
         try await self.read { [sealing] db in try db.offers(accountID: accountID, at: now, sealing) }
     }
 
     public func step<Result: Sendable>(
         offer id: String, request: RequestName?,
-        judge: @escaping @Sendable (inout PendingActivationRecord) throws -> (OfferChange, Result)
+        judge: @escaping @Sendable (inout OfferRecord) throws -> (OfferChange, Result)
     ) async throws -> IdentityStep<Result> {
         // A client without a code can still name an offer, and a client with a code can repeat a request. A reader
         // answers both without the writer.

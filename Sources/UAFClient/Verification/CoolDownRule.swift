@@ -17,7 +17,7 @@ public enum AuthenticatorProtectionStatus: Hashable, Sendable {
 }
 
 /// The number of attempts at a PIN or password, and the waiting times between attempts (operations parity 50 to 54).
-package struct AttemptLimit: Hashable, Sendable {
+package struct CoolDownRule: Hashable, Sendable {
     /// The waiting time after the first, second, … wrong attempt. One more wrong attempt locks: see
     /// ``AuthenticatorProtectionStatus/lockedOut``.
     package var coolDowns: [Duration]
@@ -39,7 +39,7 @@ struct AttemptLedger {
 
     let storage: any SecureStorage
     let clock: any DeviceClock
-    let limit: AttemptLimit
+    let limit: CoolDownRule
 
     private struct Entry {
         var failures: Int

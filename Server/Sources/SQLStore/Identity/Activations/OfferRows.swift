@@ -3,7 +3,7 @@ import Sealing
 import _Primitives
 
 /// The columns of the offer of an activation.
-enum PendingActivationColumn: Int, LockoutColumn {
+enum OfferColumn: Int, LockoutColumn {
     static let table = "pending_activation"
     static let selection = Self.selected()
     static let insertion = Self.inserted()
@@ -17,12 +17,12 @@ enum PendingActivationColumn: Int, LockoutColumn {
         """)
 }
 
-extension PendingActivationRecord {
+extension OfferRecord {
     /// The SQL condition for a usable offer of an account. The arguments are the account, a state and a moment.
     fileprivate static let isUsable = "account_id = ? AND state = ? AND is_permanent = 0 AND expires_at > ?"
 
     init(_ row: SQLRow, _ sealing: Sealing) throws {
-        let part = RowPart<PendingActivationColumn>(row: row, start: 0)
+        let part = RowPart<OfferColumn>(row: row, start: 0)
         let id = try part.text(.id)
         let state = try State(stored: try part.integer(.state), "an offer of an unknown state")
         self.init(
@@ -46,10 +46,10 @@ extension PendingActivationRecord {
     /// Returns the stored values.
     fileprivate func values(
         _ sealing: Sealing
-    ) throws -> [PendingActivationColumn: (any SQLBindable)?] {
+    ) throws -> [OfferColumn: (any SQLBindable)?] {
         var values = Dictionary(
             uniqueKeysWithValues: zip(
-                PendingActivationColumn.ofLockout, PendingActivationColumn.values(of: self.lockout)))
+                OfferColumn.ofLockout, OfferColumn.values(of: self.lockout)))
         values[.id] = self.id
         values[.accountID] = self.accountID
         values[.state] = self.state.rawValue
@@ -76,51 +76,51 @@ extension SQLConnection {
     /// Adds an offer. Throws `conflict` if an offer or a device has the same identifier: the offer would become a
     /// device of that identifier. With `replacing`, an offered or revoked offer of the same identifier and account is
     /// replaced.
-    func insert(_ offer: PendingActivationRecord, replacing: Bool = false, _ sealing: Sealing) throws {
+    func insert(_ offer: OfferRecord, replacing: Bool = false, _ sealing: Sealing) throws {
         try self.refuse("SELECT 1 FROM device WHERE id = ?", [offer.id], "there is a device of that identifier")
         if replacing {
             // A used offer is not replaced, and remains a conflict.
             try self.run(
                 "DELETE FROM pending_activation WHERE id = ? AND account_id = ? AND state IN (?, ?)",
                 [
-                    offer.id, offer.accountID, PendingActivationRecord.State.offered.rawValue,
-                    PendingActivationRecord.State.revoked.rawValue,
+                    offer.id, offer.accountID, OfferRecord.State.offered.rawValue,
+                    OfferRecord.State.revoked.rawValue,
                 ])
             try self.deleteAnswers(of: GivenAnswer.offerPrefix + offer.id)
         }
-        try self.insert(try offer.values(sealing), by: PendingActivationColumn.insertion)
+        try self.insert(try offer.values(sealing), by: OfferColumn.insertion)
     }
 
-    func offer(id: String, _ sealing: Sealing) throws -> PendingActivationRecord? {
+    func offer(id: String, _ sealing: Sealing) throws -> OfferRecord? {
         try self.row(
-            .composed("SELECT \(PendingActivationColumn.selection) FROM pending_activation WHERE id = ?"), [id]
+            .composed("SELECT \(OfferColumn.selection) FROM pending_activation WHERE id = ?"), [id]
         ).map {
-            try PendingActivationRecord($0, sealing)
+            try OfferRecord($0, sealing)
         }
     }
 
     /// Returns the usable offers of an account, the oldest first.
-    func offers(accountID: String, at now: Timestamp, _ sealing: Sealing) throws -> [PendingActivationRecord] {
+    func offers(accountID: String, at now: Timestamp, _ sealing: Sealing) throws -> [OfferRecord] {
         try self.rows(
             .composed(
                 """
-                SELECT \(PendingActivationColumn.selection) FROM pending_activation
-                WHERE \(PendingActivationRecord.isUsable) ORDER BY created_at, id
-                """), [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]
-        ) { try PendingActivationRecord($0, sealing) }
+                SELECT \(OfferColumn.selection) FROM pending_activation
+                WHERE \(OfferRecord.isUsable) ORDER BY created_at, id
+                """), [accountID, OfferRecord.State.offered.rawValue, now.milliseconds]
+        ) { try OfferRecord($0, sealing) }
     }
 
     /// Returns the number of usable offers of an account.
     func offerCount(accountID: String, at now: Timestamp) throws -> Int {
         try self.number(
-            .composed("SELECT count(*) FROM pending_activation WHERE \(PendingActivationRecord.isUsable)"),
-            [accountID, PendingActivationRecord.State.offered.rawValue, now.milliseconds]) ?? 0
+            .composed("SELECT count(*) FROM pending_activation WHERE \(OfferRecord.isUsable)"),
+            [accountID, OfferRecord.State.offered.rawValue, now.milliseconds]) ?? 0
     }
 
     /// Writes the changes of a step to an offer.
-    func update(_ offer: PendingActivationRecord, from before: PendingActivationRecord, _ sealing: Sealing) throws {
+    func update(_ offer: OfferRecord, from before: OfferRecord, _ sealing: Sealing) throws {
         guard offer != before else { return }
-        let row = PendingActivationColumn.row(try offer.values(sealing))
-        try self.run(PendingActivationColumn.change, row + [before.id])
+        let row = OfferColumn.row(try offer.values(sealing))
+        try self.run(OfferColumn.change, row + [before.id])
     }
 }

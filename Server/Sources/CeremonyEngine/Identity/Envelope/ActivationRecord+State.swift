@@ -6,10 +6,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// The store's record of an activation.
-typealias StoredActivation = Records.ActivationRecord
-
-extension StoredActivation {
+extension ActivationRecord {
     /// Returns the problem that tells an inactive activation why it may do nothing; `nil` for an active activation.
     /// While its last attempt is judged, the activation counts as locked out for a time, because the attempt may be
     /// right.
@@ -88,7 +85,7 @@ extension JWK {
 
 extension AccountStore {
     /// Returns the keys of an activation.
-    func credentials(of activation: StoredActivation) async throws -> [CredentialRecord] {
+    func credentials(of activation: ActivationRecord) async throws -> [CredentialRecord] {
         try await self.credentials(accountID: activation.device.accountID)
             .filter { $0.deviceID.hasSameBytes(as: activation.device.id) }
     }

@@ -8,14 +8,14 @@ import Records
 import _Primitives
 
 /// The operations for links that enrol a phone.
-struct ActivationOperations: Sendable {
+struct EnrolmentOperations: Sendable {
     let enrolments: Enrolments
     let trace: TraceRecorder?
 
-    private static let activation: [AdminOperation.Field] = [
+    private static let enrolment: [AdminOperation.Field] = [
         .required("id", "The activation."), .optional("username", "Whose phone it is."),
         .required(
-            "state", "One of: \(ActivationView.State.allCases.map(\.rawValue).joined(separator: ", "))."),
+            "state", "One of: \(EnrolmentView.State.allCases.map(\.rawValue).joined(separator: ", "))."),
         .optional("deviceName", "What the phone calls itself, once it has answered."),
         .required("expiresAt", "RFC 3339."),
     ]
@@ -42,11 +42,11 @@ struct ActivationOperations: Sendable {
             AdminOperation(
                 method: .get, path: "/activations/{id}", id: "showActivation",
                 summary: "Show how far an activation is.",
-                answer: Self.activation, refusals: [(404, "There is no such activation.")], handler: self.show),
+                answer: Self.enrolment, refusals: [(404, "There is no such activation.")], handler: self.show),
             AdminOperation(
                 method: .post, path: "/activations/{id}/confirm", id: "confirmActivation",
                 summary: "Confirm a pending phone with the number that it shows. A wrong number ends the activation.",
-                body: [.required("number", "Six digits, as the person reads them out.")], answer: Self.activation,
+                body: [.required("number", "Six digits, as the person reads them out.")], answer: Self.enrolment,
                 refusals: [
                     (404, "There is no such activation."), (409, "It does not wait for a number."),
                     (422, "That is not the number; the activation has ended."),
@@ -55,7 +55,7 @@ struct ActivationOperations: Sendable {
         ]
     }
 
-    private static func json(_ view: ActivationView) -> JSONObject {
+    private static func json(_ view: EnrolmentView) -> JSONObject {
         var object: JSONObject = [
             "id": .string(view.id), "state": .string(view.state.rawValue),
         ]
@@ -67,9 +67,9 @@ struct ActivationOperations: Sendable {
 
     @Sendable private func create(_ call: AdminOperation.Call) async throws -> JSONObject {
         let (username, policy) = (try call.body.requiredString("username"), try call.body.string("policy"))
-        let activation: Activation
+        let link: EnrolmentLink
         do {
-            activation = try await self.enrolments.createActivation(username: username, policy: policy, by: call.actor)
+            link = try await self.enrolments.createEnrolmentLink(username: username, policy: policy, by: call.actor)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             throw Problem(
                 .unprocessableContent, "unknown-policy",
@@ -77,23 +77,23 @@ struct ActivationOperations: Sendable {
                     ? "No phone can be enrolled by the default policy: name one."
                     : "There is no policy of that name for an enrolment. `countersign admin metadata show` lists them.")
         }
-        self.trace?.record(.activationCreated, in: TraceContext())
+        self.trace?.record(.enrolmentLinkCreated, in: TraceContext())
         return [
-            "id": .string(activation.id), "link": .string(activation.link),
-            "qrCodeSvg": .string(try QRCode(text: activation.qrContent).svg(label: "QR code that enrols a phone")),
-            "expiresAt": .string(activation.expiresAt.description),
+            "id": .string(link.id), "link": .string(link.link),
+            "qrCodeSvg": .string(try QRCode(text: link.qrContent).svg(label: "QR code that enrols a phone")),
+            "expiresAt": .string(link.expiresAt.description),
         ]
     }
 
     @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(try await self.enrolments.activation(id: call.parameters["id"] ?? ""))
+        Self.json(try await self.enrolments.enrolment(id: call.parameters["id"] ?? ""))
     }
 
     @Sendable private func confirm(_ call: AdminOperation.Call) async throws -> JSONObject {
         let digits = try call.body.requiredString("number").filter { $0 != " " }
-        let view = try await self.enrolments.confirmActivation(
+        let view = try await self.enrolments.confirmEnrolment(
             id: call.parameters["id"] ?? "", number: digits, by: call.actor)
-        self.trace?.record(.activationConfirmed, in: TraceContext())
+        self.trace?.record(.enrolmentConfirmed, in: TraceContext())
         return Self.json(view)
     }
 }

@@ -4,7 +4,7 @@ import _Primitives
 
 /// The claims about a person for a service of personalised identities: the values that the person has confirmed for the
 /// service, and no other value.
-struct ServiceClaims: Sendable {
+struct ConfirmedClaims: Sendable {
     let store: any ServiceStore & PersonalInformationStore
 
     /// Returns the answer for `PersonDirectory`: `true` if the client takes the person in the role. Without a role at

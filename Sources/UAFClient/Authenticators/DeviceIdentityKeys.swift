@@ -3,7 +3,7 @@ package import _Primitives
 
 /// A device's own keys for the server of one account: a signing key, and a key that opens messages sealed to the
 /// device. The keys have no lock, and no other account has them.
-package struct IdentityKeys: Hashable, Sendable, CustomReflectable {
+package struct DeviceIdentityKeys: Hashable, Sendable, CustomReflectable {
     /// A stored key.
     fileprivate struct Kept: Hashable {
         let handle: [UInt8]
@@ -29,12 +29,12 @@ package enum AnnouncedDevice: Sendable {
     /// No device.
     case nobody
     /// The device with these keys.
-    case kept(IdentityKeys)
+    case kept(DeviceIdentityKeys)
     /// A device with keys made for this answer. The receiver of the answer owns the keys.
     case new
 }
 
-extension IdentityKeys {
+extension DeviceIdentityKeys {
     /// Reads keys from the form of ``json``. Throws ``StorageError`` `corrupt`, and `JSONError`.
     package init(json object: JSONObject) throws {
         guard let keyStore = AuthenticatorModel.KeyStore(rawValue: try object.requiredInteger("keyStore")) else {
@@ -82,15 +82,15 @@ extension AuthenticatorModule {
     /// if it does not.
     ///
     /// Throws ``DeviceKeyError`` `noRoom` and ``StorageError``; no key remains then.
-    package nonisolated func makeIdentity() throws -> IdentityKeys {
+    package nonisolated func makeIdentity() throws -> DeviceIdentityKeys {
         let id = self.platform.random.bytes(32)
         let signing = try self.keys.make(self.name(Self.signingKind, id), owner: "", lock: .none)
         do {
             let opening = try self.keys.makeAgreementKey(self.name(Self.openingKind, id))
-            return IdentityKeys(
+            return DeviceIdentityKeys(
                 keyStore: self.keyStore, id: id,
-                signing: IdentityKeys.Kept(handle: signing.handle, publicKey: signing.publicKey),
-                opening: IdentityKeys.Kept(handle: opening.handle, publicKey: opening.publicKey))
+                signing: DeviceIdentityKeys.Kept(handle: signing.handle, publicKey: signing.publicKey),
+                opening: DeviceIdentityKeys.Kept(handle: opening.handle, publicKey: opening.publicKey))
         } catch {
             try? self.keys.delete(signing.handle, of: self.name(Self.signingKind, id))
             throw error
@@ -99,14 +99,14 @@ extension AuthenticatorModule {
 
     /// Signs for the device (ES256: 64 bytes). Throws ``DeviceKeyError``, with `gone` also if the key store is gone,
     /// and ``StorageError``.
-    package nonisolated func sign(_ message: [UInt8], by identity: IdentityKeys) async throws -> [UInt8] {
+    package nonisolated func sign(_ message: [UInt8], by identity: DeviceIdentityKeys) async throws -> [UInt8] {
         try await self.keys(of: identity).sign(
             message, with: identity.signing.handle, of: self.name(Self.signingKind, identity.id), unlocking: .none)
     }
 
     /// Returns the secret that the device's key agrees on with a point of P-256 (65 bytes): the coordinate x, 32 bytes.
     /// Throws as ``sign(_:by:)``, and ``DeviceKeyError`` `closed` for bytes that are not such a point.
-    package nonisolated func agree(with point: [UInt8], by identity: IdentityKeys) throws -> SecretBytes {
+    package nonisolated func agree(with point: [UInt8], by identity: DeviceIdentityKeys) throws -> SecretBytes {
         try self.keys(of: identity).agree(
             with: point, by: identity.opening.handle, of: self.name(Self.openingKind, identity.id))
     }
@@ -116,9 +116,9 @@ extension AuthenticatorModule {
     /// `nil` if no device is to be announced, and if the keys cannot be made or cannot sign. The person's answer does
     /// not wait for the keys.
     nonisolated func announcement(of device: AnnouncedDevice, answering finalChallenge: String) async
-        -> (keys: IdentityKeys, signed: AssertionExtension)?
+        -> (keys: DeviceIdentityKeys, signed: AssertionExtension)?
     {
-        let keys: IdentityKeys
+        let keys: DeviceIdentityKeys
         switch device {
         case .nobody: return nil
         case .kept(let kept): keys = kept
@@ -140,19 +140,19 @@ extension AuthenticatorModule {
     }
 
     /// Deletes keys that were made for an answer which is not given.
-    nonisolated func forgetIfNew(_ keys: IdentityKeys?, of device: AnnouncedDevice) {
+    nonisolated func forgetIfNew(_ keys: DeviceIdentityKeys?, of device: AnnouncedDevice) {
         guard case .new = device, let keys else { return }
         try? self.deleteIdentity(keys)
     }
 
     /// Deletes the keys of a device for one account; does nothing if the key store is gone. Throws ``StorageError``.
-    package nonisolated func deleteIdentity(_ identity: IdentityKeys) throws {
+    package nonisolated func deleteIdentity(_ identity: DeviceIdentityKeys) throws {
         guard let keys = try? self.keys(of: identity) else { return }
         try keys.delete(identity.signing.handle, of: self.name(Self.signingKind, identity.id))
         try keys.delete(identity.opening.handle, of: self.name(Self.openingKind, identity.id))
     }
 
-    private nonisolated func keys(of identity: IdentityKeys) throws -> any DeviceKeys {
+    private nonisolated func keys(of identity: DeviceIdentityKeys) throws -> any DeviceKeys {
         guard let keys = self.keys(in: identity.keyStore) else { throw DeviceKeyError.gone }
         return keys
     }
