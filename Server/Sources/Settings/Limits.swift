@@ -16,8 +16,8 @@ public struct Limits: Sendable, Equatable {
     /// code. A claimed ceremony can last ``claimedLifetime`` longer, and then ``confirmationLifetime`` or
     /// ``continuationLifetime``.
     public var ceremonyLifetime: Duration = .seconds(15 * 60)
-    /// The time for redeeming an activation link from an operator. The link is never renewed. Past it the phone gets
-    /// 410 `token-expired`, and the operator makes another link.
+    /// The time for redeeming an operator's enrolment link, and for using the code of an offer. Neither is renewed. Past
+    /// it the phone gets 410 `token-expired` for a link, and the operator makes another link.
     public var activationLifetime: Duration = .seconds(15 * 60)
     /// The time for confirming an enrolment by the number on the phone. Past it the enrolment ends, and its keys are
     /// deleted.

@@ -10,7 +10,7 @@ public import _Primitives
 
 /// A question about a PIN to a PIN service, which learns nothing about the PIN: the scheme `pin/2` (``PinScheme``).
 ///
-///     stretched = scrypt(PIN, device secret)                                      as in pin/1
+///     stretched = scrypt(PIN, phone's half)                                       as in pin/1
 ///     blinded   = Blind(stretched), 49 bytes                 phone → server → PIN service
 ///     evaluated = the activation's key · blinded, with its proof, 145 bytes       and back
 ///     y         = Finalize(stretched, evaluated), 48 bytes

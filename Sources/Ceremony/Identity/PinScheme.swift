@@ -4,11 +4,11 @@ public import _Primitives
 
 /// The ways to make a key from a PIN that only the server can judge: the factor `pin` of identity ceremonies.
 ///
-/// In `pin/1` the private key is a function of the PIN and of the device secret, 32 random bytes that never leave the
-/// phone. Every PIN gives a key, so nothing on the phone distinguishes a right PIN from a wrong PIN. Without the device
-/// secret, nobody can try PINs against the server's data.
+/// In `pin/1` the private key is a function of the PIN and of the phone's half, 32 random bytes that never leave the
+/// phone. Every PIN gives a key, so nothing on the phone distinguishes a right PIN from a wrong PIN. Without the half,
+/// nobody can try PINs against the server's data.
 ///
-///     stretched = scrypt(password: PIN, salt: device secret, N, r, p, 32 bytes)          (RFC 7914)
+///     stretched = scrypt(password: PIN, salt: phone's half, N, r, p, 32 bytes)          (RFC 7914)
 ///     scalar    = HKDF-SHA256(stretched, salt: none, info ‖ counter, 32 bytes)           (RFC 5869)
 ///     info      = "countersign pin/1" ‖ 0 ‖ len16(server) ‖ server ‖ len16(activation) ‖ activation ‖ version32
 ///
@@ -24,7 +24,7 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// scrypt, an evaluation by the PIN service (RFC 9497, P384-SHA384, verifiable), HKDF and P-256.
     case pin2 = "pin/2"
 
-    /// The context that the key is bound to. The same PIN and device secret give another key in another context.
+    /// The context that the key is bound to. The same PIN and phone's half give another key in another context.
     public struct Context: Hashable, Sendable {
         /// The server's origin, 1 to 512 bytes.
         public var server: String
@@ -41,7 +41,7 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The number of bytes of a device secret.
+    /// The number of bytes of the phone's half.
     public static let phoneHalfBytes = 32
     /// The most bytes of a PIN. Other rules decide which PINs a person may choose.
     public static let maximumPinBytes = 128
@@ -52,7 +52,7 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
     /// The call takes the time and the memory of `parameters`: by default 60 ms and 32 MiB.
     ///
     /// Throws ``PinSchemeError``: `unsupported` for a scheme in which the phone cannot make the key alone;
-    /// `invalidInput` for a PIN, a device secret or a context outside the limits above, or for parameters of another
+    /// `invalidInput` for a PIN, a half or a context outside the limits above, or for parameters of another
     /// scheme; `unavailable` if not enough memory is free.
     public func key(
         pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: Context
@@ -63,9 +63,9 @@ public enum PinScheme: String, Hashable, Sendable, CaseIterable {
         return try self.key(of: stretched, context)
     }
 
-    /// Returns the result of scrypt for a PIN and a device secret.
+    /// Returns the result of scrypt for a PIN and the phone's half.
     ///
-    /// Throws `invalidInput` if the PIN, the device secret or the context is outside the limits, or if the parameters
+    /// Throws `invalidInput` if the PIN, the phone's half or the context is outside the limits, or if the parameters
     /// belong to another scheme. Throws `unavailable` if not enough memory is free.
     func stretched(
         pin: SecretBytes, phoneHalf: SecretBytes, parameters: PinParameters, context: Context

@@ -7,7 +7,7 @@ package import _Primitives
 
 /// The authenticator of the PIN that only the server can judge (decision 58), for one activation.
 ///
-/// The authenticator makes a key of the PIN and of the device's secret, signs once with the key and forgets it. Every
+/// The authenticator makes a key of the PIN and of the phone's half, signs once with the key and forgets it. Every
 /// PIN signs: no function here says that a PIN is wrong. A holder of the server's key of the PIN can tell from the
 /// returned value if the PIN was right. The value leaves the phone sealed to the server, and is not kept.
 package struct ServerPinAuthenticator: Sendable {

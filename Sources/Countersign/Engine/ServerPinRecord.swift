@@ -16,13 +16,13 @@ package struct ServerPinSecret: Sendable, Equatable, CustomReflectable {
     /// In `pin/2`, the key of the PIN service that must make all evaluations of this PIN, as the server has named it at
     /// the enrolment; `nil` in `pin/1`.
     package let serviceKey: [UInt8]?
-    /// The device secret, sealed to this device's own key.
+    /// The phone's half of the PIN's key, sealed to this device's own key.
     let sealed: String
 
     /// The version of the PIN within its activation.
     package var version: UInt32 { self.context.version }
 
-    /// A mirror without children, because the value holds the device's secret.
+    /// A mirror without children, because the value holds the phone's half.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 

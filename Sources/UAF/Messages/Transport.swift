@@ -142,7 +142,7 @@ public struct SendUAFResponse: Hashable, Sendable, CustomStringConvertible, Cust
     /// `uafResponse`: the message, an array of one dictionary.
     public var uafResponse: String
     /// `context`: data that the phone's UAF client sends the server beside `uafResponse`, such as the device's name or
-    /// the reason why the client failed; in the body a string that contains JSON. May hold a device's secret.
+    /// the reason why the client failed; in the body a string that contains JSON. May hold the secret of an enrolment.
     public var context: JSONObject?
 
     /// Creates a body.
@@ -165,7 +165,7 @@ public struct SendUAFResponse: Hashable, Sendable, CustomStringConvertible, Cust
         return JSON.object(object).serialized
     }
 
-    /// Lengths and names alone, because a context can hold a device's secret.
+    /// Lengths and names alone, because a context can hold the secret of an enrolment.
     public var description: String {
         "SendUAFResponse(\(self.uafResponse.utf8.count) bytes, \((self.context?.members ?? []).map(\.name)))"
     }

@@ -23,7 +23,7 @@ public actor AuthenticatorModule: CustomReflectable {
         /// The calling app, as its facet identifier. Keys of other apps stay closed to the app (the standard's
         /// CallerID).
         package var callerID: FacetID
-        /// The limit of attempts at a PIN or a password.
+        /// The rule of attempts at a PIN or a password.
         package var coolDownRule: CoolDownRule
         /// The cost of an attempt, for keys made from now on.
         package var pinHardening: PinHardening

@@ -16,13 +16,14 @@ public enum AuthenticatorProtectionStatus: Hashable, Sendable {
     case lockedOut
 }
 
-/// The number of attempts at a PIN or password, and the waiting times between attempts (operations parity 50 to 54).
+/// The phone's rule of attempts at its own PIN or password: their number, and the cool-downs between them (operations
+/// parity 50 to 54).
 package struct CoolDownRule: Hashable, Sendable {
-    /// The waiting time after the first, second, … wrong attempt. One more wrong attempt locks: see
+    /// The cool-down after the first, second, … wrong attempt. One more wrong attempt locks: see
     /// ``AuthenticatorProtectionStatus/lockedOut``.
     package var coolDowns: [Duration]
 
-    /// Creates a limit, by default of five attempts with a wait of 60 seconds after the third wrong attempt and 180
+    /// Creates a rule, by default of five attempts with a cool-down of 60 seconds after the third wrong attempt and 180
     /// seconds after the fourth.
     package init(coolDowns: [Duration] = [.zero, .zero, .seconds(60), .seconds(180)]) { self.coolDowns = coolDowns }
 

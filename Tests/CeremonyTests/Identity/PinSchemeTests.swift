@@ -58,7 +58,7 @@ struct PinSchemeTests {
         #expect(Set(vectors.map(\.publicKey)).count == vectors.count)
     }
 
-    @Test("The same PIN and device secret give the same key; whatever else is another, a wrong PIN too, gives another")
+    @Test("The same PIN and phone's half give the same key; whatever else is another, a wrong PIN too, gives another")
     func oneKeyEach() throws {
         let right = try Self.key()
         let signature = try right.signature(for: Array("x".utf8))

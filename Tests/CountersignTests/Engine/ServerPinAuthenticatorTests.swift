@@ -74,7 +74,7 @@ private struct PinPhone {
     "Decision 58, identity parity 46: the authenticator of the PIN that only the server judges",
     .overEachKeyAbility)
 struct ServerPinAuthenticatorTests {
-    @Test("A registration has a random name, no counters, and the key of PIN and device secret, which attests itself")
+    @Test("A registration has a random name, no counters, and the key of PIN and phone's half, which attests itself")
     func registration() async throws {
         let phone = try await PinPhone()
         let secret = try phone.newSecret()
@@ -224,7 +224,7 @@ struct ServerPinAuthenticatorTests {
         let secret = record.secrets[0]
         let registered = try await phone.register(secret)
         _ = try await phone.authenticate(secret)
-        // Whoever has the phone unlocked has the device secret too.
+        // Whoever has the phone unlocked has the phone's half too.
         let sealed = try #require(try Self.sealedSecrets(record).first)
         let phoneHalf = try phone.device.open(sealed)
         let stored = phone.world.phone.storage.snapshot.values.flatMap(Self.everything) + [phoneHalf]

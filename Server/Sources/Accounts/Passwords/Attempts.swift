@@ -4,7 +4,7 @@ import Sealing
 import Settings
 import _Primitives
 
-/// The rule that slows down consecutive wrong attempts.
+/// The accounts' rule of attempts at passwords, codes and letters: pauses after consecutive wrong attempts.
 ///
 /// An attempt is counted before the judgement. A number of attempts is judged without delay. After that each attempt
 /// needs a pause, twice as long as the last, up to the longest. No account is locked out for good, and the account's

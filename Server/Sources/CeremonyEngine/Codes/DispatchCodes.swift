@@ -6,7 +6,7 @@ import Settings
 public import UAF
 import _Primitives
 
-/// The three forms of an invitation to one ceremony, with the secrets in clear. The secrets are shown once and kept as
+/// The three codes of one ceremony, with the secrets in clear. The secrets are shown once and kept as
 /// digests.
 struct DispatchCodes: Sendable {
     /// The token for a QR code, with or without a link. The token may cross devices.

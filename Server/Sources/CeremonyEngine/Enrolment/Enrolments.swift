@@ -3,7 +3,7 @@ import Settings
 import UAF
 public import _Primitives
 
-/// An invitation to enrol a device, as given out once.
+/// The link by which a phone enrols as a device of an account, as given out once.
 public struct EnrolmentLink: Sendable, Equatable {
     public let id: String
     /// The link for the phone.
@@ -40,8 +40,8 @@ public struct Enrolments: CeremonyPart {
     let store: any AccountStore & CeremonyStore
     let hub: CeremonyHub
 
-    /// Invites an account to enrol a device, by a named policy or by the default policy. `operator` is the name for the
-    /// audit trail.
+    /// Makes a link that enrols a device of an account, by a named policy or by the default policy. `operator` is the
+    /// name for the audit trail.
     ///
     /// Throws `notFound` for an unknown account, `locked` for a locked account, whose devices could not authenticate,
     /// and `invalidRequest` for an unknown policy.

@@ -27,7 +27,7 @@ public struct ReplacementClaim: Sendable {
         }
     }
 
-    /// Returns a device's secret unchanged, and throws unless the text is 32 bytes in base64url.
+    /// Returns the secret of an enrolment unchanged, and throws unless the text is 32 bytes in base64url.
     static func secret(_ text: String) throws -> String {
         guard Base64URL.decode(text)?.count == Self.secretBytes else {
             throw JSONError(.wrongType, "a device's secret")
@@ -41,8 +41,8 @@ struct Replacements: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore
 
-    /// Returns the code that is kept for a device's secret. The code is valid for this account alone, and useless to a
-    /// reader of the database.
+    /// Returns the code that is kept for the secret of an enrolment. The code is valid for this account alone, and
+    /// useless to a reader of the database.
     func enrolmentSecretCode(_ secret: String, accountID: String) -> [UInt8] {
         self.sealing.code("\(accountID) \(secret)", purpose: .enrolmentSecret)
     }

@@ -145,8 +145,8 @@ public enum Completion: IdentityMessage {
     public struct NewActivation: IdentityMessage {
         /// ``ProcessCode/digest(ofClaim:)`` of the secret.
         public var claimDigest: [UInt8]
-        /// The public key (P-256) that the activation's PIN gives, with the code's secret as the device secret and with
-        /// the version 0.
+        /// The public key (P-256) that the activation's PIN gives, with the code's secret in place of the phone's half,
+        /// and with the version 0.
         public var pinKey: JWK
         /// The parameters with which the PIN became the key.
         public var pin: PinParameters

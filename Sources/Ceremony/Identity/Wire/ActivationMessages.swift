@@ -32,8 +32,8 @@ public struct OpenRequest: IdentityMessage {
 public struct OpenResponse: IdentityMessage, Hashable {
     /// The challenge for one proof of the activation's PIN. The next answer has another challenge.
     public var challenge: String
-    /// The parameters with which the activation's PIN becomes a key. The device secret is the code's secret, and the
-    /// version is 0.
+    /// The parameters with which the activation's PIN becomes a key. The code's secret takes the place of the phone's
+    /// half, and the version is 0.
     public var pin: PinParameters
 
     /// Creates an answer.
