@@ -3,7 +3,7 @@ import Testing
 import _Primitives
 
 /// What services are told of attributes, and how their back ends read it.
-@Suite struct PersonalClaimsTests {
+@Suite struct AttributeClaimsTests {
     private static let spellings: [PersonalAttribute: String] = [
         .username: "ada", .nickname: "Ada", .givenName: "Ada", .familyName: "Lovelace", .birthdate: "1815-12-10",
         .address: "Main Street\n1\n12345\nTown\nDE", .nationality: "DE", .placeOfBirth: "London", .gender: "female",
