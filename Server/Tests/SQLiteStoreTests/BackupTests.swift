@@ -937,8 +937,8 @@ final class BackupPlace: Sendable {
     }
 
     /// The keys by which the device of that name speaks for itself.
-    static func identity(_ name: String) -> DeviceIdentity {
-        DeviceIdentity(
+    static func identity(_ name: String) -> DeviceIdentityRecord {
+        DeviceIdentityRecord(
             signing: .init(name: "signing-\(name)", point: [UInt8](repeating: 4, count: 65)),
             encryption: .init(name: "encryption-\(name)", point: [UInt8](repeating: 5, count: 65)))
     }

@@ -64,10 +64,10 @@ public enum DeviceIdentityConformance {
         },
     ]
 
-    private static func identity(_ signing: String, _ encryption: String) -> DeviceIdentity {
-        DeviceIdentity(
-            signing: DeviceIdentity.Key(name: signing, point: [4, signing == "signing-new" ? 3 : 1]),
-            encryption: DeviceIdentity.Key(name: encryption, point: [4, 2]))
+    private static func identity(_ signing: String, _ encryption: String) -> DeviceIdentityRecord {
+        DeviceIdentityRecord(
+            signing: DeviceIdentityRecord.Key(name: signing, point: [4, signing == "signing-new" ? 3 : 1]),
+            encryption: DeviceIdentityRecord.Key(name: encryption, point: [4, 2]))
     }
 
     private static func add(

@@ -256,7 +256,7 @@ struct IdentityActivations: Sendable {
         let identity = StoredIdentity(
             server: server, account: proven.account, activation: proven.activation, appID: proven.appID,
             username: proven.username, device: device, created: self.core.servers.now(at: server), name: name,
-            keys: keys, pin: ServerPinRecord(secret), facet: self.core.facetID.text)
+            keys: keys, pin: StoredServerPin(secret), facet: self.core.facetID.text)
         do {
             try self.core.register.keep(identity)
         } catch {

@@ -42,7 +42,7 @@ struct StoredIdentity: Equatable, Sendable {
     /// its way, and if an earlier version has written the identity.
     var sent: Timestamp?
     /// The data from which the PIN's key is made; `nil` once the identity has ended.
-    var pin: ServerPinRecord?
+    var pin: StoredServerPin?
     /// The time of the last authentication with the identity.
     var lastUsed: Timestamp?
     /// The app's name (its facet) at the time when the identity was made, with which its keys are opened; `nil` if an
@@ -241,7 +241,7 @@ extension StoredIdentity {
             name: try object.requiredString("name"), keys: try AccountRegister.keys("keys", of: object),
             unconfirmed: try AccountRegister.keys("unconfirmed", of: object),
             sent: try object.integer("sent", as: Int64.self).map { Timestamp(milliseconds: $0) },
-            pin: try object.object("pin").map { try ServerPinRecord(json: $0) },
+            pin: try object.object("pin").map { try StoredServerPin(json: $0) },
             lastUsed: try object.integer("lastUsed", as: Int64.self).map { Timestamp(milliseconds: $0) },
             facet: try object.string("facet"))
     }

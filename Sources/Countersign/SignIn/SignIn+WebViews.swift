@@ -58,11 +58,11 @@ extension SignIn {
 
     private func open(_ url: URL, in view: any SignInWebView, useSSO: Bool) async throws -> OpenedWebView {
         var failure: SignInError?
-        let epoch = await self.core.epoch
+        let era = await self.core.era
         do {
             var sites: WebViewSites?
             do {
-                if useSSO { sites = try await self.signedIn(view, for: url, in: epoch) }
+                if useSSO { sites = try await self.signedIn(view, for: url, in: era) }
             } catch let error as SignInError {
                 // An incomplete session does not count as a session.
                 try await Self.empty(view)
@@ -70,7 +70,7 @@ extension SignIn {
                 failure = error
             }
             try await view.load(url, session: WebViewSession(sites: sites))
-            if sites != nil { try await self.checkSignedIn(since: epoch) }
+            if sites != nil { try await self.checkSignedIn(since: era) }
         } catch {
             // The view is not shown to the person: a session in it would serve no purpose.
             try await Self.empty(view)
@@ -80,19 +80,19 @@ extension SignIn {
         return OpenedWebView(view: view, failure: failure, url: url, useSSO: useSSO)
     }
 
-    private func signedIn(_ view: any SignInWebView, for url: URL, in epoch: Int) async throws -> WebViewSites {
+    private func signedIn(_ view: any SignInWebView, for url: URL, in era: Int) async throws -> WebViewSites {
         let recording = self.core.server.newRecording()
         let sites = try await Self.running { try await self.fillCookies(of: view, for: url, recording) }
-        try await self.checkSignedIn(since: epoch)
+        try await self.checkSignedIn(since: era)
         recording.note(.sessionHinted)
         return sites
     }
 
-    /// Checks that nobody has signed out, or signed in as another person, since `epoch`. Such an event emptied the
+    /// Checks that nobody has signed out, or signed in as another person, since `era`. Such an event emptied the
     /// views, and later cookies in a view would belong to a session that is gone. Call this function after putting the
     /// cookies into the view.
-    private func checkSignedIn(since epoch: Int) async throws {
-        guard await self.core.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+    private func checkSignedIn(since era: Int) async throws {
+        guard await self.core.era == era else { throw SignInError(.notSignedIn, "signed out meanwhile") }
     }
 
     /// Empties a view in a separate task, because the data that a cancelled task has put into a view must be deleted

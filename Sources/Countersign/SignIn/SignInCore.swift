@@ -48,7 +48,7 @@ actor SignInCore {
     private var serial = 0
     /// The number of sign-ins and sign-outs in this process. An operation that began before the last of them no longer
     /// counts.
-    private(set) var epoch = 0
+    private(set) var era = 0
 
     init(
         configuration: SignInConfiguration, platform: SignInPlatform, transport: any Transport,
@@ -88,8 +88,8 @@ actor SignInCore {
     ) async throws {
         let former = self.live
         self.live = nil
-        self.epoch += 1
-        let (epoch, store) = (self.epoch, self.store)
+        self.era += 1
+        let (era, store) = (self.era, self.store)
         let isKept = tokens.refreshToken != nil && (isGuarded || self.configuration.keeping == .onThisDevice)
         if isKept { recording.note(.tokenSaved) }
         let (mark, replaces) = try await store.alone {
@@ -119,7 +119,7 @@ actor SignInCore {
             return (session?.mark, !orders.isEmpty)
         }
         if isKept { recording.note(.tokenKept) }
-        guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+        guard self.era == era else { throw SignInError(.notSignedIn, "signed out meanwhile") }
         self.live = self.session(tokens, refreshToken: tokens.refreshToken, provenBy: key, mark: mark)
         if replaces {
             // The person is signed in whatever the result of these calls is: an order that is not received stays.
@@ -166,10 +166,10 @@ actor SignInCore {
             guard !isGuarded else { return }
             // A session that is not guarded stays.
             let kept = try self.store.session()
-            try await self.changeRecord(of: kept?.mark, in: self.epoch) { before in before?.key == nil ? before : nil }
+            try await self.changeRecord(of: kept?.mark, in: self.era) { before in before?.key == nil ? before : nil }
             return
         }
-        let mark = try await self.changeRecord(of: live.mark, in: self.epoch) { before in
+        let mark = try await self.changeRecord(of: live.mark, in: self.era) { before in
             // A session that already lies behind the finger or face stays there, with its key.
             guard !isGuarded || before?.key == nil else { return before }
             guard isGuarded || self.configuration.keeping == .onThisDevice else { return nil }
@@ -185,14 +185,14 @@ actor SignInCore {
     /// loses its session.
     @discardableResult
     private func changeRecord(
-        of mark: KeptSession.Mark?, in epoch: Int,
+        of mark: KeptSession.Mark?, in era: Int,
         _ change: @escaping @Sendable (KeptSession?) async throws -> KeptSession?
     ) async throws -> KeptSession.Mark? {
         let store = self.store
         do {
             let after = try await store.alone {
                 let before = try store.session()
-                guard await self.epoch == epoch, before != nil || mark == nil else {
+                guard await self.era == era, before != nil || mark == nil else {
                     throw SignInError(.notSignedIn, "signed out meanwhile")
                 }
                 guard before?.mark == mark else { throw SignInError(.renewedElsewhere) }
@@ -200,21 +200,21 @@ actor SignInCore {
                 try store.setSession(after)
                 return after?.mark
             }
-            guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+            guard self.era == era else { throw SignInError(.notSignedIn, "signed out meanwhile") }
             return after
         } catch let error as SignInError where [.notSignedIn, .renewedElsewhere].contains(error.code) {
-            if self.epoch == epoch { self.live = nil }
+            if self.era == era { self.live = nil }
             throw error
         }
     }
 
     /// Forgets a session that can no longer be opened, unless another session has taken its place.
-    private func forget(_ mark: KeptSession.Mark?, in epoch: Int) async throws {
-        guard self.epoch == epoch else { return }
+    private func forget(_ mark: KeptSession.Mark?, in era: Int) async throws {
+        guard self.era == era else { return }
         self.live = nil
         let store = self.store
         try await store.alone {
-            guard await self.epoch == epoch, try store.session()?.mark == mark else { return }
+            guard await self.era == era, try store.session()?.mark == mark else { return }
             try store.removeSession()
         }
     }
@@ -302,14 +302,14 @@ actor SignInCore {
     }
 
     private func renewKept(_ prompt: SystemPrompt, _ recording: Recording) async throws -> LiveSession {
-        let epoch = self.epoch
+        let era = self.era
         recording.note(.tokenSought)
         guard let found = try self.store.session() else { throw SignInError(.notSignedIn, "nothing is kept") }
         recording.note(.tokenFound)
         var opened: OpenedBox?
         if found.key != nil {
             guard let box = self.store.sessionBox else { throw SignInError(.misconfigured, "no biometric keys") }
-            opened = try await self.forgetting(found, in: epoch) {
+            opened = try await self.forgetting(found, in: era) {
                 recording.note(.biometricsAsked)
                 let opened = try await box.open(prompt)
                 recording.note(.biometricsGiven)
@@ -322,7 +322,7 @@ actor SignInCore {
             guard let kept = try self.store.session() else { throw SignInError(.notSignedIn, "nothing is kept") }
             guard kept.mark.id.hasSameBytes(as: found.mark.id) else { throw SignInError(.renewedElsewhere) }
             recording.note(.tokenUnlocked)
-            let tokens = try await self.forgetting(kept, in: epoch) {
+            let tokens = try await self.forgetting(kept, in: era) {
                 try kept.key == nil ? kept.tokens : kept.tokens.map { try box?.read($0) ?? $0 }
             }
             recording.note(.tokenReleased)
@@ -332,13 +332,13 @@ actor SignInCore {
 
     /// Opens a kept session; forgets the session if it can no longer be opened.
     private func forgetting<Value: Sendable>(
-        _ kept: KeptSession, in epoch: Int, _ open: @Sendable () async throws -> Value
+        _ kept: KeptSession, in era: Int, _ open: @Sendable () async throws -> Value
     ) async throws -> Value {
         do {
             return try await open()
         } catch let error as SignInError where [.biometricsChanged, .notSignedIn].contains(error.code) {
             // The app needs the reason. A session that cannot be forgotten now is forgotten at the next try.
-            try? await self.forget(kept.mark, in: epoch)
+            try? await self.forget(kept.mark, in: era)
             throw error
         }
     }
@@ -348,7 +348,7 @@ actor SignInCore {
     private func renew(
         by tokens: [String], provenBy key: ProofKey, from kept: KeptSession?, _ recording: Recording
     ) async throws -> LiveSession {
-        let epoch = self.epoch
+        let era = self.era
         for token in tokens {
             guard
                 let issued = try await self.issued(
@@ -356,23 +356,23 @@ actor SignInCore {
             else {
                 continue
             }
-            guard self.epoch == epoch else { throw SignInError(.notSignedIn, "signed out meanwhile") }
+            guard self.era == era else { throw SignInError(.notSignedIn, "signed out meanwhile") }
             let session =
                 if let kept {
-                    try await self.keep(issued, insteadOf: token, from: kept, in: epoch)
+                    try await self.keep(issued, insteadOf: token, from: kept, in: era)
                 } else {
                     self.session(issued, refreshToken: issued.refreshToken ?? token, provenBy: key, mark: nil)
                 }
             self.live = session
             return session
         }
-        try? await self.forget(kept?.mark, in: epoch)
+        try? await self.forget(kept?.mark, in: era)
         throw SignInError(.sessionEnded, "the server refused what was kept")
     }
 
     /// Stores the new token on the device before the old token is forgotten. If the new token cannot be written, the
     /// old token stays valid, in memory and on the device: the server accepts the old token until the new one was used.
-    private func keep(_ issued: IssuedTokens, insteadOf old: String, from kept: KeptSession, in epoch: Int) async throws
+    private func keep(_ issued: IssuedTokens, insteadOf old: String, from kept: KeptSession, in era: Int) async throws
         -> LiveSession
     {
         guard let new = issued.refreshToken, !constantTimeEqual(Array(new.utf8), Array(old.utf8)) else {
@@ -387,13 +387,13 @@ actor SignInCore {
         next.tokens = [next.tokens[0]]
         let newest = next
         do {
-            try await self.changeRecord(of: kept.mark, in: epoch) { _ in both }
+            try await self.changeRecord(of: kept.mark, in: era) { _ in both }
         } catch is StorageError {
             // Nothing is lost: the access token is valid, and the old refresh token renews it again.
             return self.session(issued, refreshToken: old, provenBy: kept.proofKey, mark: kept.mark)
         }
         do {
-            try await self.changeRecord(of: both.mark, in: epoch) { _ in newest }
+            try await self.changeRecord(of: both.mark, in: era) { _ in newest }
         } catch let error as SignInError {
             throw error
         } catch {
@@ -440,7 +440,7 @@ actor SignInCore {
     func end() async throws -> Bool {
         let former = self.live
         self.live = nil
-        self.epoch += 1
+        self.era += 1
         let store = self.store
         return try await store.alone {
             let (kept, isReadable) = try store.sessionToEnd()

@@ -52,7 +52,7 @@ extension AuthenticatorModule {
         {
             throw OperationFailure(error.status, of: .register, "the key: \(error)")
         }
-        let record = KeyRecord(
+        let record = StoredKey(
             aaid: name.aaid, keyID: name.keyID, appID: appID, callerID: self.configuration.callerID.text,
             personaID: self.configuration.personaID, keyHandle: key.handle,
             created: self.platform.clock.now().milliseconds, protection: binding.protection)

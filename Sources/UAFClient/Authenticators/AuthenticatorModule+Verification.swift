@@ -26,7 +26,7 @@ enum RegistrationProof {
 
 /// The binding of a new key to the person's proof.
 struct KeyBinding {
-    var protection: KeyProtectionRecord
+    var protection: StoredKeyProtection
     let lock: KeyLock
     /// The unlock for the key's attestation.
     let unlock: KeyUnlock
@@ -65,7 +65,7 @@ extension AuthenticatorModule {
     func binding(_ model: AuthenticatorModel, _ proof: RegistrationProof, _ options: BiometricOptions) throws
         -> KeyBinding
     {
-        var protection = KeyProtectionRecord()
+        var protection = StoredKeyProtection()
         switch proof {
         case .none: return KeyBinding(protection: protection, lock: .none, unlock: .none)
         case .newSecret(let typed):
@@ -89,7 +89,7 @@ extension AuthenticatorModule {
 
     /// Attests a new key. For keys that verify while they sign, the operating system asks the person now.
     func attest(
-        _ data: KeyRegistrationData, of record: KeyRecord, _ model: AuthenticatorModel, as type: AttestationType,
+        _ data: KeyRegistrationData, of record: StoredKey, _ model: AuthenticatorModel, as type: AttestationType,
         _ binding: KeyBinding, _ verification: any UserInteraction
     ) async throws -> Attestation {
         let keys = self.keys
@@ -117,7 +117,7 @@ extension AuthenticatorModule {
     /// Verifies the person as the key's model requires, counts, and signs the result of `data` for the counter. A
     /// counter is durable before its signature is made, and serves for at most one signature.
     func sign(
-        with record: KeyRecord, _ model: AuthenticatorModel, _ verification: any UserInteraction,
+        with record: StoredKey, _ model: AuthenticatorModel, _ verification: any UserInteraction,
         _ data: (_ counter: UInt32) throws -> SignedData
     ) async throws -> (data: SignedData, signature: [UInt8]) {
         guard let keys = self.keys(of: model) else {
@@ -172,7 +172,7 @@ extension AuthenticatorModule {
 
     /// Verifies the person before a signature, and checks that the key opens.
     private func verify(
-        _ record: KeyRecord, _ model: AuthenticatorModel, _ keys: any DeviceKeys, _ verification: any UserInteraction
+        _ record: StoredKey, _ model: AuthenticatorModel, _ keys: any DeviceKeys, _ verification: any UserInteraction
     ) async throws -> KeyUnlock {
         let name = self.deviceName(of: record.name, appID: record.appID)
         let unlock: KeyUnlock
@@ -223,7 +223,7 @@ extension AuthenticatorModule {
     /// Runs `body`, and turns errors of the device's keys into the authenticator's status. If the device has lost a
     /// key, the module deletes its record too, now or at the next use.
     func usingKeys<Value>(
-        _ command: CommandStatus.Command, _ record: KeyRecord? = nil, _ body: () async throws -> Value
+        _ command: CommandStatus.Command, _ record: StoredKey? = nil, _ body: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await body()
@@ -386,7 +386,7 @@ extension AuthenticatorModule {
 
     /// Throws if a key ends with its enrolment and the enrolment has changed. The key is deleted, now or at the next
     /// use.
-    private func checkEnrolment(of record: KeyRecord, _ model: AuthenticatorModel) async throws {
+    private func checkEnrolment(of record: StoredKey, _ model: AuthenticatorModel) async throws {
         let enrolment = try await self.enrolment(model, .sign)
         guard let expected = record.protection.enrolment, !constantTimeEqual(expected, enrolment) else { return }
         try? self.deregister(appID: record.appID, aaid: record.aaid, keyID: record.keyID)

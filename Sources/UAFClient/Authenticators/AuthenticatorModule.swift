@@ -275,7 +275,7 @@ extension AuthenticatorModule {
     }
 
     /// The keys of this app and persona. Keys of other apps and personas count as missing (§10).
-    private var ownKeys: [KeyRecord] { self.database.keys.filter(self.isOwn) }
+    private var ownKeys: [StoredKey] { self.database.keys.filter(self.isOwn) }
 
     /// Returns the name that the app had when the keys were made, if the app has another name now and none of the keys
     /// signs because of the change. `nil` if at least one key is not in ``formerNames``.
@@ -288,7 +288,7 @@ extension AuthenticatorModule {
         self.database.index(of: name).flatMap { self.isOwn(self.database.keys[$0]) ? $0 : nil }
     }
 
-    private func isOwn(_ key: KeyRecord) -> Bool {
+    private func isOwn(_ key: StoredKey) -> Bool {
         key.callerID.hasSameBytes(as: self.configuration.callerID.text)
             && key.personaID.hasSameBytes(as: self.configuration.personaID)
     }

@@ -38,12 +38,12 @@ private struct PinPhone {
     }
 
     /// Keeps a record as the phone's own, and reads it again.
-    func keep(_ record: ServerPinRecord) throws -> ServerPinRecord {
+    func keep(_ record: StoredServerPin) throws -> StoredServerPin {
         try self.world.phone.storage.write(JSON.object(record.json).serialized, to: "pin")
         guard case .object(let kept) = try JSON(parsing: self.world.phone.storage.read("pin") ?? []) else {
             throw JSONError(.wrongType, "pin")
         }
-        return try ServerPinRecord(json: kept)
+        return try StoredServerPin(json: kept)
     }
 
     func register(_ secret: ServerPinSecret, _ pin: SecretBytes = Self.right) async throws -> RegistrationAssertion {
@@ -87,7 +87,7 @@ struct ServerPinAuthenticatorTests {
         let key = try P256Encoding.publicKey(data.publicKey, format: data.publicKeyFormat)
         let signature = try P256Encoding.signature(assertion.attestation.signature, algorithm: .p256Raw)
         #expect(key.isValidSignature(signature, for: data.signedBytes))
-        let sealed = try #require(try Self.sealedSecrets(ServerPinRecord(secret)).first)
+        let sealed = try #require(try Self.sealedSecrets(StoredServerPin(secret)).first)
         let made = try PinScheme.pin1.key(
             pin: PinPhone.right, phoneHalf: SecretBytes(try phone.device.open(sealed)),
             parameters: secret.parameters, context: secret.context)
@@ -98,7 +98,7 @@ struct ServerPinAuthenticatorTests {
     @Test("The right PIN signs what the server takes; a wrong one signs too, and the server does not take it (45)")
     func authentication() async throws {
         let phone = try await PinPhone()
-        let secret = try phone.keep(ServerPinRecord(try phone.newSecret())).secrets[0]
+        let secret = try phone.keep(StoredServerPin(try phone.newSecret())).secrets[0]
         let registered = try await phone.register(secret)
         let right = try await phone.authenticate(secret)
         #expect(try PinPhone.takes(right, registered))
@@ -127,7 +127,7 @@ struct ServerPinAuthenticatorTests {
     @Test("What was kept signs after a restart with the same key")
     func restart() async throws {
         let phone = try await PinPhone()
-        let kept = try phone.keep(ServerPinRecord(try phone.newSecret()))
+        let kept = try phone.keep(StoredServerPin(try phone.newSecret()))
         let registered = try await phone.register(kept.secrets[0])
         let again = try await PinPhone.device(try await phone.world.restarted(), "alice")
         let encoded = try await ServerPinAuthenticator(device: again).authenticate(
@@ -138,7 +138,7 @@ struct ServerPinAuthenticatorTests {
     @Test("A change has both PINs until the server says which it has, each with a secret and a name of its own")
     func change() async throws {
         let phone = try await PinPhone()
-        var record = ServerPinRecord(try phone.newSecret())
+        var record = StoredServerPin(try phone.newSecret())
         let first = try await phone.register(record.secrets[0])
         try record.begin(try phone.newSecret(version: 2), beside: 1)
         record = try phone.keep(record)
@@ -164,7 +164,7 @@ struct ServerPinAuthenticatorTests {
         "The secret of a change that was lost is never replaced; no change begins beside a version that is not there")
     func lostChange() async throws {
         let phone = try await PinPhone()
-        var record = ServerPinRecord(try phone.newSecret())
+        var record = StoredServerPin(try phone.newSecret())
         try record.begin(try phone.newSecret(version: 2), beside: 1)
         let lost = try #require(record.secret(of: 2))
         #expect(throws: ServerPinError.repeatedVersion) {
@@ -192,13 +192,13 @@ struct ServerPinAuthenticatorTests {
             _ = try await bob.authenticate(
                 pin: PinPhone.right, secret: secret, finalChallenge: PinPhone.finalChallenge)
         }
-        let text = JSON.object(ServerPinRecord(secret).json).text
-        let sealed = try #require(try Self.sealedSecrets(ServerPinRecord(secret)).first)
+        let text = JSON.object(StoredServerPin(secret).json).text
+        let sealed = try #require(try Self.sealedSecrets(StoredServerPin(secret)).first)
         let damaged = sealed.dropLast(3) + (sealed.hasSuffix("AAA") ? "BBB" : "AAA")
         guard case .object(let object) = try JSON(parsing: text.replacing(sealed, with: damaged).utf8) else {
             throw JSONError(.wrongType, "record")
         }
-        let record = try ServerPinRecord(json: object)
+        let record = try StoredServerPin(json: object)
         await #expect(throws: ServerPinError.secretGone) { () async throws in
             _ = try await phone.authenticate(record.secrets[0])
         }
@@ -209,7 +209,7 @@ struct ServerPinAuthenticatorTests {
     )
     func nothingKept() async throws {
         let phone = try await PinPhone()
-        let record = try phone.keep(ServerPinRecord(try phone.newSecret()))
+        let record = try phone.keep(StoredServerPin(try phone.newSecret()))
         let before = phone.world.phone.storage.snapshot
         _ = try await phone.register(record.secrets[0])
         _ = try await phone.authenticate(record.secrets[0])
@@ -220,7 +220,7 @@ struct ServerPinAuthenticatorTests {
     @Test("Nothing that is stored, opened with the device's own keys too, goes with one PIN and not with another (46)")
     func noVerifier() async throws {
         let phone = try await PinPhone()
-        let record = try phone.keep(ServerPinRecord(try phone.newSecret()))
+        let record = try phone.keep(StoredServerPin(try phone.newSecret()))
         let secret = record.secrets[0]
         let registered = try await phone.register(secret)
         _ = try await phone.authenticate(secret)
@@ -256,19 +256,19 @@ struct ServerPinAuthenticatorTests {
         ])
     func corrupt(text: String) async throws {
         let phone = try await PinPhone()
-        let secrets = try (1...3).map { try ServerPinRecord(phone.newSecret(version: $0)).json.array("secrets")?[0] }
+        let secrets = try (1...3).map { try StoredServerPin(phone.newSecret(version: $0)).json.array("secrets")?[0] }
         let filled = zip(["SECRET", "OTHER", "THIRD"], secrets).reduce(text) {
             $0.replacing($1.0, with: $1.1?.text ?? "")
         }
         guard case .object(let object) = try JSON(parsing: filled.utf8) else { throw JSONError(.wrongType, "record") }
-        #expect(throws: StorageError(.corrupt, "")) { try ServerPinRecord(json: object) }
+        #expect(throws: StorageError(.corrupt, "")) { try StoredServerPin(json: object) }
         guard case .object(let secret)? = secrets[0] else { throw JSONError(.wrongType, "secret") }
         for name in secret.members.map(\.name) {
             for value in [nil, JSON.integer(-1)] {
                 var changed = secret
                 changed[name] = value
                 #expect(throws: StorageError(.corrupt, ""), "\(name)") {
-                    try ServerPinRecord(json: ["secrets": .array([.object(changed)])])
+                    try StoredServerPin(json: ["secrets": .array([.object(changed)])])
                 }
             }
         }
@@ -276,7 +276,7 @@ struct ServerPinAuthenticatorTests {
 
     @Test("Reflection shows nothing of what is kept")
     func reflection() async throws {
-        let record = ServerPinRecord(try await PinPhone().newSecret())
+        let record = StoredServerPin(try await PinPhone().newSecret())
         let sealed = try #require(try Self.sealedSecrets(record).first)
         var shown = ""
         dump(record, to: &shown)
@@ -286,7 +286,7 @@ struct ServerPinAuthenticatorTests {
 
     // MARK: - Looking into what is stored
 
-    private static func sealedSecrets(_ record: ServerPinRecord) throws -> [String] {
+    private static func sealedSecrets(_ record: StoredServerPin) throws -> [String] {
         try (record.json.array("secrets") ?? []).compactMap { value in
             if case .object(let secret) = value { try secret.string("sealed") } else { nil }
         }

@@ -11,7 +11,7 @@ actor SessionTable {
         /// The token that every form sends back. Without the token another site's page cannot send a form in the
         /// customer's name.
         let formToken: String
-        var attempt: OpenIDClient.Attempt?
+        var begun: OpenIDClient.BegunSignIn?
         var person: OpenIDClient.Person?
         var lastSeen: Date
     }
@@ -45,12 +45,12 @@ actor SessionTable {
     }
 
     /// Remembers that this browser was sent to the provider.
-    func begin(_ attempt: OpenIDClient.Attempt, in id: String) { self.setAttempt(attempt, in: id) }
+    func begin(_ begun: OpenIDClient.BegunSignIn, in id: String) { self.setBegunSignIn(begun, in: id) }
 
-    /// Returns the sign-in attempt of this browser and forgets the attempt.
-    func takeAttempt(in id: String) -> OpenIDClient.Attempt? {
-        defer { self.setAttempt(nil, in: id) }
-        return (self.customers[id] ?? self.visitors[id])?.attempt
+    /// Returns the begun sign-in of this browser and forgets the sign-in.
+    func takeBegunSignIn(in id: String) -> OpenIDClient.BegunSignIn? {
+        defer { self.setBegunSignIn(nil, in: id) }
+        return (self.customers[id] ?? self.visitors[id])?.begun
     }
 
     /// Makes a session under a new id for a person who has just signed in. The old id is worth nothing afterwards.
@@ -80,9 +80,9 @@ actor SessionTable {
         if session.person == nil { self.visitors[session.id] = session } else { self.customers[session.id] = session }
     }
 
-    private func setAttempt(_ attempt: OpenIDClient.Attempt?, in id: String) {
-        self.visitors[id]?.attempt = attempt
-        self.customers[id]?.attempt = attempt
+    private func setBegunSignIn(_ begun: OpenIDClient.BegunSignIn?, in id: String) {
+        self.visitors[id]?.begun = begun
+        self.customers[id]?.begun = begun
     }
 
     private static func isOver(_ session: Session, _ now: Date) -> Bool {

@@ -22,7 +22,7 @@ actor OpenIDClient {
     }
 
     /// The values that the bank remembers from sending a browser away until the browser comes back.
-    struct Attempt: Sendable {
+    struct BegunSignIn: Sendable {
         let state: String
         let nonce: String
         let verifier: String
@@ -69,25 +69,25 @@ actor OpenIDClient {
         return found
     }
 
-    /// Begins a sign-in. Returns the attempt to remember, and the address to which the browser is sent.
+    /// Begins a sign-in. Returns the begun sign-in to remember, and the address to which the browser is sent.
     ///
     /// For a newcomer the request tells the provider that the person has no account yet.
-    func begin(_ run: TracedRun, isNewcomer: Bool = false) async throws -> (attempt: Attempt, location: String) {
+    func begin(_ run: TracedRun, isNewcomer: Bool = false) async throws -> (begun: BegunSignIn, location: String) {
         let metadata = try await self.discover()
-        let attempt = Attempt(
+        let begun = BegunSignIn(
             state: Base64.random(), nonce: Base64.random(), verifier: Base64.random(), run: run)
         let query = Form.encode(
             (isNewcomer ? [("prompt", "create")] : []) + [
                 ("response_type", "code"), ("client_id", self.calls.clientID), ("redirect_uri", self.redirectURI),
-                ("scope", self.scope), ("state", attempt.state), ("nonce", attempt.nonce),
-                ("code_challenge", Base64.sha256URL(attempt.verifier)), ("code_challenge_method", "S256"),
+                ("scope", self.scope), ("state", begun.state), ("nonce", begun.nonce),
+                ("code_challenge", Base64.sha256URL(begun.verifier)), ("code_challenge_method", "S256"),
             ])
-        return (attempt, "\(metadata.authorizationEndpoint)?\(query)")
+        return (begun, "\(metadata.authorizationEndpoint)?\(query)")
     }
 
     /// Ends a sign-in: redeems the code and verifies the ID token. Throws ``ProviderError``.
-    func finish(_ attempt: Attempt, _ callback: Callback) async throws -> Person {
-        guard let state = callback.state, Base64.isSame(state, attempt.state) else {
+    func finish(_ begun: BegunSignIn, _ callback: Callback) async throws -> Person {
+        guard let state = callback.state, Base64.isSame(state, begun.state) else {
             throw ProviderError.refused("the state is not of this browser")
         }
         guard callback.issuer?.isSame(as: self.calls.issuer) == true else {
@@ -109,13 +109,13 @@ actor OpenIDClient {
             metadata.tokenEndpoint,
             form: [
                 ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", self.redirectURI),
-                ("code_verifier", attempt.verifier),
+                ("code_verifier", begun.verifier),
             ],
-            run: attempt.run
+            run: begun.run
         ).decoded(as: TokenAnswer.self)
         let claims = try await self.verifiedClaims(IDTokenClaims.self, of: try UnverifiedToken(tokens.idToken))
         try claims.validate(
-            issuer: self.calls.issuer, clientID: self.calls.clientID, nonce: attempt.nonce, now: Date())
+            issuer: self.calls.issuer, clientID: self.calls.clientID, nonce: begun.nonce, now: Date())
         let said = try await self.claims(of: claims.sub, accessToken: tokens.accessToken)
         func text(_ name: String) -> String? { said.first { $0.name.isSame(as: name) }?.text }
         let name = text("name") ?? text("preferred_username") ?? text("given_name") ?? "customer"

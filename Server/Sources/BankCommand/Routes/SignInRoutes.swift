@@ -27,10 +27,10 @@ extension ExampleService {
         let session = await self.session(request)
         guard let visitor = try await self.form(Visitor.self, request, session) else { return self.forgedForm(context) }
         do {
-            let (attempt, location) = try await self.provider.begin(
+            let (begun, location) = try await self.provider.begin(
                 TracedRun(), isNewcomer: visitor.newcomer != nil)
-            await self.sessions.begin(attempt, in: session.id)
-            await self.record(.signInWanted, attempt.run)
+            await self.sessions.begin(begun, in: session.id)
+            await self.record(.signInWanted, begun.run)
             return self.redirect(location, session: session)
         } catch {
             return self.failure(error, title: "Signing in is not possible now", context: context)
@@ -39,7 +39,7 @@ extension ExampleService {
 
     private func finishSignIn(_ request: Request, _ context: BasicRequestContext) async -> Response {
         let session = await self.session(request)
-        guard let attempt = await self.sessions.takeAttempt(in: session.id) else {
+        guard let begun = await self.sessions.takeBegunSignIn(in: session.id) else {
             return self.problem(
                 "Nobody is signing in here", "This browser has not asked to sign in, or has been answered already.",
                 status: .badRequest, context: context)
@@ -49,13 +49,13 @@ extension ExampleService {
             code: query["code"].map(String.init), state: query["state"].map(String.init),
             issuer: query["iss"].map(String.init), error: query["error"].map(String.init))
         do {
-            if callback.code != nil { await self.record(.codeExchanged, attempt.run) }
-            let person = try await self.provider.finish(attempt, callback)
+            if callback.code != nil { await self.record(.codeExchanged, begun.run) }
+            let person = try await self.provider.finish(begun, callback)
             let signedIn = await self.sessions.signIn(person, replacing: session.id)
-            await self.record(.signedIn, attempt.run)
+            await self.record(.signedIn, begun.run)
             return self.redirect(self.house.inside, session: signedIn)
         } catch {
-            let isDenied = callback.error == "access_denied" && callback.state?.isSame(as: attempt.state) == true
+            let isDenied = callback.error == "access_denied" && callback.state?.isSame(as: begun.state) == true
             return self.failure(
                 error, title: isDenied ? "You declined on your phone" : "You are not signed in", context: context)
         }

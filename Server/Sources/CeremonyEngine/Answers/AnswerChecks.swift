@@ -197,7 +197,7 @@ extension ServerResponse {
     }
 }
 
-extension DeviceIdentity {
+extension DeviceIdentityRecord {
     /// Creates the identity from the keys of a device's announcement; `nil` without an announcement, or with points
     /// that are no keys.
     init?(_ told: DeviceKeyAnnouncement?) {

@@ -227,7 +227,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// The keys replace earlier keys of the device only if the person unlocked the signing key. A signature that the
     /// device can make alone must not decide which keys speak for the device.
     private func identityAddition(_ verified: VerifiedAuthentication, at now: Timestamp) -> DeviceIdentityAddition? {
-        guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
+        guard let identity = DeviceIdentityRecord(verified.deviceKeys) else { return nil }
         func event(_ kind: AuditEvent.Kind) -> AuditEvent {
             AuditEvent(kind, at: now, accountID: verified.account, detail: verified.deviceRegistration)
         }
@@ -248,7 +248,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     ///
     /// The store is asked only after an announcement, which each device makes once.
     private func knownKey(_ verified: VerifiedAuthentication) async throws -> String? {
-        guard let identity = DeviceIdentity(verified.deviceKeys) else { return nil }
+        guard let identity = DeviceIdentityRecord(verified.deviceKeys) else { return nil }
         let isKnown = try await self.store.isKey(identity.signing.name, ofDevice: verified.deviceRegistration)
         return isKnown ? identity.signing.name : nil
     }

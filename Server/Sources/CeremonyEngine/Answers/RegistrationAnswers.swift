@@ -209,7 +209,7 @@ public struct RegistrationAnswers: CeremonyPart {
         return DeviceRegistration(
             device: device, credentials: self.credentials(verified, of: device, at: now),
             replaces: try await self.replacements.replacedCredentials(context.replacement, accountID: accountID),
-            identity: DeviceIdentity(verified.deviceKeys))
+            identity: DeviceIdentityRecord(verified.deviceKeys))
     }
 
     /// Returns the rows of a device's new keys. The keys are active if the device is active.

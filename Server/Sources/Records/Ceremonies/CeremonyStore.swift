@@ -94,11 +94,12 @@ public struct DeviceRegistration: Sendable, Equatable {
     public var replaces: [String]
     /// The keys by which the device speaks for itself; `nil` if the device stated none. A key that another account has,
     /// or another pair of keys, is a conflict. Several registrations of one phone have the same pair.
-    public var identity: DeviceIdentity?
+    public var identity: DeviceIdentityRecord?
 
     /// Joins a device with its keys.
     public init(
-        device: DeviceRecord, credentials: [CredentialRecord], replaces: [String] = [], identity: DeviceIdentity? = nil
+        device: DeviceRecord, credentials: [CredentialRecord], replaces: [String] = [],
+        identity: DeviceIdentityRecord? = nil
     ) {
         self.identity = identity
         self.device = device

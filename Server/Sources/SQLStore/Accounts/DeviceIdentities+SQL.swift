@@ -51,7 +51,7 @@ extension SQLStore: DeviceIdentityStore {
 extension SQLConnection {
     /// Keeps the keys of a device that has just been added. Throws `conflict` if another device has one of the keys.
     /// Keys of a row of the same account do not conflict if both keys are the same, in the same places.
-    func insert(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
+    func insert(_ identity: DeviceIdentityRecord, deviceID: String, accountID: String, _ sealing: Sealing) throws {
         try self.require(
             .composed("SELECT NOT EXISTS (\(Self.othersOfKeys))"),
             [sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name), accountID],
@@ -108,7 +108,8 @@ extension SQLConnection {
         return scene[0]
     }
 
-    private func keep(_ identity: DeviceIdentity, deviceID: String, accountID: String, _ sealing: Sealing) throws {
+    private func keep(_ identity: DeviceIdentityRecord, deviceID: String, accountID: String, _ sealing: Sealing) throws
+    {
         try self.run(
             """
             INSERT INTO device_identity (
@@ -125,7 +126,7 @@ extension SQLConnection {
     }
 
     /// Gives a device new keys. The former keys prove nothing from then on.
-    private func replace(by identity: DeviceIdentity, ofDevice id: String, _ sealing: Sealing) throws {
+    private func replace(by identity: DeviceIdentityRecord, ofDevice id: String, _ sealing: Sealing) throws {
         try self.run(
             """
             UPDATE device_identity

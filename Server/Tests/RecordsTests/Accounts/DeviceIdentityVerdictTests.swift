@@ -39,9 +39,9 @@ struct DeviceIdentityVerdictTests {
             Case(hasKeys: true, name: nil, .ignored, .ignored),
         ])
     func verdict(given: Case) {
-        let key = DeviceIdentity.Key(name: "key", point: [4])
+        let key = DeviceIdentityRecord.Key(name: "key", point: [4])
         var addition = DeviceIdentityAddition(
-            deviceID: "phone", accountID: "person", identity: DeviceIdentity(signing: key, encryption: key),
+            deviceID: "phone", accountID: "person", identity: DeviceIdentityRecord(signing: key, encryption: key),
             audit: AuditEvent(.deregistered, at: Timestamp(seconds: 1)))
         #expect(addition.verdict(on: given.scene) == given.verdict)
         addition.replacement = Self.replacement

@@ -124,9 +124,9 @@ struct CeremonyRuleTests {
     }
 
     private static func fullChange() -> CeremonyChange {
-        let identity = DeviceIdentity(
-            signing: DeviceIdentity.Key(name: "signing", point: [1]),
-            encryption: DeviceIdentity.Key(name: "encryption", point: [2]))
+        let identity = DeviceIdentityRecord(
+            signing: DeviceIdentityRecord.Key(name: "signing", point: [1]),
+            encryption: DeviceIdentityRecord.Key(name: "encryption", point: [2]))
         let mail = MailRecord(
             accountID: "alice", subject: .accountChanged, createdAt: Self.now, expiresAt: Self.now + .seconds(60))
         var change = CeremonyChange()

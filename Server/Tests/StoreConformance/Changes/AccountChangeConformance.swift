@@ -605,7 +605,7 @@ public enum AccountChangeConformance {
                 var step = CeremonyChange()
                 step.identityAddition = DeviceIdentityAddition(
                     deviceID: "device-phone", accountID: Self.alice,
-                    identity: DeviceIdentity(
+                    identity: DeviceIdentityRecord(
                         signing: .init(name: "signing", point: [4, 1]),
                         encryption: .init(name: "encryption", point: [4, 2])), audit: sampleAudit())
                 return step

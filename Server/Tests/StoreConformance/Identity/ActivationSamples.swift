@@ -75,8 +75,8 @@ extension IdentityStep {
 
 extension IdentityStore {
     /// Adds an offer without a limit on the number of offers.
-    func offer(_ activation: OfferRecord, replacing: Bool = false, audit: AuditEvent) async throws {
-        try await self.offer(activation, replacing: replacing, limit: nil, audit: audit)
+    func offer(_ offer: OfferRecord, replacing: Bool = false, audit: AuditEvent) async throws {
+        try await self.offer(offer, replacing: replacing, limit: nil, audit: audit)
     }
 }
 

@@ -199,7 +199,7 @@ public protocol IdentityStore: CeremonyStore {
     /// has that identifier; with `replacing`, only if that offer was used or is another account's, and otherwise the
     /// new offer takes its place. Throws `conflict` also if the account has `limit` offers that can still be used when
     /// this offer is made; `nil` is no bound.
-    func offer(_ activation: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
+    func offer(_ offer: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent) async throws
 
     /// Revokes an offer that can still be used. Returns `false` if the account has no such offer. An offer whose last
     /// attempt is being verified is revoked too: a right attempt would let the offer be used again.

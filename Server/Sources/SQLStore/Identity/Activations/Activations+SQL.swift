@@ -11,17 +11,17 @@ extension SQLStore {
         try await self.read { [sealing] db in try db.activations(accountID: accountID, sealing) }
     }
 
-    public func offer(_ activation: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
+    public func offer(_ offer: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
         async throws
     {
         try await self.step(
             Step(
-                "activation-offer.add", guards: [.exclusive(.account, id: activation.accountID)],
+                "activation-offer.add", guards: [.exclusive(.account, id: offer.accountID)],
                 isolation: .readCommitted)
         ) { [sealing] db in
-            let count = try db.offerCount(accountID: activation.accountID, at: activation.createdAt)
+            let count = try db.offerCount(accountID: offer.accountID, at: offer.createdAt)
             try IdentityBound.offers.requireRoom(count, most: limit)
-            try db.insert(activation, replacing: replacing, sealing)
+            try db.insert(offer, replacing: replacing, sealing)
             try db.appendAudit(audit, sealing)
         }
     }

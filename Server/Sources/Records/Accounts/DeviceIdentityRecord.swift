@@ -1,7 +1,7 @@
 import _Primitives
 
 /// The public keys by which a device speaks for itself.
-public struct DeviceIdentity: Sendable, Equatable {
+public struct DeviceIdentityRecord: Sendable, Equatable {
     /// A signing key or an encryption key.
     public struct Key: Sendable, Equatable {
         /// The key's name: its thumbprint by RFC 7638.
@@ -56,7 +56,7 @@ public struct DeviceIdentityAddition: Sendable, Equatable {
     /// The account of the device.
     public var accountID: String
     /// The device's keys.
-    public var identity: DeviceIdentity
+    public var identity: DeviceIdentityRecord
     /// The audit event for a device without earlier identity keys, when the keys are taken.
     public var audit: AuditEvent
     /// The event and the notice for keys that replace earlier keys. `nil` if the keys may not replace earlier keys,
@@ -79,7 +79,7 @@ public struct DeviceIdentityAddition: Sendable, Equatable {
 
     /// Describes the keys of a device.
     public init(
-        deviceID: String, accountID: String, identity: DeviceIdentity, audit: AuditEvent,
+        deviceID: String, accountID: String, identity: DeviceIdentityRecord, audit: AuditEvent,
         replacement: Replacement? = nil
     ) {
         self.deviceID = deviceID

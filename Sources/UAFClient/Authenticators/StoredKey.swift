@@ -1,8 +1,8 @@
 public import UAF
 import _Primitives
 
-/// The module's record of a key: the handle, which only the authenticator opens, and the names that find the key.
-struct KeyRecord: Equatable {
+/// The module's stored data of a key: the handle, which only the authenticator opens, and the names that find the key.
+struct StoredKey: Equatable {
     var aaid: AAID
     var keyID: KeyID
     var appID: String
@@ -18,13 +18,13 @@ struct KeyRecord: Equatable {
     var isPending: Bool
     /// The moment of creation, in milliseconds since 1970.
     var created: Int64
-    var protection: KeyProtectionRecord
+    var protection: StoredKeyProtection
 
     var name: KeyName { KeyName(aaid: self.aaid, keyID: self.keyID) }
 
     init(
         aaid: AAID, keyID: KeyID, appID: String, callerID: String, personaID: String, keyHandle: [UInt8],
-        created: Int64, protection: KeyProtectionRecord
+        created: Int64, protection: StoredKeyProtection
     ) {
         self.aaid = aaid
         self.keyID = keyID
@@ -51,7 +51,7 @@ struct KeyRecord: Equatable {
         self.signCounter = try object.requiredInteger("signCounter")
         self.isPending = isPending
         self.created = try object.requiredInteger("created")
-        self.protection = try KeyProtectionRecord(json: object)
+        self.protection = try StoredKeyProtection(json: object)
     }
 
     var json: JSONObject {
@@ -67,7 +67,7 @@ struct KeyRecord: Equatable {
 }
 
 /// The protection of a key against a holder of the device, as far as stored on disk.
-struct KeyProtectionRecord: Equatable {
+struct StoredKeyProtection: Equatable {
     /// Present if a PIN or a password protects the key.
     var secretSalt: SecretSalt?
     /// Present if the key ends with the enrolment at the operating system: a hash of the enrolment's name.
@@ -117,7 +117,7 @@ struct KeyDatabase: Equatable {
 
     /// The number of keys ever made on this device, across all applications. The number never decreases.
     var registrationCounter: UInt32 = 0
-    var keys: [KeyRecord] = []
+    var keys: [StoredKey] = []
 
     init() {}
 
@@ -137,7 +137,7 @@ struct KeyDatabase: Equatable {
             self.registrationCounter = try object.requiredInteger("registrationCounter")
             self.keys = try (object.array("keys") ?? []).map { value in
                 guard case .object(let key) = value else { throw StorageError(.corrupt, "a key is not an object") }
-                return try KeyRecord(json: key)
+                return try StoredKey(json: key)
             }
         } catch let error as StorageError {
             throw error

@@ -29,12 +29,12 @@ package struct ServerPinSecret: Sendable, Equatable, CustomReflectable {
 /// A phone's stored data of the factor `pin` of one activation: the current PIN, and during a change also the new PIN,
 /// until it is known which PIN the server has.
 ///
-/// The caller stores the record in the device's storage, before any part of it is sent.
-package struct ServerPinRecord: Sendable, Equatable, CustomReflectable {
+/// The caller writes the data to the device's storage, before any part of it is sent.
+package struct StoredServerPin: Sendable, Equatable, CustomReflectable {
     /// One secret, or two secrets of different versions, of which the later is not confirmed yet.
     package private(set) var secrets: [ServerPinSecret]
 
-    /// Creates the record with the PIN of a new activation.
+    /// Creates the data with the PIN of a new activation.
     package init(_ first: ServerPinSecret) { self.secrets = [first] }
 
     /// Returns the PIN's secret of the version that the server names; `nil` if this phone has none.
@@ -80,7 +80,7 @@ package enum ServerPinError: Error, Hashable, Sendable {
 
 // MARK: - Storing
 
-extension ServerPinRecord {
+extension StoredServerPin {
     /// Reads the format of ``json``. Throws `StorageError` `corrupt`.
     package init(json object: JSONObject) throws(StorageError) {
         do {
@@ -97,7 +97,7 @@ extension ServerPinRecord {
         }
     }
 
-    /// The record in its stored format.
+    /// The data in their stored format.
     package var json: JSONObject { ["secrets": .array(self.secrets.map { .object($0.json) })] }
 }
 
