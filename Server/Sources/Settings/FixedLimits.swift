@@ -382,8 +382,8 @@ extension Limits {
         public static let shownChanges = 20
         /// The letters of a server's path below its host. The path stands in every link and every QR code.
         public static let addressPathLetters = 64
-        /// The interval between two questions of a command about the progress of an activation.
-        public static let activationPause: Duration = .milliseconds(500)
+        /// The interval between two questions of a command about the progress of an enrolment.
+        public static let enrolmentPause: Duration = .milliseconds(500)
         /// The interval between two reports of a command about the progress of a copy.
         public static let progressPause: Duration = .seconds(2)
         /// The bytes of a file that `countersign uaf` reads. A metadata statement is the largest such file.

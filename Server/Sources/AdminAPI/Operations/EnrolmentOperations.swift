@@ -13,7 +13,7 @@ struct EnrolmentOperations: Sendable {
     let trace: TraceRecorder?
 
     private static let enrolment: [AdminOperation.Field] = [
-        .required("id", "The activation."), .optional("username", "Whose phone it is."),
+        .required("id", "The enrolment."), .optional("username", "Whose phone it is."),
         .required(
             "state", "One of: \(EnrolmentView.State.allCases.map(\.rawValue).joined(separator: ", "))."),
         .optional("deviceName", "What the phone calls itself, once it has answered."),
@@ -30,7 +30,7 @@ struct EnrolmentOperations: Sendable {
                     .optional("policy", "The policy that the phone must meet; the default one where left out."),
                 ],
                 answer: [
-                    .required("id", "The activation."), .required("link", "A secret: whoever opens it can answer it."),
+                    .required("id", "The enrolment."), .required("link", "A secret: whoever opens it can answer it."),
                     .required("qrCodeSvg", "The link as a picture."), .required("expiresAt", "RFC 3339."),
                 ],
                 status: .created,
@@ -41,15 +41,15 @@ struct EnrolmentOperations: Sendable {
                 handler: self.create),
             AdminOperation(
                 method: .get, path: "/activations/{id}", id: "showActivation",
-                summary: "Show how far an activation is.",
-                answer: Self.enrolment, refusals: [(404, "There is no such activation.")], handler: self.show),
+                summary: "Show how far an enrolment is.",
+                answer: Self.enrolment, refusals: [(404, "There is no such enrolment.")], handler: self.show),
             AdminOperation(
                 method: .post, path: "/activations/{id}/confirm", id: "confirmActivation",
-                summary: "Confirm a pending phone with the number that it shows. A wrong number ends the activation.",
+                summary: "Confirm a pending phone with the number that it shows. A wrong number ends the enrolment.",
                 body: [.required("number", "Six digits, as the person reads them out.")], answer: Self.enrolment,
                 refusals: [
-                    (404, "There is no such activation."), (409, "It does not wait for a number."),
-                    (422, "That is not the number; the activation has ended."),
+                    (404, "There is no such enrolment."), (409, "It does not wait for a number."),
+                    (422, "That is not the number; the enrolment has ended."),
                 ],
                 handler: self.confirm),
         ]

@@ -12,7 +12,7 @@ struct ActivationCommand: AsyncParsableCommand {
         abstract: "Links that enrol a phone, and codes that personalise an app.",
         discussion: """
             A phone that has answered a link stays pending until the number that it shows is given here: so a link \
-            that somebody else opened enrols nobody. One wrong number ends the activation.
+            that somebody else opened enrols nobody. One wrong number ends the enrolment.
 
             A code of a personalised identity (--identity) has a PIN in the place of the number: send it another way than \
             the code. It ends when it was used, or its time is over.
@@ -118,7 +118,7 @@ struct ActivationCommand: AsyncParsableCommand {
             }
         }
 
-        /// Follows the activation until its end, and asks for the number in between. Throws ``CommandFailure`` for
+        /// Follows the enrolment until its end, and asks for the number in between. Throws ``CommandFailure`` for
         /// every end but success.
         func finish(_ id: String, over connection: AdminConnection) async throws {
             var shown: EnrolmentView.State?
@@ -145,7 +145,7 @@ struct ActivationCommand: AsyncParsableCommand {
                 case .created, .claimed:
                     if state != shown, !self.options.json { Terminal.standardError("… \(state.rawValue)") }
                     shown = state
-                    try await Task.sleep(for: Limits.Commands.activationPause)
+                    try await Task.sleep(for: Limits.Commands.enrolmentPause)
                 }
             }
         }
@@ -162,9 +162,9 @@ struct ActivationCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show how far an activation is.")
+        static let configuration = CommandConfiguration(abstract: "Show how far an enrolment is.")
 
-        @Argument(help: "The activation's id.")
+        @Argument(help: "The enrolment's id, as `create` printed it.")
         var id: String
 
         @OptionGroup var options: AdminOptions
@@ -180,10 +180,10 @@ struct ActivationCommand: AsyncParsableCommand {
     struct Confirm: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Confirm a pending phone with the number that it shows.",
-            discussion: "A wrong number ends the activation; the phone then has to start again with a new link."
+            discussion: "A wrong number ends the enrolment; the phone then has to start again with a new link."
         )
 
-        @Argument(help: "The activation's id.")
+        @Argument(help: "The enrolment's id, as `create` printed it.")
         var id: String
 
         @Option(name: .long, help: "The six digits that the phone shows; asked for where left out.")
