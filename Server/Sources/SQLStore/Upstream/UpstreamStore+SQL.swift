@@ -129,7 +129,7 @@ extension SQLStore: UpstreamStore {
             ], isolation: .readCommitted)
         return try await self.step(step) { [sealing] db in
             let linked = try db.account(linkedTo: arrival.identity, sealing)
-            switch UpstreamArrival(linkedTo: linked, newcomer: newcomer) {
+            switch ArrivedPerson(linkedTo: linked, newcomer: newcomer) {
             case .stranger:
                 try db.replace(arrival, account: nil, at: moment, sealing)
                 return nil

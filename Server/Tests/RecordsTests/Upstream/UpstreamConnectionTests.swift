@@ -38,8 +38,8 @@ struct UpstreamConnectionTests {
         for (linked, added, person) in [
             ("alice", nil, .known(account: "alice")), ("alice", newcomer, .known(account: "alice")),
             (nil, newcomer, .newcomer(newcomer)), (nil, nil, .stranger),
-        ] as [(String?, UpstreamNewcomer?, UpstreamArrival)] {
-            #expect(UpstreamArrival(linkedTo: linked, newcomer: added) == person)
+        ] as [(String?, UpstreamNewcomer?, ArrivedPerson)] {
+            #expect(ArrivedPerson(linkedTo: linked, newcomer: added) == person)
         }
     }
 

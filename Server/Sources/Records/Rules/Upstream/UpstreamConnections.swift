@@ -36,8 +36,8 @@ package enum UpstreamConnection: Sendable, Equatable {
     }
 }
 
-/// The arrival of a person from another provider: the account that the person has here, or gets.
-package enum UpstreamArrival: Sendable, Equatable {
+/// The person who arrives from another provider: the account that the person has here, or gets.
+package enum ArrivedPerson: Sendable, Equatable {
     /// The identity is connected with this account.
     case known(account: String)
     /// The identity is new here, and gets an account.
