@@ -30,7 +30,7 @@ MADE = {
 ASSIGNED = {
     ("ActivationRows.swift", "Self.state"): "ActivationColumn",
     ("CeremonyRows.swift", "changed"): "CeremonyColumn",
-    ("PendingActivationRows.swift", "Self.allCases"): "PendingActivationColumn",
+    ("OfferRows.swift", "Self.allCases"): "OfferColumn",
     ("UpstreamProviders+SQL.swift", "columns"): "ProviderColumn",
 }
 
