@@ -28,7 +28,7 @@ extension SQLConnection {
         INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
         SELECT client, ?, id, ?, ?, 0 FROM oauth_backchannel_request WHERE notification IS NOT NULL
         """
-    private static let answerOfRequest = SQLText.once("\(Self.answersOfRequests) AND id = ?")
+    private static let answerOfRequest = SQLText.once("\(SQLConnection.answersOfRequests) AND id = ?")
 
     /// The values of a delivery that is due at once.
     private static func delivery(at moment: Timestamp) -> SQLValues {
