@@ -8,7 +8,7 @@ extension SQLStore {
         notice: NoticeRecord?, ending: @escaping SessionEnding
     ) async throws -> DeregistrationOutcome {
         try await self.step(
-            Step("key.deregister", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted)
+            Step("credential.deregister", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted)
         ) { [sealing] db in
             let account = try db.account(id: accountID, sealing)
             let isActive = try asker.device.map { try db.mayAsk($0, as: asker, ofAccount: accountID) }

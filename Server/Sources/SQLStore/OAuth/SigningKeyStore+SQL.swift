@@ -6,7 +6,7 @@ public import _Primitives
 extension SQLStore: SigningKeyStore {
     public func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys {
         // The step relies on the absence of a secret.
-        try await self.step(Step("key.begin", guards: [], isolation: .serializable)) { [sealing] db in
+        try await self.step(Step("signing-key.begin", guards: [], isolation: .serializable)) { [sealing] db in
             if try Self.sealedSubjectSecret(db) == nil {
                 let sealed = try offered.subjectSecret.withBytes {
                     try sealing.seal(Array($0), purpose: .subjectSecret, row: "1")
@@ -28,7 +28,7 @@ extension SQLStore: SigningKeyStore {
 
     public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
         // The step relies on the absence of a key.
-        try await self.step(Step("key.add", guards: [], isolation: .serializable)) { [sealing] db in
+        try await self.step(Step("signing-key.add", guards: [], isolation: .serializable)) { [sealing] db in
             let added = try Self.providerKeys(db, sealing).missing(key)
             try Self.add(added, db, sealing)
             try db.appendAudit(audit, if: !added.isEmpty, sealing)
@@ -43,7 +43,7 @@ extension SQLStore: SigningKeyStore {
     ) async throws -> ProviderKeys {
         // No key is added meanwhile, and another rotation finds the keys retired.
         let step = Step(
-            "key.rotate", guards: [.exclusive(.key, where: "retired_at IS NULL", [])], isolation: .serializable)
+            "signing-key.rotate", guards: [.exclusive(.key, where: "retired_at IS NULL", [])], isolation: .serializable)
         return try await self.step(step) { [sealing] db in
             for name in present ?? [] {
                 let isNewest = try db.isTrue(

@@ -16,7 +16,7 @@ extension SQLStore: IdentityKeyStore {
 
     public func addSealingKey(_ key: SealingKeyRecord, limit: Int, audit: AuditEvent) async throws -> [SealingKeyRecord]
     {
-        try await self.step(Step("sealing-key.add", guards: [], isolation: .serializable)) { [sealing] db in
+        try await self.step(Step("identity-key.add", guards: [], isolation: .serializable)) { [sealing] db in
             try db.eraseSealingKeys(at: audit.at)
             let count = try db.number("SELECT count(*) FROM identity_sealing_key") ?? 0
             try IdentityBound.sealingKeys.requireRoom(count, most: limit)
@@ -30,7 +30,7 @@ extension SQLStore: IdentityKeyStore {
         by key: SealingKeyRecord, unlessMadeSince moment: Timestamp, at now: Timestamp
     ) async throws -> [SealingKeyRecord] {
         // Two servers must not both find the latest key too old.
-        try await self.step(Step("sealing-key.follow", guards: [], isolation: .serializable)) { [sealing] db in
+        try await self.step(Step("identity-key.follow", guards: [], isolation: .serializable)) { [sealing] db in
             try db.eraseSealingKeys(at: now)
             let kept = try db.rows("SELECT created_at FROM identity_sealing_key") { try $0.moment("created_at") }
             for key in key.additions(toKeysMadeAt: kept, unlessMadeSince: moment) { try db.insert(key, sealing) }
