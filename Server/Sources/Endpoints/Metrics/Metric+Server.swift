@@ -1,4 +1,4 @@
-import CoreMetrics
+package import CoreMetrics
 
 // The metrics that several places of this server count, by their kinds. The values of labels are the server's own
 // words. `scripts/metrics` writes the comment of each metric into the table of docs/interfaces.md.
@@ -19,14 +19,14 @@ extension CounterMetric {
     }
     /// Sign-ins `by` a `phone`, by a `session` that the browser had, in an `app`, by a `password`, by another
     /// `provider`.
-    package static var signIns: Self {
+    package static var signIns: Metric<Counter> {
         Self(
             "countersign_sign_ins_total", labels: ["by"],
             "Sign-ins: by a phone, by a session that was there, in an app, by a password, by another provider.")
     }
     /// Passwords, and codes beside them: `right`, and the reasons in the log's words, such as `password-wrong`,
     /// `password-resting` and `code-wrong`.
-    package static var passwordAttempts: Self {
+    package static var passwordAttempts: Metric<Counter> {
         Self(
             "countersign_password_attempts_total", labels: ["verdict"],
             "Passwords, and codes beside them, by what became of them.")
@@ -34,7 +34,7 @@ extension CounterMetric {
     /// Browsers that were sent to another provider (`away`) or came back from a provider: `finished`, or the code of
     /// the log: `upstream-unknown-person`, `upstream-unmet`, `upstream-declined`, `upstream-failed`, `upstream-stale`,
     /// `providers-busy`, `too-many-requests`, `upstream-account-locked`.
-    package static var providerSteps: Self {
+    package static var providerSteps: Metric<Counter> {
         Self(
             "countersign_provider_steps_total", labels: ["result"],
             "Steps of sign-ins by other providers, by what became of them.")
@@ -51,20 +51,20 @@ extension CounterMetric {
         Self("countersign_store_failures_total", labels: ["work"], "Steps and reads that the store could not do.")
     }
     /// Notifications to services: `delivered`, `failed` (tried again), `given-up`.
-    package static var deliveries: Self {
+    package static var deliveries: Metric<Counter> {
         Self(
             "countersign_deliveries_total", labels: ["result"],
             "What services were told, or not: that somebody has signed out, or has answered.")
     }
     /// Letters to people: `sent`, `failed` (tried again), `given-up`, and `dropped`, letters that were not kept because
     /// too many waited.
-    package static var mails: Self {
+    package static var mails: Metric<Counter> {
         Self(
             "countersign_mails_total", labels: ["result"],
             "Letters to people, by what became of them; dropped are those that were not kept, as too many waited.")
     }
     /// Signing keys that the server has added by itself.
-    package static var signingKeysRotated: Self {
+    package static var signingKeysRotated: Metric<Counter> {
         Self("countersign_signing_keys_rotated_total", "Signing keys that took the place of others by themselves.")
     }
 }
@@ -86,15 +86,15 @@ extension Metric where Handle == Timer {
 
 extension GaugeMetric {
     /// People who have come back from other providers and wait for their turn.
-    package static var providerWaiting: Self {
+    package static var providerWaiting: Metric<Gauge> {
         Self("countersign_provider_waiting", "People who have come back from other providers and wait for their turn.")
     }
     /// Passwords that wait for a thread.
-    package static var hashingWaiting: Self {
+    package static var hashingWaiting: Metric<Gauge> {
         Self("countersign_hashing_waiting", "Passwords that wait for a thread to hash them.")
     }
     /// The memory of the passwords that are being hashed.
-    package static var hashingMemory: Self {
+    package static var hashingMemory: Metric<Gauge> {
         Self("countersign_hashing_memory_bytes", "Memory of the passwords that are hashed now.")
     }
     /// Work that waits for the store: a `step` or a `read`.
@@ -122,7 +122,7 @@ extension GaugeMetric {
             "How long the key has signed that signs now, by its algorithm.")
     }
     /// Stored values that were sealed anew under another key-encryption key since the start.
-    package static var resealedValues: Self {
+    package static var resealedValues: Metric<Gauge> {
         Self(
             "countersign_resealed_values",
             "Stored values that were sealed anew under another key-encryption key since the start.")
