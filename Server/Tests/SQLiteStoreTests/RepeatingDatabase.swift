@@ -1,9 +1,11 @@
+import Records
 import SQLStore
 import Sealing
 import Synchronization
 
 /// A database that does the body of each step twice, and notes each fault of the steps: a second run that writes
-/// something else than the first, a guard that does not work, and a name that is used for two kinds of steps.
+/// something else than the first, a refusal after a write, a guard that does not work, and a name that is used for two
+/// kinds of steps.
 final class RepeatingDatabase: SQLDatabase {
     /// The isolations of the steps of this process, by the steps' names and by the tables that the steps guard.
     private static let kinds = Mutex<[String: [Set<StepGuard.Table>: Step.Isolation]]>([:])
@@ -55,6 +57,7 @@ final class RepeatingDatabase: SQLDatabase {
         let second = try self.run(db, body)
         if case .failure = second.result { try db.run("ROLLBACK TO repeated_step") }
         try db.run("RELEASE repeated_step")
+        self.checkRefusal(first.result, hasWritten: !first.picture.isEmpty, of: step)
         self.compare(first.picture, second.picture, of: step)
         self.compare(first.result, second.result, of: step)
         return try second.result.get()
@@ -85,6 +88,14 @@ final class RepeatingDatabase: SQLDatabase {
         case (.failure(let error), .success): self.note(step, "only the first run throws \(error)")
         case (.success, .failure(let error)): self.note(step, "only the second run throws \(error)")
         }
+    }
+
+    /// Notes a refusal after a write: the database does the whole batch again then, each step by itself. Callers could
+    /// slow down the steps of others by such refusals. A damaged file and a database that cannot be used are no refusals.
+    private func checkRefusal<Value>(_ result: Result<Value, any Error>, hasWritten: Bool, of step: Step) {
+        guard hasWritten, case .failure(let error as StoreError) = result else { return }
+        guard error.code != .unavailable, error.code != .corrupt else { return }
+        self.note(step, "refuses after a write: \(error)")
     }
 
     // MARK: Names and guards
