@@ -1,5 +1,6 @@
 import CountersignTestKit
 import Records
+import SQLStore
 import Testing
 
 @Suite("The audit trail of sign-ins, as browsers make them")

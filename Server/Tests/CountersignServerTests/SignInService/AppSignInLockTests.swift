@@ -1,3 +1,4 @@
+import Accounts
 import CountersignServer
 import CountersignTestKit
 import FreshStores
