@@ -101,13 +101,16 @@ struct ServeConfigurationTests {
         let command = try Countersign.command(of: ["serve", "--bind", "127.0.0.1:1", "--no-terminal-phone"])
         let serve = try #require(command as? ServeCommand)
         #expect(serve.bind == "127.0.0.1:1" && serve.noTerminalPhone)
-        for wrong in [["--nonsense"], ["--bind"], ["word"], ["--help"]] {
+        for wrong in [["--nonsense"], ["--bind"], ["word"]] {
             let failure = #expect(throws: (any Error).self, "\(wrong)") {
                 try Countersign.command(of: ["serve"] + wrong)
             }
             let message = failure.map { Countersign.fullMessage(for: $0) }
             #expect(message?.contains("countersign serve") == true, "\(wrong)")
         }
+        var help = try Countersign.command(of: ["serve", "--help"])
+        let shown = #expect(throws: (any Error).self) { try help.run() }
+        #expect(shown.map { Countersign.fullMessage(for: $0).contains("countersign serve") } == true)
         let other = try Countersign.command(of: ["hash", "calibrate"])
         #expect(!(other is ServeCommand))
     }

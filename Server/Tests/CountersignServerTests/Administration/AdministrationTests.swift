@@ -64,7 +64,7 @@ struct AdministrationTests {
             (.get, "/accounts/bob/devices", "account"), (.delete, "/devices/none", "device"),
             (.get, "/accounts/bob/sessions", "account"), (.delete, "/accounts/bob/sessions", "account"),
             (.get, "/accounts/bob/grants", "account"), (.delete, "/accounts/bob/grants", "account"),
-            (.delete, "/clients/none", "client"), (.get, "/activations/none", "activation"),
+            (.delete, "/clients/none", "client"), (.get, "/activations/none", "enrolment"),
             (.delete, "/tokens/none", "token"), (.post, "/tokens/none/rotate", "token"), (.get, "/nothing", ""),
         ])
     func missing(method: HTTPRequest.Method, path: String, thing: String) async throws {
