@@ -21,9 +21,10 @@ public import _Primitives
 
 /// One server: two engines over one store, wired to each other, and the routers for the listeners.
 public struct ServerAssembly: Sendable {
-    /// The store of everything that the server keeps.
-    public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & ClientOutbox & RegistrationStore & MailStore & UpstreamStore & SealingKeyStore & IdentityDirectory.Stores
+    /// The store of everything that the server keeps: the stores that its parts name.
+    public typealias ServerStore = CeremonyStores & OpenIDStore & PasswordAccounts.AccountsStore
+        & MailDeliveries.Outbox & IdentityDirectory.Stores & AdministrationStore & ClientOutbox & UpstreamStore
+        & SealingKeyStore
 
     /// The choices of an operator.
     public struct Configuration: Sendable {
