@@ -161,7 +161,7 @@ struct RepeatedStepTests {
         }
     }
 
-    @Test("a step that throws leaves nothing, and the step beside it stays")
+    @Test("a step that refuses after a write leaves nothing and is noticed, and the step beside it stays")
     func refused() async throws {
         let (store, steps) = try self.open()
         let step = Step("test.refused", guards: [], isolation: .readCommitted)
@@ -174,7 +174,10 @@ struct RepeatedStepTests {
         }
         try await store.database.assertWritable()
         let probes = try await steps.read { db in try db.number("SELECT probes FROM store_check") }
-        #expect(probes == 1 && steps.faults.isEmpty, "\(steps.faults)")
+        #expect(probes == 1)
+        #expect(
+            steps.faults.count == 1 && steps.faults.first?.contains("refuses after a write") == true,
+            "\(steps.faults)")
         withExtendedLifetime(store) {}
     }
 
