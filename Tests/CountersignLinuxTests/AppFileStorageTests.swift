@@ -44,7 +44,9 @@ struct AppFileStorageTests {
         #expect(try first.read("sign-in-session") == nil)
         try second.remove("sign-in-session")
         try first.write(Array("a token".utf8), to: "sign-in-key")
-        for name in try FileManager.default.contentsOfDirectory(atPath: self.folder) {
+        let names = try FileManager.default.contentsOfDirectory(atPath: self.folder)
+        #expect(names.contains("sign-in-key.sealed"))
+        for name in names {
             let bytes = try #require(FileManager.default.contents(atPath: "\(self.folder)/\(name)"))
             #expect(bytes.firstRange(of: Data("a token".utf8)) == nil)
         }

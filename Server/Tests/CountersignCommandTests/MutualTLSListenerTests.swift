@@ -257,8 +257,12 @@ struct MutualTLSListenerTests {
                 #expect(try await listener.send(path, nil, certificate: "client").status == 404, "\(path)")
             }
             let aliases = try #require(try listener.assembly.provider.discovery.object("mtls_endpoint_aliases"))
+            #expect(aliases["token_endpoint"] != nil)
             for (name, value) in aliases.members {
-                guard case .string(let address) = value else { continue }
+                guard case .string(let address) = value else {
+                    Issue.record("\(name) is no address")
+                    continue
+                }
                 let path = String(address.dropFirst("https://localhost:8443".count))
                 let answer = try await listener.send(path, [:], certificate: "client")
                 #expect(answer.status != 404 && answer.status < 500, "\(name)")

@@ -386,6 +386,7 @@ import _Primitives
     @Test("nothing that is stored holds the PIN, and what a later version has written stays")
     func storage() async throws {
         let phone = try await VirtualIdentityPhone.personalized()
+        #expect(!phone.storage.snapshot.isEmpty)
         for (name, value) in phone.storage.snapshot {
             #expect(name.hasPrefix("identity-"))
             #expect(!String(decoding: value, as: UTF8.self).contains(VirtualIdentityPhone.pin), "\(name)")

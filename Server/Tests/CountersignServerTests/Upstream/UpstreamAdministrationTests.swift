@@ -50,8 +50,9 @@ struct UpstreamAdministrationTests {
             let conflict = try await client.send(.post, "/admin/v1/providers", Self.body)
             #expect(conflict.response.status == .conflict)
             let files = try FileManager.default.contentsOfDirectory(atPath: server.folder)
+            #expect(files.contains("countersign.sqlite"))
             for file in files where file.hasPrefix("countersign.sqlite") {
-                let data = FileManager.default.contents(atPath: "\(server.folder)/\(file)") ?? Data()
+                let data = try #require(FileManager.default.contents(atPath: "\(server.folder)/\(file)"))
                 #expect(data.range(of: Data("a secret of theirs".utf8)) == nil)
             }
             #expect(try await client.send(.delete, "/admin/v1/providers/staff").response.status == .noContent)
