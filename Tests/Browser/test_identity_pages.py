@@ -387,7 +387,7 @@ def test_pages_are_accessible(people, resident, new_browser):
 
 def test_a_code_is_over(tmp_path_factory, new_browser):
     """The page says by itself that the time of its code is over, and leads to another one."""
-    running = People(tmp_path_factory.mktemp("hasty-people"), limits={"activationLifetime": 30})
+    running = People(tmp_path_factory.mktemp("hasty-people"), limits={"activationLifetime": 15})
     try:
         browser = new_browser()
         resident = running.resident()

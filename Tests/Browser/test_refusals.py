@@ -36,43 +36,37 @@ def test_denied_transfer(bank, phone, browser):
     assert browser.one("balance").text == before
 
 
-def test_expired_code(hasty_deployment, browser):
-    phone = hasty_deployment.person()
-    browser.begin_sign_in(hasty_deployment.bank)
-    old = browser.picture()
-    code = browser.one("typed-code").text
+def test_expired_code(hasty_deployment, browser, plain_browser, new_browser):
+    """The codes of a page with scripts, of one without and of a transfer expire in the same time."""
+    bank, phone = hasty_deployment.bank, hasty_deployment.person()
+    spender = new_browser()
+    spender.sign_in(bank, phone)
+    spender.begin_transfer()
+    browser.begin_sign_in(bank)
+    old, code = browser.picture(), browser.one("typed-code").text
+    plain_browser.begin_sign_in(bank)
+    plain_old, plain_code = plain_browser.picture(), plain_browser.one("typed-code").text
+    end = time.monotonic() + hasty_deployment.limits["dispatchLifetime"]
+
+    # With scripts: the page has another code by itself.
     browser.wait(lambda: browser.one("typed-code").text != code, EXPIRY_SECONDS, "no new code")
     run = phone.approve(old).expect(1)
     assert run["finished"]["reason"] == "token-expired"
-    assert_not_signed_in(browser, hasty_deployment.bank)
+    assert_not_signed_in(browser, bank)
 
-
-def test_expired_code_without_scripts(hasty_deployment, plain_browser):
-    browser = plain_browser
-    phone = hasty_deployment.person()
-    browser.begin_sign_in(hasty_deployment.bank)
-    old = browser.picture()
-    code = browser.one("typed-code").text
-    end = time.monotonic() + hasty_deployment.limits["dispatchLifetime"]
-    browser.wait(lambda: time.monotonic() > end, EXPIRY_SECONDS, "the time does not pass")
-    assert browser.one("typed-code").text == code, "the page has changed by itself"
-    run = phone.approve(old).expect(1)
+    # Without: the page stays as it is, until its person asks for another code.
+    plain_browser.wait(lambda: time.monotonic() > end, EXPIRY_SECONDS, "the time does not pass")
+    assert plain_browser.one("typed-code").text == plain_code, "the page has changed by itself"
+    run = phone.approve(plain_old).expect(1)
     assert run["finished"]["reason"] == "token-expired"
-    browser.press(browser.one("new-code"))
-    browser.wait_for("qr-code")
-    assert browser.one("typed-code").text != code
-    phone.approve(browser.picture()).expect(0)
-    browser.finish_sign_in()
+    plain_browser.press(plain_browser.one("new-code"))
+    plain_browser.wait_for("qr-code")
+    assert plain_browser.one("typed-code").text != plain_code
+    phone.approve(plain_browser.picture()).expect(0)
+    plain_browser.finish_sign_in()
 
-
-def test_expired_transfer(hasty_deployment, browser):
-    phone = hasty_deployment.person()
-    browser.begin_sign_in(hasty_deployment.bank)
-    phone.approve(browser.picture()).expect(0)
-    browser.finish_sign_in()
-    browser.begin_transfer()
-    browser.finish_transfer(EXPIRY_SECONDS)
-    assert browser.one("refused").get_attribute("data-reason") == "expired"
+    spender.finish_transfer(EXPIRY_SECONDS)
+    assert spender.one("refused").get_attribute("data-reason") == "expired"
 
 
 def test_code_scanned_twice(deployment, bank, phone, browser):
