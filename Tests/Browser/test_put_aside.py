@@ -1,8 +1,6 @@
 """A browser that was put aside while its person was in the app, tabs that wait beside each other, and a link that opens in
 another browser than the one that shows the page."""
 
-import time
-
 import pytest
 import requests
 
@@ -12,19 +10,27 @@ from test_identity_pages import code_on, personalise, people, resident, sign_in,
 # No page hears by its own clock sooner than this: two heartbeats, the code's own time and the timer of a channel are longer.
 AT_ONCE = 3
 
-# Until the page is shown again its channels are as those whose connection has died: open, and silent.
+# Until the page is shown again its channels are as those whose connection has died: open, and silent. The last state that
+# the server has told is noted, by whether the page could hear it, and so are the page's own questions.
 DEAD = """
 (function () {
-  var Real = window.EventSource, isDead = true;
+  var Real = window.EventSource, ask = window.fetch, isDead = true;
   document.addEventListener("visibilitychange", function () {
     if (document.visibilityState === "visible") { isDead = false; }
   });
   window.EventSource = function (address) {
-    if (!isDead) { return new Real(address); }
+    var channel = new Real(address), name = isDead ? "unheard" : "heard";
+    channel.addEventListener("state", function (event) { window[name] = JSON.parse(event.data).state; });
+    if (!isDead) { return channel; }
     this.readyState = Real.OPEN;
     this.addEventListener = this.close = function () {};
   };
   window.EventSource.CLOSED = Real.CLOSED;
+  window.fetches = 0;
+  window.fetch = function () {
+    window.fetches += 1;
+    return ask.apply(window, arguments);
+  };
 })();
 """
 
@@ -32,6 +38,11 @@ DEAD = """
 def with_dead_channels(browser):
     browser.command("Page.addScriptToEvaluateOnNewDocument", source=DEAD)
     return browser
+
+
+def wait_until_told(browser, name, state):
+    """Waits until the server has told a state that the page has `heard`, or could not hear: `unheard`."""
+    browser.wait(lambda: browser.evaluate(f"window.{name}") == state, message=f"{state} is not {name}")
 
 
 def put_aside(browser):
@@ -45,7 +56,7 @@ def put_aside(browser):
 def test_a_page_that_is_shown_again_asks_at_once(bank, phone, browser):
     with_dead_channels(browser).begin_sign_in(bank)
     phone.approve(browser.picture()).expect(0)
-    time.sleep(1)
+    wait_until_told(browser, "unheard", "approved")
     assert browser.state() == "waiting", "the channel is dead"
     put_aside(browser)
     browser.wait(lambda: browser.has("balance"), AT_ONCE, "the page has not asked")
@@ -55,7 +66,8 @@ def test_a_page_that_asks_shows_the_same_code(bank, browser):
     with_dead_channels(browser).begin_sign_in(bank)
     before = code_on(browser)
     put_aside(browser)
-    time.sleep(1)
+    wait_until_told(browser, "heard", "waiting")
+    assert browser.evaluate("window.fetches") == 0, "the page has fetched itself, which costs a code"
     assert code_on(browser) == before
 
 
@@ -65,7 +77,7 @@ def test_pages_of_a_change_and_of_an_activation_ask_at_once(people, resident, br
     browser.press(browser.one("confirm"))
     browser.wait_for("qr-code")
     resident("scan", browser.picture(), "--approve", "--pin-stdin", stdin=resident.pin + "\n").expect(0)
-    time.sleep(1)
+    wait_until_told(browser, "unheard", "approved")
     assert "/account/change/wait" in browser.address
     put_aside(browser)
     browser.wait(lambda: "/account/change/" not in browser.address, AT_ONCE, "the page has not asked")
@@ -77,7 +89,7 @@ def test_pages_of_a_change_and_of_an_activation_ask_at_once(people, resident, br
     browser.wait_for("qr-code")
     _, run = personalise(people, f"phone-{resident.username}-second", browser.picture())
     run.expect(0)
-    time.sleep(1)
+    wait_until_told(browser, "unheard", "done")
     assert not browser.has("result")
     put_aside(browser)
     browser.wait(lambda: browser.has("result"), AT_ONCE, "the page has not asked")
