@@ -189,7 +189,7 @@ public enum GrantListConformance {
                 let isThere = try await store.session(cookieDigest: session.cookieDigest) != nil
                 try expect(isThere == hasBrowser, "a browser's session alone goes on")
             }
-        },
+        }
     ]
 
     private static let bounds: [ConformanceCheck<Subject>] = [
