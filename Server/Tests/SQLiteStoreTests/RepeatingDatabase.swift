@@ -13,11 +13,12 @@ final class RepeatingDatabase: SQLDatabase {
     /// The number of steps of a name that run twice in a database. A check that fills a table with steps of a name would
     /// take the square of the steps' number.
     private static let repeatedSteps = 8
-    /// The steps that may refuse after their first write: the account, the device or the counter of a key has changed
-    /// between the verification of an answer and the step.
-    private static let racedSteps: Set<String> = [
-        "activation-offer.step", "ceremony.answer-challenge", "ceremony.change", "identity-session.step",
-        "request.complete",
+    /// The steps that may refuse after a write: something has changed between the verification of a request and the step,
+    /// or the step counts a use before the step judges. The list only shrinks.
+    private static let lateRefusals: Set<String> = [
+        "activation-offer.step", "ceremony.answer-challenge", "ceremony.change", "client.register",
+        "device-secret.add-grant", "grant.add", "grant.pass-on", "identity-outcome.apply", "identity-session.step",
+        "request.authenticate", "request.complete", "request.step-up", "token.begin-refresh", "upstream.arrive",
     ]
 
     private let database: any SQLDatabase
@@ -112,7 +113,7 @@ final class RepeatingDatabase: SQLDatabase {
     private func checkRefusal<Value>(_ result: Result<Value, any Error>, hasWritten: Bool, of step: Step) {
         guard hasWritten, case .failure(let error as StoreError) = result else { return }
         guard error.code != .unavailable, error.code != .corrupt else { return }
-        guard !Self.racedSteps.contains(step.name.description) else { return }
+        guard !Self.lateRefusals.contains(step.name.description) else { return }
         self.note(step, "refuses after a write: \(error)")
     }
 
