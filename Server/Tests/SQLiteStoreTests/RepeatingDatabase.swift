@@ -12,7 +12,7 @@ final class RepeatingDatabase: SQLDatabase {
 
     /// The number of steps of a name that run twice in a database. A check that fills a table with steps of a name would
     /// take the square of the steps' number.
-    private static let repeatedSteps = 8
+    private static let repeatedSteps = 3
     /// The steps that may refuse after a write: something has changed between the verification of a request and the step,
     /// or the step counts a use before the step judges. The list only shrinks.
     private static let lateRefusals: Set<String> = [
