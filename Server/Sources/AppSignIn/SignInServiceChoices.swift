@@ -45,7 +45,7 @@ extension SignInServiceAuthorizations {
         }
         let upstream = try await self.providers.upstreamProviders()
         let ways = client.settings.signInMethods.compactMap { method -> SignInServiceChoices.Way? in
-            // An app that names no level gets the lowest level that it may request there.
+            // Without a requested level, the way has the lowest level that the app may request.
             let levels = settings.levels.filter { Self.takes($0.word, method, among: upstream) }
             let least = levels.first { $0.needed == nil } ?? levels.first
             guard let level = parameters["acr"] ?? least?.word, Self.takes(level, method, among: upstream) else {

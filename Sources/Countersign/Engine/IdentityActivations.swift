@@ -16,8 +16,8 @@ struct ProvenCode: Sendable {
     let pin: ProvenPin
     /// The device that the proof has named, and that alone can enrol.
     ///
-    /// `nil` if the proof has named the identity of the server that this device already has. That identity can merge
-    /// the account into its own account, and nothing is enrolled.
+    /// `nil` if the proof has named the identity of the server that this device already has. The activation
+    /// merges the account into the account of this identity then, and no key is enrolled.
     let device: NewDevice?
     /// The enrolment that was sent with the proof.
     let sent = SentEnrolment()
@@ -78,7 +78,7 @@ struct IdentityActivations: Sendable {
     // MARK: Opening
 
     /// Opens an activation with its PIN. Every PIN creates a proof, and only the server can judge the PIN. The proof
-    /// names this device, so that an attacker who reads the answer on its way cannot use it.
+    /// names this device, so an attacker who reads the server's answer cannot enrol another device with the answer.
     ///
     /// Throws ``FailedAttempt``, `PinSchemeError`, `DeviceKeyError` and ``StorageError`` if the device gets no keys,
     /// and the errors of ``ManagerExchange/send(_:to:by:as:)``.

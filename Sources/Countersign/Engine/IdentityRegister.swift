@@ -3,7 +3,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// An identity that a server manages, as this device stores it: its activation, and the keys that answer for it.
+/// A stored identity of a server on this device: the activation, and the keys that sign for the identity.
 struct StoredIdentity: Equatable, Sendable {
     /// The state of the identity on this device.
     enum State: String, Hashable, Sendable {

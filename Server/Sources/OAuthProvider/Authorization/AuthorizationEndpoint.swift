@@ -318,8 +318,8 @@ public final class Authorizations: Sendable {
     ///     9449, section 10.1).
     ///   - connection: The connection of the request.
     ///
-    /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification, with a signed request
-    /// another, and with a proof one signature, two HMACs and one store step more.
+    /// Cost: one query, one store step and three hashes. An `id_token_hint` and a signed request cost one verification
+    /// each. A proof costs one signature, two HMACs and one store step.
     public func push(
         header: String?, body: String, source: String, proofs: [String] = [],
         over connection: ClientConnection = .usual

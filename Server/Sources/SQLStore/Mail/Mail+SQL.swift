@@ -192,7 +192,7 @@ extension SQLStore: MailStore {
 }
 
 extension StepGuard {
-    /// Locks the account that a mailed link was sent to. Of two steps that show one link, the second finds the link
+    /// Locks the account that a mailed link was sent to. If two steps show one link, the later step finds the link
     /// spent.
     static func exclusive(accountOfLink digest: [UInt8]) -> Self {
         .exclusive(.account, where: "id = (SELECT account_id FROM mailed_link WHERE digest = ?)", [digest])

@@ -10,8 +10,8 @@ package struct StepGuard {
 
     /// A table whose rows can be locked. The order of the cases is the order of locking.
     package enum Table: String, CaseIterable, Comparable, Sendable {
-        /// Stands for all that belongs to the account: its devices with their keys and activations, its password, its
-        /// addresses, its values and its history.
+        /// The account's row. The lock covers everything of the account: devices, keys, activations, password,
+        /// addresses, values and history.
         case account
         case organisation
         case client = "oauth_client"

@@ -29,7 +29,7 @@ extension OwnIdentityRoutes {
             take: (summary: String, handler: ServerRouter.Handler), _ effect: Endpoint.Effect,
             query: [DescribedField] = [], body: [DescribedField], refusing: [(status: Int, meaning: String)]
         ) -> [Endpoint] {
-            // What gives the account something is confirmed.
+            // The phone confirms each change that gives the account something.
             let isConfirmed = effect == .gives
             return [
                 Endpoint(
