@@ -2,7 +2,6 @@ import JOSE
 import OAuth
 import OAuthProvider
 import Records
-import Settings
 import Testing
 import _Primitives
 
@@ -188,35 +187,6 @@ struct BoundTokenTests {
             f.clock.advance(.seconds(60))
             #expect(try await app.show(first, key: key).error == "invalid_grant")
             #expect(try await app.show(app.refresh, key: key).error == "invalid_grant")
-        }
-    }
-
-    @Test("past its budget, a source's worthless requests in an app's name use up no proof, and a right one is taken")
-    func vainProofs() async throws {
-        var limits = Limits()
-        (limits.guessBurst, limits.guessesPerMinute) = (2, 6)
-        try await ProviderFixture.run(limits: limits) { f in
-            let key = try KeyHolder()
-            var app = try await Renewing(f, method: "none", key: key)
-            for _ in 0..<3 { #expect(try await app.renew(key: key) == key.confirmation, "right ones are not counted") }
-            let id = app.client.client.id
-            func show(_ token: String, _ proof: String) async throws -> ProviderAnswer {
-                let form: Parameters = ["grant_type": "refresh_token", "refresh_token": token, "client_id": id]
-                return try await f.provider.grants.answer(header: nil, body: form.encoded, proofs: [proof])
-            }
-            for _ in 0..<2 { #expect(try await show("worthless", key.proof(f)).error == "invalid_grant") }
-            let proof = try await key.proof(f)
-            let refused = try await show("worthless", proof)
-            #expect(refused.status == 429 && refused.shortage?.setting == "guessesPerMinute")
-            // The refusal has not used up the proof. The right token counts past the budget, and each proof once.
-            let renewed = try await show(app.refresh, proof)
-            #expect(renewed.status == 200)
-            app.body = try #require(renewed.body)
-            #expect(try await show(app.refresh, proof).status == 429)
-            // A client that authenticates has no such budget.
-            for _ in 0..<3 {
-                #expect(try await f.token("unknown", proofs: [key.proof(f)]).error == "invalid_grant")
-            }
         }
     }
 

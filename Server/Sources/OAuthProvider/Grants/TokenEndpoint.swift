@@ -1,6 +1,5 @@
 import OAuth
 import Records
-import Settings
 import _Primitives
 
 /// The token endpoint (RFC 6749, section 3.2), with the tokens of each grant type.
@@ -13,8 +12,6 @@ public struct Grants: Sendable {
     let clientCredentials: ClientCredentialsGrant
     let serviceAssertion: ServiceAssertionGrant
     let tokenExchange: TokenExchangeGrant
-    /// The proofs of keys that come from each source in the name of clients that prove nothing else, for no tokens.
-    private let vainProofs: Budget
 
     /// Creates the part from the parts below.
     init(
@@ -43,7 +40,6 @@ public struct Grants: Sendable {
             native: NativeSSO(
                 store: store, tokens: tokens, authorizations: authorizations, firstTokens: first,
                 budgets: NativeSignInBudgets(tokens.limits)))
-        self.vainProofs = Budget(tokens.limits.guesses)
     }
 
     /// Answers a request to the token endpoint (RFC 6749, section 3.2): authenticates the client, and returns the
@@ -77,38 +73,10 @@ public struct Grants: Sendable {
             }
             // Before anything is spent: the client can repeat the request with the missing proof.
             let binding = try TokenBinding.needed(by: client, proof, over: connection)
+            if let proof { try await self.endpoint.proofs.take(proof) }
             let request = TokenRequest(
                 client: client, parameters: parameters, source: source, proof: proof, binding: binding)
-            return ProviderAnswer(status: 200, body: try await self.tokens(of: self.grant(type), for: request).json)
-        }
-    }
-
-    /// Takes the proof of a request, and returns the tokens.
-    ///
-    /// A proof leaves a row, and anybody can show proofs in the name of a client that does not authenticate. So each
-    /// such proof is first counted for its source, and given back if the request gets tokens or waits for a person.
-    /// Past the source's budget the grant is judged first: a right grant gets its tokens, and any other request leaves
-    /// no row.
-    ///
-    /// Throws `OAuthError`, and `Shortage` in place of a refusal past the budget.
-    private func tokens(of grant: any TokenGrant, for request: TokenRequest) async throws -> TokenResponse {
-        guard let proof = request.proof else { return try await grant.tokens(for: request) }
-        let proofs = self.endpoint.proofs
-        guard request.client.settings.isPublic else {
-            try await proofs.take(proof)
-            return try await grant.tokens(for: request)
-        }
-        let shortage = self.vainProofs.spend(request.source, at: self.endpoint.clients.time.now())
-        do {
-            if shortage == nil { try await proofs.take(proof) }
-            let tokens = try await grant.tokens(for: request)
-            if shortage == nil { self.vainProofs.refund(request.source) } else { try await proofs.take(proof) }
-            return tokens
-        } catch let error as OAuthError {
-            let isWaiting = error.code == .authorizationPending
-            if isWaiting, shortage == nil { self.vainProofs.refund(request.source) }
-            guard let shortage, !isWaiting, error.code != .slowDown else { throw error }
-            throw shortage
+            return ProviderAnswer(status: 200, body: try await self.grant(type).tokens(for: request).json)
         }
     }
 
