@@ -57,6 +57,19 @@ struct MessageRulesTests {
         }
     }
 
+    @Test("A request behind HEAD is answered although the answer to HEAD has not ended (RFC 9110, section 9.3.2)")
+    func requestBehindHead() async throws {
+        try await Listener.run { port, _ in
+            // Both requests come at once, so the second request waits before the first answer's head is written.
+            let answers = try await Self.exchange(
+                port,
+                Self.head("HEAD /chunks HTTP/1.1", "Host: a")
+                    + Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: close"))
+            let second = try #require(answers.firstRange(of: "\r\n\r\n"))
+            #expect(answers[second.upperBound...].hasPrefix("HTTP/1.1 200 ") && answers.hasSuffix("quick"))
+        }
+    }
+
     @Test(
         "A connection ends with the answer where the client says so (RFC 9112, section 9.6)",
         arguments: ["close", "Close", "CLOSE", "keep-alive, cLoSe", "close, te"])

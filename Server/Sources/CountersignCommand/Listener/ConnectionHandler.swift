@@ -306,7 +306,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        guard self.begunAnswers > self.writtenAnswers, !self.isChannel else { return }
+        // An answer to HEAD is whole for the client with its head, so the next request may come before the answer's end.
+        guard self.begunAnswers > self.writtenAnswers, !self.isChannel, !self.answered.isHead else { return }
         self.isChannel = true
         guard self.held.isEmpty else {
             self.cut(context)
