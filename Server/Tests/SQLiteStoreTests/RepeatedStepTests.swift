@@ -79,13 +79,20 @@ struct RepeatedRule: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("SQLite store: each step can run twice, and has a name and guards")
+@Suite("SQLite store: each step can run twice, survives a machine that stops, and has a name and guards")
 struct RepeatedStepTests {
-    /// Opens a store, and returns the store with the database that repeats the store's steps.
-    private func open(limits: Limits = Limits()) throws -> (store: TemporaryStore, steps: RepeatingDatabase) {
+    /// Opens a store, and returns the store with the database that repeats the store's steps. A store that is not durable
+    /// answers before its steps are on the disk.
+    private func open(
+        limits: Limits = Limits(), isDurable: Bool = true
+    ) throws -> (store: TemporaryStore, steps: RepeatingDatabase) {
+        let (folder, key) = (TemporaryStore.freshFolder, KeyEncryptionKey())
+        let files = DurableFiles(folder: folder, key: key)
         var repeating: RepeatingDatabase?
-        let store = try TemporaryStore(limits: limits) { database in
-            let decorated = RepeatingDatabase(database)
+        let store = try TemporaryStore(
+            in: folder, key: key, limits: limits, synchronize: { if isDurable { try files.synchronize($0) } }
+        ) { database in
+            let decorated = RepeatingDatabase(database, files: files)
             repeating = decorated
             return decorated
         }
@@ -158,6 +165,19 @@ struct RepeatedStepTests {
                 if let error = left.withLock({ $0.removeFirst() }) { throw error }
             }
             #expect(faults.isEmpty == !isFault, "\(name): \(faults)")
+        }
+    }
+
+    @Test("a step whose caller has the result before the step is on the disk is noticed")
+    func lost() async throws {
+        for (name, isDurable) in [("test.kept", true), ("test.lost", false)] as [(StaticString, Bool)] {
+            let (store, steps) = try self.open(isDurable: isDurable)
+            try await steps.step(Step(name, guards: [], isolation: .readCommitted)) { db in
+                try db.run("UPDATE store_check SET probes = 7")
+            }
+            #expect(steps.faults.isEmpty == isDurable, "\(steps.faults)")
+            #expect(steps.faults.allSatisfy { $0.contains("a machine that stops after the step") })
+            withExtendedLifetime(store) {}
         }
     }
 

@@ -5,7 +5,8 @@ import Synchronization
 
 /// A database that does the body of each step twice, and notes each fault of the steps: a second run that writes
 /// something else than the first, a refusal after a write, a guard that does not work, and a name that is used for two
-/// kinds of steps.
+/// kinds of steps. The first step of each name also meets a machine that stops: before the commit nothing of the step is
+/// there, and the whole step is there once its caller has the result.
 final class RepeatingDatabase: SQLDatabase {
     /// The isolations of the steps of this process, by the steps' names and by the tables that the steps guard.
     private static let kinds = Mutex<[String: [Set<StepGuard.Table>: Step.Isolation]]>([:])
@@ -21,11 +22,19 @@ final class RepeatingDatabase: SQLDatabase {
         "request.authenticate", "request.complete", "request.step-up", "token.begin-refresh", "upstream.arrive",
     ]
 
+    /// The names of the steps of this process that have met a machine that stops.
+    private static let stopped = Mutex<Set<String>>([])
+
     private let database: any SQLDatabase
+    private let files: DurableFiles
     private let noted = Mutex<[String]>([])
     private let counts = Mutex<[String: Int]>([:])
+    private let begunSteps = Atomic(0)
 
-    init(_ database: any SQLDatabase) { self.database = database }
+    init(_ database: any SQLDatabase, files: DurableFiles) {
+        self.database = database
+        self.files = files
+    }
 
     var sealing: Sealing { self.database.sealing }
     var knownClients: KnownClients { self.database.knownClients }
@@ -37,15 +46,21 @@ final class RepeatingDatabase: SQLDatabase {
     func step<Result: Sendable>(
         _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
     ) async throws -> Result {
-        try await self.database.step(step) { db in try self.twice(step, db, body) }
+        try await self.stopping(at: step) { record in
+            try await self.database.step(step) { db in
+                try self.kept(record, db) { try self.twice(step, db, body) }
+            }
+        }
     }
 
     func step<Found: Sendable, Result: Sendable>(
         _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result {
-        try await self.database.step(step, screenedBy: screen) { db, found in
-            try self.twice(step, db) { try body($0, found) }
+        try await self.stopping(at: step) { record in
+            try await self.database.step(step, screenedBy: screen) { db, found in
+                try self.kept(record, db) { try self.twice(step, db) { try body($0, found) } }
+            }
         }
     }
 
@@ -54,6 +69,61 @@ final class RepeatingDatabase: SQLDatabase {
     }
 
     func close() async { await self.database.close() }
+
+    // MARK: A machine that stops
+
+    /// What a step changes in the database, and the durable files before the step's commit.
+    private struct Change: Sendable {
+        let added: Set<String>
+        let removed: Set<String>
+        let files: DurableFiles.Copy
+    }
+
+    /// The change of a step that is looked at.
+    private final class ChangeRecord: Sendable {
+        let change = Mutex<Change?>(nil)
+    }
+
+    /// Does a step. Notes the step if a machine that stops before the commit has a part of the step, or if a machine that
+    /// stops afterwards lacks a part. The second step of a name is not looked at, and no step beside others.
+    private func stopping<Result>(
+        at step: Step, _ run: (ChangeRecord?) async throws -> Result
+    ) async throws -> Result {
+        let name = step.name.description
+        let begun = self.begunSteps.wrappingAdd(1, ordering: .relaxed).newValue
+        guard !Self.stopped.withLock({ $0.contains(name) }) else { return try await run(nil) }
+        let record = ChangeRecord()
+        let result = try await run(record)
+        guard let change = record.change.withLock({ $0 }) else { return result }
+        let after = try self.files.copy()
+        guard self.begunSteps.load(ordering: .relaxed) == begun else { return result }
+        let before = try await self.files.rows(of: change.files)
+        if !change.added.isDisjoint(with: before) || !change.removed.isSubset(of: before) {
+            self.note(step, "a machine that stops before the commit has a part of the step")
+        }
+        let rows = try await self.files.rows(of: after)
+        if !change.added.isSubset(of: rows) || !change.removed.isDisjoint(with: rows) {
+            self.note(step, "a machine that stops after the step has lost a part of the step")
+        }
+        _ = Self.stopped.withLock { $0.insert(name) }
+        return result
+    }
+
+    /// Runs the body of a step, and keeps the change for ``stopping(at:_:)``.
+    private func kept<Value>(
+        _ record: ChangeRecord?, _ db: SQLConnection, _ body: () throws -> Value
+    ) throws -> Value {
+        guard let record else { return try body() }
+        let before = try PicturedTable.picture(of: db, self.sealing)
+        let value = try body()
+        let after = try PicturedTable.picture(of: db, self.sealing)
+        guard before != after else { return value }
+        let copy = try self.files.copy()
+        record.change.withLock {
+            $0 = Change(added: after.subtracting(before), removed: before.subtracting(after), files: copy)
+        }
+        return value
+    }
 
     // MARK: Two runs
 
@@ -150,57 +220,5 @@ final class RepeatingDatabase: SQLDatabase {
 
     private func note(_ step: Step, _ fault: String) {
         self.noted.withLock { $0.append("\(step.name): \(fault)") }
-    }
-}
-
-/// A table whose rows are compared.
-private struct PicturedTable {
-    /// The query of the rows. The first column is a text of the values that are not sealed.
-    private let query: SQLText
-    private let sealed: [SealedColumn]
-
-    /// All tables of the schema. Each store of this process has the same schema.
-    private static let all = Mutex<[PicturedTable]?>(nil)
-
-    /// Returns all rows of a database as texts. A sealed value is opened, because two seals of a value differ.
-    static func picture(of db: SQLConnection, _ sealing: Sealing) throws -> Set<String> {
-        let tables = try Self.all.withLock { all in
-            if let all { return all }
-            let tables = try Self.tables(db)
-            all = tables
-            return tables
-        }
-        return try tables.reduce(into: []) { rows, table in
-            rows.formUnion(try db.rows(table.query) { try table.text(of: $0, sealing) })
-        }
-    }
-
-    private static func tables(_ db: SQLConnection) throws -> [PicturedTable] {
-        let names = try db.rows(
-            """
-            SELECT name, wr FROM pragma_table_list
-            WHERE schema = 'main' AND type = 'table' AND name <> 'sqlite_schema'
-            """
-        ) { (name: try $0.text("name"), hasNumbers: try $0.integer("wr", as: Int.self) == 0) }
-        return try names.map { name, hasNumbers in
-            let sealed = SealedColumn.all.filter { $0.table == name }
-            let columns = try db.texts("SELECT name FROM pragma_table_info(?)", [name])
-                .filter { column in !sealed.contains { $0.name == column } }.map { #""\#($0)""# }
-            let values = (columns + (hasNumbers ? ["rowid"] : [])).map { "quote(\($0))" }
-            let text = (["'\(name)'"] + values).joined(separator: " || ', ' || ")
-            let selections = ["\(text) AS picture"] + sealed.map(\.selection)
-            return PicturedTable(
-                query: .once("SELECT \(selections.joined(separator: ", ")) FROM \"\(name)\""), sealed: sealed)
-        }
-    }
-
-    private func text(of row: SQLRow, _ sealing: Sealing) throws -> String {
-        try self.sealed.reduce(into: try row.text(0)) { text, column in
-            guard let bytes = try row.optionalBytes(column.name) else { return }
-            let name = try column.rowName(of: row)
-            // Some tests keep values that nobody sealed.
-            let opened = (try? sealing.open(bytes, purpose: column.purpose, row: name)) ?? bytes
-            text += ", \(column.name): \(opened)"
-        }
     }
 }

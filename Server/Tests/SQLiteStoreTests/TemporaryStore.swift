@@ -12,12 +12,21 @@ final class TemporaryStore: Sendable {
     let key: KeyEncryptionKey
     let database: SQLStore
 
-    /// Makes a store over the database that `decorate` returns for the opened one.
-    init(limits: Limits = Limits(), decorate: (any SQLDatabase) -> any SQLDatabase = { $0 }) throws {
-        self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
-        self.key = KeyEncryptionKey()
+    /// The name of a folder that does not exist.
+    static var freshFolder: String {
+        FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+    }
+
+    /// Makes a store over the database that `decorate` returns for the opened one. `synchronize` makes the log durable.
+    init(
+        in folder: String = TemporaryStore.freshFolder, key: KeyEncryptionKey = KeyEncryptionKey(),
+        limits: Limits = Limits(), synchronize: @escaping @Sendable (LogFile) throws -> Void = { try $0.synchronize() },
+        decorate: (any SQLDatabase) -> any SQLDatabase = { $0 }
+    ) throws {
+        self.folder = folder
+        self.key = key
         self.database = try FreshStore.open(
-            in: self.folder, key: self.key, limits: limits, synchronize: { try $0.synchronize() }, decorate: decorate)
+            in: folder, key: key, limits: limits, synchronize: synchronize, decorate: decorate)
     }
 
     var file: String { self.folder + "/countersign.sqlite" }
