@@ -222,6 +222,12 @@ extension AuditEvent.Kind {
     fileprivate static let deviceDeleted = Self(rawValue: "device-deleted")
 }
 
+extension AccountRecord {
+    /// The name by which the person knows the account: the user name, or else the display name or the address; empty
+    /// without any. A person from another provider may have no user name.
+    var shownName: String { self.username?.text ?? self.displayName ?? self.email?.address ?? "" }
+}
+
 extension NoticeRecord.Kind {
     /// The kind, in the words for phones.
     public var name: String {

@@ -148,17 +148,6 @@ struct MemberReader {
     }
 }
 
-extension String {
-    /// Returns `true` if the text's number of characters (Unicode scalars, §1) is within `length`, with a lower bound
-    /// of 0 or 1.
-    func hasLength(in length: ClosedRange<Int>) -> Bool {
-        // A scalar has at least one byte and at most four. Most texts therefore need no counting, and no long text is
-        // counted.
-        if self.utf8.count <= length.upperBound { return self.utf8.count >= length.lowerBound }
-        return self.utf8.count / 4 <= length.upperBound && self.unicodeScalars.count <= length.upperBound
-    }
-}
-
 extension UAFError {
     init(_ error: JSONError, _ place: String) {
         let code: Code =

@@ -234,16 +234,6 @@ extension AccountAddition {
     }
 }
 
-extension AccountChangeRecord {
-    /// The change with its value, for letters and pages to its person.
-    public var shown: String {
-        switch self.addition {
-        case .email(let value), .phone(let value): "\(self.words) (\(value))"
-        default: self.words
-        }
-    }
-}
-
 extension AuditEvent.Kind {
     /// A person has disowned a change, and the addition rests. The detail is the kind of the change.
     static let changeDisowned = Self(rawValue: "change-disowned")

@@ -338,6 +338,16 @@ public enum MailedLinkPaths {
     public static let invitation = "/invitation"
 }
 
+extension AccountChangeRecord {
+    /// The change with its value, for letters and pages to its person.
+    public var shown: String {
+        switch self.addition {
+        case .email(let value), .phone(let value): "\(self.words) (\(value))"
+        default: self.words
+        }
+    }
+}
+
 extension Timestamp {
     /// The moment in the form of letters and pages: `2026-01-31 12:34 UTC`.
     public var shownMinute: String {

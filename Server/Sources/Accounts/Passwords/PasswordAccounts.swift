@@ -199,9 +199,3 @@ extension PasswordRefusal {
         }
     }
 }
-
-extension AccountRecord {
-    /// The name by which the person knows the account: the user name, or else the display name or the address; empty
-    /// without any. A person from another provider may have no user name.
-    var shownName: String { self.username?.text ?? self.displayName ?? self.email?.address ?? "" }
-}

@@ -1,3 +1,4 @@
+import Ceremony
 public import UAF
 
 /// The choices of a deployment for personalised identities.
@@ -19,4 +20,11 @@ public struct IdentityRules: Sendable {
 
     /// Creates the default rules.
     public init() {}
+
+    /// Returns the names of a device's security faults; empty for a device that is secure enough for the server.
+    func insufficiencies(of report: SecurityReport?) -> [String] {
+        guard let report else { return self.requiresSecurityReport ? ["noReport"] : [] }
+        return [(report.isRooted && !self.acceptsRooted, "rooted"), (report.isHooked && !self.acceptsHooked, "hooked")]
+            .filter(\.0).map(\.1)
+    }
 }

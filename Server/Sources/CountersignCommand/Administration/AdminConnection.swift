@@ -187,12 +187,3 @@ struct AdminConnection: Sendable {
         }
     }
 }
-
-extension String {
-    /// The text as one segment of a path.
-    var pathSegment: String {
-        var allowed = CharacterSet.alphanumerics
-        allowed.insert(charactersIn: "-._~")
-        return self.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
-    }
-}

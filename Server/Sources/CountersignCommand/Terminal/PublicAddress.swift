@@ -69,3 +69,12 @@ enum Loopback {
         host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     }
 }
+
+extension String {
+    /// The text as one segment of a path.
+    var pathSegment: String {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        return self.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+    }
+}

@@ -160,11 +160,3 @@ extension PersonalizedIdentity {
         return members
     }
 }
-
-extension LockoutInformation {
-    /// The length of the lockout at the server's answer, in whole seconds; `nil` for a permanent lockout.
-    var seconds: Int? {
-        guard !self.isPermanent else { return nil }
-        return Int(max(0, self.lockedUntil.timeIntervalSince(self.serverTime)).rounded(.up))
-    }
-}

@@ -1,4 +1,5 @@
 import Countersign
+import Foundation
 import _Primitives
 
 extension Refusal {
@@ -90,5 +91,13 @@ extension Refusal {
         case .storageUnavailable: (.refused, .failed, "Is another command using this phone?")
         default: (.refused, .failed, "Try again, and then tell the makers of this phone.")
         }
+    }
+}
+
+extension LockoutInformation {
+    /// The length of the lockout at the server's answer, in whole seconds; `nil` for a permanent lockout.
+    var seconds: Int? {
+        guard !self.isPermanent else { return nil }
+        return Int(max(0, self.lockedUntil.timeIntervalSince(self.serverTime)).rounded(.up))
     }
 }

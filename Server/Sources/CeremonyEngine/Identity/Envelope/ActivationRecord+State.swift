@@ -84,6 +84,11 @@ extension JWK {
 }
 
 extension AccountStore {
+    /// `true` if the account exists and no operator has locked the account.
+    func isUnlocked(_ account: String) async throws -> Bool {
+        try await self.account(id: account).map { !$0.isLocked } ?? false
+    }
+
     /// Returns the keys of an activation.
     func credentials(of activation: ActivationRecord) async throws -> [CredentialRecord] {
         try await self.credentials(accountID: activation.device.accountID)

@@ -1,9 +1,6 @@
 import Records
 
 extension AuditEvent.Kind {
-    static let identityRootMade = Self(rawValue: "identity-root-made")
-    /// An operator has had a key made to which phones seal. The detail is the key's name.
-    static let sealingKeyAdded = Self(rawValue: "identity-sealing-key-added")
     static let identityClaimed = Self(rawValue: "identity-claimed")
     static let identityAttemptRefused = Self(rawValue: "identity-attempt-refused")
     static let identityFinished = Self(rawValue: "identity-finished")

@@ -192,3 +192,10 @@ final class ManagerKeys: Sendable {
             by: try self.signer.key(now))
     }
 }
+
+extension AuditEvent.Kind {
+    /// The root key was made, at the first start.
+    fileprivate static let identityRootMade = Self(rawValue: "identity-root-made")
+    /// An operator has had a key made to which phones seal. The detail is the key's name.
+    fileprivate static let sealingKeyAdded = Self(rawValue: "identity-sealing-key-added")
+}

@@ -52,16 +52,7 @@ struct AccountMerges: CeremonyPart {
         return invite.state == .open && now < invite.expiresAt
             && invite.provisionalAccountID?.hasSameBytes(as: offer.accountID) ?? false
     }
-}
 
-extension AccountStore {
-    /// `true` if the account exists and no operator has locked the account.
-    func isUnlocked(_ account: String) async throws -> Bool {
-        try await self.account(id: account).map { !$0.isLocked } ?? false
-    }
-}
-
-extension AccountMerges {
     /// `true` if the invitation of this identifier was accepted. Asked about an activation without an offer: its
     /// account was then merged into another account, or the offer was used long ago.
     func wasMerged(_ invitation: String) async throws -> Bool {

@@ -128,12 +128,3 @@ extension AuthenticatorMatrix {
         )
     }
 }
-
-extension IdentityRules {
-    /// Returns the names of a device's security faults; empty for a device that is secure enough for the server.
-    func insufficiencies(of report: SecurityReport?) -> [String] {
-        guard let report else { return self.requiresSecurityReport ? ["noReport"] : [] }
-        return [(report.isRooted && !self.acceptsRooted, "rooted"), (report.isHooked && !self.acceptsHooked, "hooked")]
-            .filter(\.0).map(\.1)
-    }
-}
