@@ -54,7 +54,8 @@ public struct AddressConfirmations: Sendable {
         guard !summary.isVerified else { return .confirmed }
         let isCounted = try await accounts.countAttempt(
             .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now,
-            leaving: accounts.mail(.addressConfirmation, to: accountID, about: further, at: now))
+            leaving: accounts.mail(
+                .addressConfirmation, linkTo: .addressConfirmation, to: accountID, about: further, at: now))
         return isCounted ? nil : .resting
     }
 

@@ -96,18 +96,12 @@ public struct PasswordAccounts: Sendable {
     static let nobody: AccountName = " "
 
     /// Returns mail with a link. The link's time begins when the mail is handed over. `about` is the identifier of an
-    /// additional address that receives the mail.
+    /// additional address that receives the mail, or of the change that a question is about.
     func mail(
-        _ purpose: MailedLinkRecord.Purpose, to accountID: String, about: String? = nil, at now: Timestamp
+        _ subject: MailRecord.Subject, linkTo purpose: MailedLinkRecord.Purpose, to accountID: String,
+        about: String? = nil, at now: Timestamp
     ) -> MailRecord {
         let end = now + self.limits.mail.linkLetterLifetime
-        let subject: MailRecord.Subject =
-            switch purpose {
-            case .passwordReset: .passwordReset
-            case .addressConfirmation: .addressConfirmation
-            case .changeQuestion: .accountChanged
-            case .changeCode: .changeCode
-            }
         return MailRecord(
             accountID: accountID, subject: subject,
             link: self.links.make(purpose, accountID: accountID, about: about, until: end), about: about,
