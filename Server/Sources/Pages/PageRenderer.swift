@@ -75,7 +75,7 @@ public struct PageRenderer: Sendable {
     }
 
     /// Puts the values of a view into the view's template, and the frame around the template.
-    func render<View: PageView>(_ view: View, title: Sentence, formTargets: [String] = []) -> RenderedPage {
+    package func render<View: PageView>(_ view: View, title: Sentence, formTargets: [String] = []) -> RenderedPage {
         let frame = Frame(
             serviceName: self.serviceName, host: self.host, title: title, template: View.template,
             stylesheet: self.assets.stylesheet.path, script: self.assets.script.path,

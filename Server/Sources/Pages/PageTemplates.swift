@@ -6,7 +6,7 @@ import Texts
 ///
 /// Inner values and outer values have different names: a template looks for a missing name in the outer values. Three
 /// braces stand in a template only around this target's own drawings: marks, emblems and QR codes.
-protocol PageView {
+package protocol PageView {
     /// The name of the template. The script and the style sheet know the page by this name.
     static var template: String { get }
 
@@ -16,7 +16,7 @@ protocol PageView {
 
 /// The words of a template: sentences of a language. A value of a sentence is a part of the template, with the marks
 /// around a name.
-struct TemplateWords: Sendable {
+package struct TemplateWords: Sendable {
     let language: any Language
 
     func callAsFunction(_ text: SharedText) -> String { Self.markup(self.language.words(text)) }
@@ -44,7 +44,8 @@ final class PageTemplates: Sendable {
     private let words: TemplateWords
     /// The frame around every page's own content.
     private let frame: MustacheLibrary
-    private let read = Mutex<[ObjectIdentifier: MustacheTemplate]>([:])
+    /// The templates that were read, by their views; `nil` for a template that cannot be read.
+    private let read = Mutex<[ObjectIdentifier: MustacheTemplate?]>([:])
 
     init(language: any Language) {
         MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
@@ -57,9 +58,9 @@ final class PageTemplates: Sendable {
     /// Returns the text of a page: the values of `page` in the template of a view.
     func render<View: PageView>(_ page: any MustacheParent, by view: View.Type) -> String {
         let template = self.read.withLock { read -> MustacheTemplate? in
-            if let template = read[ObjectIdentifier(view)] { return template }
+            if let known = read[ObjectIdentifier(view)] { return known }
             let template = Self.template(View.markup(self.words))
-            read[ObjectIdentifier(view)] = template
+            read.updateValue(template, forKey: ObjectIdentifier(view))
             return template
         }
         return template?.render(page, library: self.frame) ?? ""
