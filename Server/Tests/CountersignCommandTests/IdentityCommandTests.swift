@@ -229,6 +229,24 @@ struct IdentityCommandTests {
     func agreements() async throws {
         let place = try await Place()
         try await place.run("identity", "agreements", "anna")
+        let none = try await place.call("GET", "/accounts/anna/agreements")
+        #expect(try IdentityCommand.Agreements.text(none) == "nothing yet")
+        let login: JSONObject = [
+            "at": .string("2026-01-31T12:34:56Z"), "session": .string("s1"), "purpose": .string("userLogin"),
+            "service": .string("portal"), "role": .string("user"),
+            "attributes": .array([.string("givenName"), .string("email")]),
+            "factors": .array([.string("pin"), .string("device")]),
+        ]
+        let own: JSONObject = [
+            "at": .string("2026-01-30T12:34:56Z"), "session": .string("s2"), "purpose": .string("changePin"),
+            "role": .string("user"), "attributes": .array([]), "factors": .array([.string("device")]),
+        ]
+        let listed: JSONObject = ["agreements": .array([.object(login), .object(own)])]
+        #expect(
+            try IdentityCommand.Agreements.text(listed) == """
+                2026-01-31T12:34:56Z  s1  userLogin  portal  user  givenName, email  pin+device
+                2026-01-30T12:34:56Z  s2  changePin          user                    device
+                """)
         await self.expect(.notFound) { try await place.run("identity", "agreements", "nobody") }
         await self.expect(.notFound) { try await place.run("identity", "agreement", "anna", "none") }
     }

@@ -251,20 +251,23 @@ struct IdentityCommand: AsyncParsableCommand {
 
         func run() async throws {
             let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/agreements")
-            try self.options.show(answer) { object in
-                let agreements = try object.objects("agreements")
-                guard !agreements.isEmpty else { return "nothing yet" }
-                return Terminal.table(
-                    try agreements.map { agreement in
-                        [
-                            try agreement.requiredString("at"), try agreement.requiredString("session"),
-                            try agreement.requiredString("purpose"), try agreement.string("service") ?? "",
-                            try agreement.requiredString("role"),
-                            try (agreement.strings("attributes") ?? []).joined(separator: ", "),
-                            try (agreement.strings("factors") ?? []).joined(separator: "+"),
-                        ]
-                    })
-            }
+            try self.options.show(answer, Self.text)
+        }
+
+        /// Returns the list of a person's agreements as text.
+        static func text(_ answer: JSONObject) throws -> String {
+            let agreements = try answer.objects("agreements")
+            guard !agreements.isEmpty else { return "nothing yet" }
+            return Terminal.table(
+                try agreements.map { agreement in
+                    [
+                        try agreement.requiredString("at"), try agreement.requiredString("session"),
+                        try agreement.requiredString("purpose"), try agreement.string("service") ?? "",
+                        try agreement.requiredString("role"),
+                        try (agreement.strings("attributes") ?? []).joined(separator: ", "),
+                        try (agreement.strings("factors") ?? []).joined(separator: "+"),
+                    ]
+                })
         }
     }
 
