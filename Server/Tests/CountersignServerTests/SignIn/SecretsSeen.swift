@@ -156,11 +156,14 @@ struct SecretFinder {
         self.headEnds[Int(head & 0xFFFF)] = true
     }
 
-    /// Holds that nothing of it stands in a file of a folder.
+    /// Holds that nothing of it stands in a file of a folder. Throws for a file that cannot be read.
     func search(folder: String, _ moment: String) throws {
         for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-            guard let bytes = FileManager.default.contents(atPath: "\(folder)/\(file)") else { continue }
-            let found = self.names(in: Array(bytes))
+            let path = "\(folder)/\(file)"
+            // Folders and sockets have no bytes of their own.
+            let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            guard type == .typeRegular else { continue }
+            let found = self.names(in: Array(try Data(contentsOf: URL(fileURLWithPath: path))))
             #expect(found.isEmpty, "\(moment): \(file) has \(found.sorted())")
         }
     }
