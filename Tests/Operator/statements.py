@@ -17,13 +17,13 @@ GUARD = re.compile(r"\.(shared|exclusive)\(")
 NAME = r"[A-Za-z_]\w*"
 # Places that are no constants and no parameters, by the name of the file: each choice gives a text to every place.
 MADE = {
-    "AuditTrail+SQL.swift": [{"schema": "main", 'address ?? "NULL"': address} for address in ("address", "NULL")],
+    "AuditRows.swift": [{"schema": "main", 'address ?? "NULL"': address} for address in ("address", "NULL")],
     "Activations+SQL.swift": [
         {"table": "identity_answer", "key": "number", "end": "kept_until"},
         {"table": "pending_activation", "key": "id", "end": "expires_at"}],
     "CeremonyRows.swift": [{"column": name} for name in ("id", "reference", "continuation_digest")],
     "Ceremonies+SQL.swift": [{"column": name} for name in ("id", "reference", "continuation_digest")],
-    "GivenAnswers+SQL.swift": [{"GivenAnswer.offerPrefix": "a:"}],
+    "IdentityAnswerRows.swift": [{"GivenAnswer.offerPrefix": "a:"}],
     "Resealing+SQL.swift": [{"size": "100", "header.count": "8"}],
 }
 # Assignments of columns that are chosen when the program runs: the statement of all columns.
@@ -31,7 +31,7 @@ ASSIGNED = {
     ("ActivationRows.swift", "Self.state"): "ActivationColumn",
     ("CeremonyRows.swift", "changed"): "CeremonyColumn",
     ("OfferRows.swift", "Self.allCases"): "OfferColumn",
-    ("UpstreamProviders+SQL.swift", "columns"): "ProviderColumn",
+    ("UpstreamProviderRows.swift", "columns"): "ProviderColumn",
 }
 
 
@@ -328,7 +328,7 @@ class Reader:
             pattern = {
                 "SealedColumn": r"(?<!static let all: \[)\bSealedColumn(?=\(\")", "PolledTable": r"\bPolledTable(?=\(name)",
                 "RestingTable": r"static let (\w+) = Self(?=\(\s*\")"}[kind]
-            if kind == "RestingTable" and file.name != "AccountChanges+SQL.swift":
+            if kind == "RestingTable" and file.name != "RestingRows.swift":
                 continue
             for found in re.finditer(pattern, file.source):
                 arguments = [

@@ -39,6 +39,24 @@ public final class SQLStore: Sendable {
         }
     }
 
+    /// Returns the address for enrolling phones (`issuer`), kept at the server's last start; `nil` before the first
+    /// start.
+    public func issuer() async throws -> String? {
+        try await self.read { db in try db.text("SELECT issuer FROM store_check WHERE id = 1") }
+    }
+
+    /// Keeps the address for enrolling phones.
+    public func keep(issuer: String) async throws {
+        try await self.step(Step("issuer.keep", guards: [], isolation: .readCommitted)) { db in
+            try db.run("UPDATE store_check SET issuer = ? WHERE id = 1", [issuer])
+        }
+    }
+
+    /// Returns `true` if any account has a device, or is about to have one.
+    public func hasDevices() async throws -> Bool {
+        try await self.read { db in try db.isTrue("SELECT EXISTS (SELECT 1 FROM device)") }
+    }
+
     // MARK: For the features
 
     /// Does one whole business step (``SQLDatabase/step(_:_:)``).

@@ -122,7 +122,7 @@ struct RepeatedStepTests {
         let step = Step("test.faultless", guards: [.exclusive(.account, id: "a")], isolation: .readCommitted)
         let faults = try await self.faults(of: step) { db, sealing in
             let event = AuditEvent(AuditEvent.Kind(rawValue: "sample"), at: Timestamp(seconds: 1), address: "::1")
-            try db.appendAudit(event, sealing)
+            try AuditRows(db).appendAudit(event, sealing)
             try db.run(
                 "INSERT INTO notice (id, account_id, kind, at, subject) VALUES ('n', 'a', 1, 1, ?)",
                 [try sealing.seal("subject", purpose: SealingPurpose("notice subject"), row: "n")])

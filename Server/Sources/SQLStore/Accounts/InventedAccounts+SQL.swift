@@ -2,7 +2,7 @@ public import Records
 
 extension SQLStore: InventedAccountStore {
     public func inventedAccounts() async throws -> String? {
-        try await self.read { db in try db.inventedAccounts() }
+        try await self.read { db in try AccountRows(db).inventedAccounts() }
     }
 
     public func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
@@ -12,7 +12,7 @@ extension SQLStore: InventedAccountStore {
             try db.run(
                 "INSERT INTO invented_accounts (id, document) SELECT 1, CAST(?1 AS TEXT) WHERE ?1 IS NOT NULL",
                 [document])
-            try db.appendAudit(audit, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
@@ -42,12 +42,5 @@ extension SQLStore: InventedAccountStore {
             ) { (try $0.integer("devices"), try $0.integer("accounts")) }
             return KeyStatistics(sets: sets, accountsByDevices: Dictionary(uniqueKeysWithValues: accounts))
         }
-    }
-}
-
-extension SQLConnection {
-    /// Returns the document of ``InventedAccountStore``.
-    func inventedAccounts() throws -> String? {
-        try self.text("SELECT document FROM invented_accounts")
     }
 }

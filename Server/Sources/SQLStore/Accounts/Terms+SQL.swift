@@ -18,8 +18,8 @@ extension SQLStore: TermsStore {
                 INSERT INTO agreement (account_id, version, agreed_at)
                 SELECT id, ?2, ?3 FROM account WHERE id = ?1 ON CONFLICT DO NOTHING
                 """, [account, version, audit.at.milliseconds])
-            try db.appendAudit(audit, if: db.hasChangedRows, sealing)
-            return try db.exists("account", id: account)
+            try AuditRows(db).appendAudit(audit, if: db.hasChangedRows, sealing)
+            return try IdentifiedRows(db).exists("account", id: account)
         }
     }
 }

@@ -12,7 +12,7 @@ extension SQLStore: AdministrationStore {
                 SELECT 1, ?, ? WHERE NOT EXISTS (SELECT 1 FROM administrator WHERE expires_at > ?)
                 ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at
                 """, [digest, expiresAt.milliseconds, audit.at.milliseconds])
-            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
+            return try AuditRows(db).appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -42,7 +42,7 @@ extension SQLStore: AdministrationStore {
                 ])
             try db.run(
                 "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?", [digest, now.milliseconds])
-            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
+            return try AuditRows(db).appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -79,7 +79,7 @@ extension SQLStore: AdministrationStore {
     public func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(Step("administrator.delete", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run("DELETE FROM administrator WHERE id = ?", [id])
-            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
+            return try AuditRows(db).appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 
@@ -96,7 +96,7 @@ extension SQLStore: AdministrationStore {
                     administrator.tokenDigest, administrator.createdAt.milliseconds,
                     administrator.expiresAt.milliseconds, administrator.id, now.milliseconds,
                 ])
-            return try db.appendAudit(audit, if: db.hasChangedOneRow, sealing)
+            return try AuditRows(db).appendAudit(audit, if: db.hasChangedOneRow, sealing)
         }
     }
 }

@@ -14,14 +14,14 @@ extension SQLStore: CeremonyStore {
                 .exclusive(.ceremony, where: "reference = ?", [ceremony.reference]),
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
-            try db.begin(ceremony, tokens: tokens, sealing)
-            try db.record(audit, sealing)
+            try CeremonyRows(db).begin(ceremony, tokens: tokens, sealing)
+            try AuditRows(db).record(audit, sealing)
         }
         self.handedOutTokens.insert(tokens.map(\.digest))
     }
 
     public func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony? {
-        try await self.read { [sealing] db in try db.offeredCeremony(ofToken: digest, sealing) }
+        try await self.read { [sealing] db in try CeremonyRows(db).offeredCeremony(ofToken: digest, sealing) }
     }
 
     public func redeem(
@@ -30,7 +30,8 @@ extension SQLStore: CeremonyStore {
     ) async throws -> RedeemedCeremony? {
         let redeem: @Sendable (SQLConnection, CeremonyRecord, DispatchTokenRecord) throws -> RedeemedCeremony = {
             [sealing] db, found, token in
-            try db.redeemed(try db.change(found, sealing) { try judge(&$0, token) }, sealing)
+            try CeremonyRows(db).redeemed(
+                try CeremonyChanges(db).change(found, sealing) { try judge(&$0, token) }, sealing)
         }
         // A redemption can delete keys of the account, and the devices that have no key left.
         let step = Step(
@@ -48,7 +49,7 @@ extension SQLStore: CeremonyStore {
             ], isolation: .readCommitted)
         guard !self.handedOutTokens.remove(tokenDigest) else {
             return try await self.step(step) { [sealing] db in
-                try db.offeredCeremony(ofToken: tokenDigest, sealing).map { offered in
+                try CeremonyRows(db).offeredCeremony(ofToken: tokenDigest, sealing).map { offered in
                     try screen(offered) ?? redeem(db, offered.ceremony, offered.token)
                 }
             }
@@ -56,18 +57,20 @@ extension SQLStore: CeremonyStore {
         return try await self.step(
             step,
             screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
-                guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
+                guard let offered = try CeremonyRows(db).offeredCeremony(ofToken: tokenDigest, sealing) else {
+                    return .answered(nil)
+                }
                 return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
             }
         ) { [sealing] db, detail in
             // Sealed details never change, and the reader has opened them already.
-            try db.ceremony(ofToken: tokenDigest, sealing, detail: detail).map { try redeem(db, $0, $1) }
+            try CeremonyRows(db).ceremony(ofToken: tokenDigest, sealing, detail: detail).map { try redeem(db, $0, $1) }
         }
     }
 
     public func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord? {
         let change: @Sendable (SQLConnection) throws -> CeremonyRecord? = { [sealing] db in
-            try db.ceremony(key, sealing).map { try db.change($0, sealing, by: judge) }
+            try CeremonyRows(db).ceremony(key, sealing).map { try CeremonyChanges(db).change($0, sealing, by: judge) }
         }
         // Of two answers at once the second sees the first. The account's lock also holds the devices and keys that an
         // answer adds, replaces or deletes.
@@ -78,7 +81,7 @@ extension SQLStore: CeremonyStore {
         return try await self.step(
             step,
             screenedBy: { [sealing] db -> Screening<Void, CeremonyRecord?> in
-                .step(if: try db.ceremony(key, sealing) != nil, otherwise: nil)
+                .step(if: try CeremonyRows(db).ceremony(key, sealing) != nil, otherwise: nil)
             }
         ) { db, _ in try change(db) }
     }
@@ -103,8 +106,8 @@ extension SQLStore: CeremonyStore {
                 [challenge.digest, challenge.expiresAt.milliseconds])
             guard db.hasChangedOneRow else { return nil }
             let (change, result) = try judge(
-                keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
-            try db.apply(change, to: nil, at: now, sealing)
+                keys.map { try CredentialRows(db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
+            try CeremonyChanges(db).apply(change, to: nil, at: now, sealing)
             return result
         }
     }
@@ -137,7 +140,7 @@ extension SQLStore: CeremonyStore {
     }
 
     public func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord? {
-        try await self.read { [sealing] db in try db.ceremony(key, sealing) }
+        try await self.read { [sealing] db in try CeremonyRows(db).ceremony(key, sealing) }
     }
 
     public func verificationMaterial(ceremonyID: String, keys: [(aaid: String, keyID: [UInt8])]) async throws
@@ -145,8 +148,8 @@ extension SQLStore: CeremonyStore {
     {
         try await self.read { [sealing] db in
             (
-                try db.ceremony(.id(ceremonyID), sealing),
-                try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
+                try CeremonyRows(db).ceremony(.id(ceremonyID), sealing),
+                try keys.map { try CredentialRows(db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
             )
         }
     }
@@ -157,7 +160,9 @@ extension SQLStore: CeremonyStore {
         try await self.read { [sealing] db in
             try db.row(
                 "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM answered_challenge WHERE digest = ?)", [challengeDigest]
-            ).map { _ in try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) } }
+            ).map { _ in
+                try keys.map { try CredentialRows(db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
+            }
         }
     }
 
@@ -177,9 +182,9 @@ extension SQLStore: CeremonyStore {
     ) async throws -> Int {
         try await self.step(Step("ceremony.sweep", guards: [], isolation: .readCommitted)) { db in
             // Each deletion uses a separate index, so a sweep does not walk over rows that are kept for a month.
-            let ended = try db.deleteCeremonies(
+            let ended = try CeremonyRows(db).deleteCeremonies(
                 where: CeremonyRecord.hasEnded, changedBefore: endedBefore, limit: limit)
-            let deregistered = try db.deleteCeremonies(
+            let deregistered = try CeremonyRows(db).deleteCeremonies(
                 where: CeremonyRecord.isCarriedOutDeregistration,
                 changedBefore: min(endedBefore, deregisteredBefore), limit: limit)
             try db.run(
@@ -188,7 +193,7 @@ extension SQLStore: CeremonyStore {
                 (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
                 """, [now.milliseconds, limit])
             return try ended + deregistered + db.changesCount
-                + db.deleteEndedIdentities(before: deregisteredBefore, limit: limit)
+                + DeviceIdentityRows(db).deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }
     }
 }
@@ -205,108 +210,5 @@ extension StepGuard {
         let (column, value) = key.place
         return .exclusive(
             .account, where: .composed("id = (SELECT account_id FROM ceremony WHERE \(column) = ?)"), [value])
-    }
-}
-
-extension SQLConnection {
-    /// Adds a ceremony and its tokens, and ends the earlier ceremony of the same reference. Throws `conflict` if
-    /// another browser began the earlier ceremony.
-    func begin(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], _ sealing: Sealing) throws {
-        let earlier = try ceremony.reference.flatMap { try self.ceremony(.reference($0), sealing) }
-        try earlier.map { try self.end($0, supersededBy: ceremony, sealing) }
-        try self.insert(ceremony, sealing)
-        try self.insert(tokens, ceremonyID: ceremony.id)
-    }
-
-    private func end(_ earlier: CeremonyRecord, supersededBy later: CeremonyRecord, _ sealing: Sealing) throws {
-        try self.update(try earlier.superseded(by: later), from: earlier, sealing)
-        try self.expireTokens(ceremonyID: earlier.id, at: later.createdAt)
-    }
-
-    /// Lets `judge` change a ceremony, and writes the ceremony and the further changes. Returns the ceremony after the
-    /// step.
-    fileprivate func change(
-        _ before: CeremonyRecord, _ sealing: Sealing, by judge: (inout CeremonyRecord) throws -> CeremonyChange
-    ) throws -> CeremonyRecord {
-        var ceremony = before
-        let change = try judge(&ceremony)
-        try self.update(ceremony, from: before, sealing)
-        try self.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
-        return ceremony
-    }
-
-    /// Deletes at most `limit` ceremonies that meet a condition and last changed before a moment. Returns the number of
-    /// deleted ceremonies.
-    fileprivate func deleteCeremonies(
-        where condition: String, changedBefore moment: Timestamp, limit: Int
-    ) throws -> Int {
-        try self.run(
-            .composed(
-                """
-                DELETE FROM ceremony WHERE number IN
-                (SELECT number FROM ceremony WHERE \(condition) AND changed_at < ? ORDER BY changed_at LIMIT ?)
-                """), [moment.milliseconds, limit])
-        return self.changesCount
-    }
-
-    fileprivate func offeredCeremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> OfferedCeremony? {
-        try self.ceremony(ofToken: digest, sealing).map { ceremony, token in
-            OfferedCeremony(
-                ceremony: ceremony, token: token, deregistered: try self.deregistered(by: ceremony))
-        }
-    }
-
-    /// Returns the data for the answer to a token that was just redeemed.
-    fileprivate func redeemed(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws -> RedeemedCeremony {
-        RedeemedCeremony(
-            ceremony: ceremony, account: try ceremony.describedAccountID.flatMap { try self.account(id: $0, sealing) },
-            credentials: try ceremony.accountIDOfKeys.map {
-                try self.credentials(accountID: $0, sealing).filter(\.isActive)
-            } ?? [], deregistered: try self.deregistered(by: ceremony))
-    }
-
-    /// Returns the keys that a deregistration has deleted; none for every other kind.
-    private func deregistered(by ceremony: CeremonyRecord) throws -> [CredentialSelection.Name] {
-        try ceremony.deregistrationID.map { try self.deregistered(ceremonyID: $0) } ?? []
-    }
-
-    /// Writes the further changes of a step.
-    func apply(_ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing) throws {
-        try change.forEachWrite(to: ceremony) { write in
-            try self.carryOut(write, of: change, at: now, sealing)
-        }
-    }
-
-    private func carryOut(
-        _ write: CeremonyWrite, of change: CeremonyChange, at now: Timestamp, _ sealing: Sealing
-    ) throws {
-        switch write {
-        case .advance(let advance): try self.advance(advance, at: now)
-        case .register(let registration): try self.insert(registration, sealing)
-        case .join(let keys): try self.join(keys, sealing)
-        case .addIdentity(let addition): try self.add(addition, sealing)
-        case .activate(let device): try self.activateDevice(id: device)
-        case .replaceKeys(let device, let account):
-            let losers = try self.replaceKeys(
-                by: device, accountID: account, at: now, sealing, change.endOfSessions)
-            try self.record(change.replacementEvents(for: losers), sealing)
-        case .discard(let device):
-            if try self.deleteDevice(id: device) { try self.deleteIdentity(ofDevice: device) }
-        case .deregister(let selection, let account, let ceremony):
-            let gone = try self.deregister(selection, accountID: account, at: now, sealing, change.endOfSessions)
-            try self.note(deregistered: gone, ceremonyID: ceremony)
-            let report = change.deregistrationReport(ofDeleted: gone)
-            try self.record(report.audit, notice: report.notice, sealing)
-        case .deleteTokens(let ceremony, let moment):
-            try self.deleteTokens(ceremonyID: ceremony, expiredBefore: moment)
-        case .replaceTokens(let tokens, let ceremony):
-            try self.expireTokens(ceremonyID: ceremony, at: now)
-            try self.insert(tokens, ceremonyID: ceremony)
-        case .keepOutcome(let outcome): try self.apply(outcome, sealing)
-        case .keepChange(let record): try self.insert(record, sealing)
-        case .letter(let letter, let most): _ = try self.leaveMail((letter, most))
-        case .audit(let event): try self.appendAudit(event, sealing)
-        case .notice(let notice): try self.insertNotice(notice, sealing)
-        }
     }
 }

@@ -43,7 +43,7 @@ extension SQLStore: BackchannelStore {
                 .composed("SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?"), [id]
             ).flatMap { row in
                 let grant = try row.optionalText(BackchannelColumn.grantID)
-                let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
+                let standing = try grant.flatMap { try GrantRows(db).standingGrant($0, at: moment, sealing) }
                 return try NotifiedBackchannelRequest(grant: grant, standing: standing) {
                     try BackchannelRequestRecord(row, sealing)
                 }
@@ -90,12 +90,12 @@ extension SQLStore: BackchannelStore {
                     SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
                 """, [given.request, moment.milliseconds])
             try AuthorizationRequirement.openBackchannelRequest.check(isOpen)
-            try db.admit(given.session)
-            try db.begin(given.session, until: given.grant.expiresAt, sealing)
-            try db.insert(given.grant, redirectURI: given.redirectURI, sealing)
+            try SessionRows(db).admit(given.session)
+            try SessionRows(db).begin(given.session, until: given.grant.expiresAt, sealing)
+            try GrantRows(db).insert(given.grant, redirectURI: given.redirectURI, sealing)
             try db.run(
                 "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?", [given.grant.id, given.request])
-            try db.appendAudit(audit, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 }

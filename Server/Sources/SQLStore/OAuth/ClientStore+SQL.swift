@@ -1,4 +1,3 @@
-import JOSE
 public import Records
 import Sealing
 import _Primitives
@@ -7,27 +6,29 @@ extension SQLStore: ClientStore {
     public func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {
         // The step relies on the number of clients, and on the absence of another owner of the client's resources.
         try await self.step(Step("client.add", guards: [], isolation: .serializable)) { [sealing] db in
-            try db.add(client, limit: limit)
-            try db.appendAudit(audit, sealing)
+            try ClientRows(db).add(client, limit: limit)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
     public func hasOrigin(_ origin: String, client: String?) async throws -> Bool {
-        try await self.read { db in try db.isOrigin(origin, ofClient: client) }
+        try await self.read { db in try ClientRows(db).isOrigin(origin, ofClient: client) }
     }
 
     public func client(_ id: String) async throws -> ClientRecord? {
-        try await self.knownClients.client(id) { try await self.read { db in try Self.client(id, db) } }
+        try await self.knownClients.client(id) { try await self.read { db in try ClientRows(db).client(id) } }
     }
 
     public func client(owning resource: String) async throws -> ClientRecord? {
-        try await self.read { db in try db.owner(ofResource: resource).flatMap { try Self.client($0, db) } }
+        try await self.read { db in
+            try ClientRows(db).owner(ofResource: resource).flatMap { try ClientRows(db).client($0) }
+        }
     }
 
     public func clients() async throws -> [ClientRecord] {
         try await self.read { db in
             try db.rows(.composed("SELECT \(ClientColumn.selection) FROM oauth_client ORDER BY created_at, id")) {
-                try Self.client($0)
+                try ClientRecord($0)
             }
         }
     }
@@ -38,7 +39,7 @@ extension SQLStore: ClientStore {
         // The step relies on the absence of another owner of the client's resources.
         let step = Step("client.update", guards: [.exclusive(.client, id: id)], isolation: .serializable)
         return try await self.step(step) { [sealing] db in
-            try Self.client(id, db).map { try db.change($0, by: change, sealing) }
+            try ClientRows(db).client(id).map { try ClientRows(db).change($0, by: change, sealing) }
         }
     }
 
@@ -52,218 +53,8 @@ extension SQLStore: ClientStore {
                 .exclusive(.client, id: id),
             ], isolation: .readCommitted)
         return try await self.step(step) { [sealing] db in
-            try db.revokeInvites("service = ?", [id], audit, sealing)
-            return try db.appendAudit(audit, if: db.deleteClient(id), sealing)
+            try InviteRows(db).revokeInvites("service = ?", [id], audit, sealing)
+            return try AuditRows(db).appendAudit(audit, if: ClientRows(db).deleteClient(id), sealing)
         }
-    }
-
-    private static func client(_ id: String, _ db: SQLConnection) throws -> ClientRecord? {
-        try db.row(.composed("SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?"), [id]).map {
-            try Self.client($0)
-        }
-    }
-
-    private static func client(_ row: SQLRow) throws -> ClientRecord {
-        let binding = try ClientSettings.CodeBinding(kept: row.text(ClientColumn.codeBinding))
-        let security = try ClientProfile.Security(kept: row.text(ClientColumn.securityProfile))
-        let party = try ClientSettings.Party(kept: row.text(ClientColumn.party))
-        let mode = try ClientSettings.AnswerDelivery.Mode(kept: row.text(ClientColumn.backchannelMode))
-        var settings = ClientSettings(
-            idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
-            mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
-            grantTypes: try ClientRecord.list(kept: row.text(ClientColumn.grantTypes)),
-            authenticationMethod: try row.text(ClientColumn.authenticationMethod),
-            keySet: try row.optionalText(ClientColumn.keySet),
-            tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings)),
-            signInMethods: try ClientRecord.list(kept: row.text(ClientColumn.signInMethods)),
-            profile: ClientProfile(
-                security: security,
-                requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
-                origins: try ClientRecord.list(kept: row.text(ClientColumn.origins)),
-                detailTypes: try ClientRecord.list(kept: row.text(ClientColumn.detailTypes)),
-                signsInDirectly: try row.flag(ClientColumn.signsInDirectly)),
-            party: party)
-        settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
-        settings.answers = ClientSettings.AnswerDelivery(
-            mode, at: try row.optionalText(ClientColumn.backchannelAddress))
-        settings.certificateName = try row.optionalText(ClientColumn.certificateName)
-            .map(ClientCertificateName.init(kept:))
-        settings.assertionAudience = try ClientSettings.AssertionAudience(
-            kept: row.text(ClientColumn.assertionAudience))
-        settings.sectorIdentifierURI = try row.optionalText(ClientColumn.sectorIdentifierURI)
-        settings.profile.requiresPushedRequests = try row.flag(ClientColumn.requiresPushedRequests)
-        settings.profile.defaultMaximumAge = try row.optionalInteger(ClientColumn.defaultMaxAge, as: Int64.self).map {
-            .seconds($0)
-        }
-        settings.isDisabled = try row.flag(ClientColumn.isDisabled)
-        settings.signInService = try row.optionalText(ClientColumn.signInService).map(SignInServiceSettings.init(kept:))
-        settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
-            ClientSettings.LogoutAddress(
-                $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
-        }
-        var client = ClientRecord(
-            id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
-            redirectURIs: try ClientRecord.list(kept: row.text(ClientColumn.redirectURIs)),
-            postLogoutRedirectURIs: try ClientRecord.list(kept: row.text(ClientColumn.postLogoutRedirectURIs)),
-            secretDigest: try ClientRecord.secretDigest(kept: row.bytes(ClientColumn.secretDigest)),
-            createdAt: try row.moment(ClientColumn.createdAt),
-            settings: settings,
-            formerSecret: try FormerSecret(
-                kept: row.optionalBytes(ClientColumn.formerSecretDigest),
-                endsAt: row.optionalMoment(ClientColumn.formerSecretUntil)),
-            clientURI: try row.optionalText(ClientColumn.clientURI))
-        client.registration = try ClientRegistration(
-            digest: row.optionalBytes(ClientColumn.registrationDigest),
-            registeredBy: row.optionalText(ClientColumn.registeredBy))
-        return client
-    }
-}
-
-private enum ClientColumn: Int, TableColumn {
-    static let table = KnownClients.table
-    static let selection = Self.selected()
-    static let insertion = Self.inserted()
-
-    case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
-        certificateName, isDisabled, signInService, assertionAudience,
-        sectorIdentifierURI, requiresPushedRequests, defaultMaxAge, registrationDigest, registeredBy, tokenSettings,
-        signInMethods, securityProfile, requiresSignedRequests,
-        origins, detailTypes, signsInDirectly,
-        party
-}
-
-extension SQLConnection {
-    /// Changes a client within the present step, ends everything that the change takes away, and keeps the events of the
-    /// change. Returns the changed client.
-    fileprivate func change(
-        _ former: ClientRecord, by change: (inout ClientRecord) throws -> [AuditEvent], _ sealing: Sealing
-    ) throws -> ClientRecord {
-        var client = former
-        let events = try change(&client)
-        try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
-        try self.runObserved(
-            """
-            UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
-                secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
-                former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
-                backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
-                backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?,
-                sign_in_service = ?, assertion_audience = ?, sector_identifier_uri = ?
-            WHERE id = ?
-            """,
-            [
-                client.name, ClientRecord.keptText(of: client.redirectURIs),
-                ClientRecord.keptText(of: client.postLogoutRedirectURIs),
-                (client.secretDigest ?? []), client.settings.mayDeregister,
-                client.settings.idTokenAlgorithm.rawValue,
-                client.settings.codeBinding.rawValue, client.formerSecret?.digest,
-                client.formerSecret?.endsAt.milliseconds, client.clientURI,
-                ClientRecord.keptText(of: client.settings.grantTypes),
-                client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
-                ClientRecord.keptText(of: client.settings.signInMethods), client.settings.party.rawValue,
-                client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
-                client.settings.keySetAddress, client.settings.answers.mode.rawValue,
-                client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled,
-                client.settings.signInService.map { JSON.object($0.json).text },
-                client.settings.assertionAudience.rawValue, client.settings.sectorIdentifierURI, client.id,
-            ])
-        try self.setProfile(client.settings.profile, ofClient: client.id)
-        // A request without an address leads nowhere.
-        let addresses = try self.texts(
-            "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ? AND redirect_uri <> ''", [client.id])
-        let effect = ClientChangeEffect(of: client, from: former.settings)
-        for address in effect.addressesWithoutAnswer(among: addresses) {
-            _ = try self.deleteRequests(where: "client = ? AND redirect_uri = ?", [client.id, address])
-        }
-        if effect.endsIssued { try self.endIssued(toClient: client.id) }
-        try self.record(events, sealing)
-        return client
-    }
-
-    /// Ends a client's requests, grants and device secrets, with all consequences.
-    fileprivate func endIssued(toClient id: String) throws {
-        try self.deleteRows(
-            of: ["oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request"],
-            ofClient: id)
-        _ = try self.endGrants(where: "client = ?", [id])
-        _ = try self.endDeviceSecrets(where: "client = ?", [id])
-    }
-
-    /// Deletes a client's rows of these tables.
-    fileprivate func deleteRows(of tables: [String], ofClient id: String) throws {
-        for table in tables {
-            try self.run(.composed("DELETE FROM \(table) WHERE client = ?"), [id])
-        }
-    }
-
-    /// Deletes a client with all its grants, within the present step. Returns `false` if the client does not exist.
-    fileprivate func deleteClient(_ id: String) throws -> Bool {
-        try self.endIssued(toClient: id)
-        return try self.deleteUnusedClient(id)
-    }
-
-    /// Deletes a client that has no grants, within the present step. Returns `false` if the client does not exist.
-    @discardableResult
-    func deleteUnusedClient(_ id: String) throws -> Bool {
-        try self.deleteRows(
-            of: [
-                "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
-                "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery",
-            ], ofClient: id)
-        try self.runObserved("DELETE FROM oauth_client WHERE id = ?", [id])
-        return self.changesCount > 0
-    }
-
-    /// Returns the number of strangers' clients, or of the clients that the operator has let in.
-    func count(strangers: Bool) throws -> Int {
-        try self.number(
-            .composed("SELECT count(*) FROM oauth_client WHERE (\(ClientRegistration.isStranger)) = ?"), [strangers])
-            ?? 0
-    }
-
-    /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, or if another
-    /// client owns one of its resources. Strangers' clients take no place of clients that the operator has let in.
-    func add(_ client: ClientRecord, limit: Int) throws {
-        try ClientRoom(count: self.count(strangers: client.isStranger), limit: limit).check("clients")
-        try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
-        try self.runObserved(
-            ClientColumn.insertion,
-            ClientColumn.row([
-                ClientColumn.id: client.id, .name: client.name,
-                .redirectURIs: ClientRecord.keptText(of: client.redirectURIs),
-                .postLogoutRedirectURIs: ClientRecord.keptText(of: client.postLogoutRedirectURIs),
-                .secretDigest: (client.secretDigest ?? []), .createdAt: client.createdAt.milliseconds,
-                .mayDeregister: client.settings.mayDeregister,
-                .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
-                .grantTypes: ClientRecord.keptText(of: client.settings.grantTypes),
-                .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
-                .codeBinding: client.settings.codeBinding.rawValue,
-                .formerSecretDigest: client.formerSecret?.digest,
-                .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
-                .keySetAddress: client.settings.keySetAddress,
-                .certificateName: client.settings.certificateName?.text, .isDisabled: client.settings.isDisabled,
-                .signInService: client.settings.signInService.map { JSON.object($0.json).text },
-                .assertionAudience: client.settings.assertionAudience.rawValue,
-                .sectorIdentifierURI: client.settings.sectorIdentifierURI,
-                .requiresPushedRequests: client.settings.profile.requiresPushedRequests,
-                .defaultMaxAge: client.settings.profile.defaultMaximumAge?.components.seconds,
-                .registrationDigest: client.registration?.tokenDigest,
-                .registeredBy: client.registration?.registeredBy,
-                .backchannelMode: client.settings.answers.mode.rawValue,
-                .backchannelAddress: client.settings.answers.address,
-                .backchannelLogoutURI: client.settings.logout?.text,
-                .backchannelLogoutSessionRequired: client.settings.logout?.needsSession ?? false,
-                .signInMethods: ClientRecord.keptText(of: client.settings.signInMethods),
-                .tokenSettings: client.settings.tokens.text,
-                .securityProfile: client.settings.profile.security.rawValue,
-                .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
-                .origins: ClientRecord.keptText(of: client.settings.profile.origins),
-                .detailTypes: ClientRecord.keptText(of: client.settings.profile.detailTypes),
-                .signsInDirectly: client.settings.profile.signsInDirectly,
-                .party: client.settings.party.rawValue,
-            ]))
     }
 }

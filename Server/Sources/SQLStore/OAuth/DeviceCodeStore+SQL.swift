@@ -70,7 +70,7 @@ extension SQLStore: DeviceCodeStore {
                 LEFT JOIN oauth_request ON oauth_request.id = request
                 WHERE user_code = ? AND is_denied = 0 AND grant_id IS NULL
                 """, [found])
-            return try db.begin(request, because: row, sealing) {
+            return try RequestRows(db).begin(request, because: row, sealing) {
                 try db.run("UPDATE oauth_device_code SET request = ? WHERE user_code = ?", [request.id, found])
             }
         }
@@ -93,11 +93,11 @@ extension SQLStore: DeviceCodeStore {
                 db.bytes("SELECT digest FROM oauth_device_code WHERE request = ?", [confirmed.request]))
             // This comes first, so that the end of the request is no denial.
             try db.run("UPDATE oauth_device_code SET request = NULL WHERE digest = ?", [digest])
-            try db.end(request: confirmed.request, by: confirmed.session, language: confirmed.language)
-            try db.begin(confirmed.session, until: confirmed.grant.expiresAt, sealing)
-            try db.insert(confirmed.grant, redirectURI: confirmed.redirectURI, sealing)
+            try RequestRows(db).end(request: confirmed.request, by: confirmed.session, language: confirmed.language)
+            try SessionRows(db).begin(confirmed.session, until: confirmed.grant.expiresAt, sealing)
+            try GrantRows(db).insert(confirmed.grant, redirectURI: confirmed.redirectURI, sealing)
             try db.run("UPDATE oauth_device_code SET grant_id = ? WHERE digest = ?", [confirmed.grant.id, digest])
-            try db.appendAudit(audit, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
@@ -124,7 +124,7 @@ extension SQLStore: DeviceCodeStore {
             }
         ) { [sealing] row, db in
             let grant = try row.optionalText(DeviceCodeColumn.grantID)
-            let standing = try grant.flatMap { try db.standingGrant($0, at: moment, sealing) }
+            let standing = try grant.flatMap { try GrantRows(db).standingGrant($0, at: moment, sealing) }
             let answer = DeviceAnswer(grant: grant, standing: standing)
             // An answer without a grant finds no row, as NULL equals nothing.
             try db.run(

@@ -12,7 +12,7 @@ private enum DeviceSecretColumn: Int, TableColumn {
 extension SQLStore: DeviceSecretStore {
     public func setDeviceSecret(digest: [UInt8], ofGrant id: String) async throws -> Bool {
         try await self.step(Step("device-secret.set", guards: [], isolation: .readCommitted)) { db in
-            try db.setDeviceSecret(digest, ofGrant: id)
+            try DeviceSecretRows(db).setDeviceSecret(digest, ofGrant: id)
         }
     }
 
@@ -31,7 +31,7 @@ extension SQLStore: DeviceSecretStore {
                     SELECT 1 FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
                     WHERE oauth_grant.id = ? AND session = ?)
                 """, [grant, secret.session])
-            guard isThere, try db.setDeviceSecret(secret.digest, ofGrant: grant) else { return false }
+            guard isThere, try DeviceSecretRows(db).setDeviceSecret(secret.digest, ofGrant: grant) else { return false }
             try db.run(
                 "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?", [secret.session, secret.client])
             try db.insert(
@@ -50,7 +50,9 @@ extension SQLStore: DeviceSecretStore {
                 .composed("SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?"), [digest]
             ).map { try DeviceSecretRecord($0) }
             return try secret.flatMap { secret in
-                try db.session(id: secret.session, sealing).map { HeldDeviceSecret(secret: secret, session: $0) }
+                try SessionRows(db).session(id: secret.session, sealing).map {
+                    HeldDeviceSecret(secret: secret, session: $0)
+                }
             }
         }
     }
@@ -72,11 +74,12 @@ extension SQLStore: DeviceSecretStore {
                 "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?",
                 [moment.milliseconds, digest, grant.session])
             try GrantRequirement.deviceSecret.check(changedRows: db.changesCount)
-            try GrantRequirement.sharingGroup.check(db.isOfGroup(ofDeviceSecret: digest, client: grant.client))
-            try db.useSession(grant.session, at: moment)
-            try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
-            try db.insert(grant, redirectURI: redirectURI, sealing)
-            try db.appendAudit(audit, sealing)
+            try GrantRequirement.sharingGroup.check(
+                DeviceSecretRows(db).isOfGroup(ofDeviceSecret: digest, client: grant.client))
+            try SessionRows(db).useSession(grant.session, at: moment)
+            try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
+            try GrantRows(db).insert(grant, redirectURI: redirectURI, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
@@ -93,7 +96,7 @@ extension SQLStore: DeviceSecretStore {
         ) { [sealing] db, _ in
             try db.run("DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?", [digest, group])
             let ended = EndedRows(db.changesCount, event: audit)
-            try db.record(ended.event, sealing)
+            try AuditRows(db).record(ended.event, sealing)
             return ended.isAny
         }
     }
@@ -109,27 +112,5 @@ extension DeviceSecretRecord {
             isBound: try row.flag(DeviceSecretColumn.isBound),
             consent: try row.optionalText(DeviceSecretColumn.consent),
             givenAt: try row.moment(DeviceSecretColumn.givenAt))
-    }
-}
-
-extension SQLConnection {
-    /// Returns `true` if a client exists and belongs to the group that may use a secret.
-    fileprivate func isOfGroup(ofDeviceSecret digest: [UInt8], client: String) throws -> Bool {
-        try self.isTrue(
-            """
-            SELECT EXISTS (
-                SELECT 1 FROM oauth_client, oauth_device_secret
-                WHERE oauth_client.id = ? AND digest = ?
-                    AND token_settings ->> 'group' = sharing_group)
-            """, [client, digest])
-    }
-
-    /// Notes within the present step that a device secret was given with a grant. Returns `false` if the grant is gone,
-    /// has a secret already, or was itself got by a device secret.
-    func setDeviceSecret(_ digest: [UInt8], ofGrant id: String) throws -> Bool {
-        try self.run(
-            "UPDATE oauth_grant SET device_secret = ? WHERE id = ? AND device_secret IS NULL AND origin IS NULL",
-            [digest, id])
-        return self.changesCount > 0
     }
 }

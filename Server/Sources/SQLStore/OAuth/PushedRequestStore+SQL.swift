@@ -58,7 +58,7 @@ extension SQLStore: PushedRequestStore {
                 SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
                 LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
                 """, [digest])
-            return try db.begin(request, because: row, sealing) {
+            return try RequestRows(db).begin(request, because: row, sealing) {
                 try db.run(
                     "UPDATE oauth_pushed_request SET request = ?, expires_at = least(expires_at, ?) WHERE digest = ?",
                     [request.id, request.expiresAt.milliseconds, digest])
@@ -76,37 +76,11 @@ extension SQLStore: PushedRequestStore {
             ], isolation: .readCommitted)
         return try await self.step(step) { db in
             // The waiting request deletes the pushed request with itself.
-            let waiting = try db.deleteRequests(
+            let waiting = try RequestRows(db).deleteRequests(
                 where: "browser_digest = ? AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)",
                 [browserDigest, digest])
             try db.run("DELETE FROM oauth_pushed_request WHERE digest = ? AND request IS NULL", [digest])
             return waiting + db.changesCount > 0
         }
-    }
-}
-
-extension SQLConnection {
-    /// Begins the request of a browser that comes with a row of another table, unless another request waits because of
-    /// the row. `note` writes the new request into the row. Returns the identifier of the request that waits in the
-    /// browser; `nil` if none does.
-    ///
-    /// - Parameter row: The request that waits because of the row already: its identifier as `id`, and the digest of
-    ///   its browser as `browser_digest`.
-    func begin(
-        _ request: AuthorizationRequestRecord, because row: SQLRow?, _ sealing: Sealing, note: () throws -> Void
-    ) throws -> String? {
-        switch RequestBeginning(request, of: try row.map(WaitingRequest.init)) {
-        case .answered(let id): return id
-        case .begins:
-            try self.insert(request, sealing)
-            try note()
-            return request.id
-        }
-    }
-}
-
-extension WaitingRequest {
-    fileprivate init(_ row: SQLRow) throws {
-        self.init(id: try row.optionalText("id"), browserDigest: try row.optionalBytes("browser_digest"))
     }
 }

@@ -24,7 +24,7 @@ extension SQLStore: RegistrationStore {
                     .createdAt: token.createdAt.milliseconds, .expiresAt: token.expiresAt.milliseconds,
                     .usesLeft: token.left,
                 ], by: InitialTokenColumn.insertion)
-            try db.appendAudit(audit, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
@@ -54,7 +54,7 @@ extension SQLStore: RegistrationStore {
     public func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(Step("initial-token.delete", guards: [], isolation: .readCommitted)) { [sealing] db in
             try db.run("DELETE FROM oauth_initial_token WHERE id = ?", [id])
-            return try db.appendAudit(audit, if: db.hasChangedRows, sealing)
+            return try AuditRows(db).appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }
 
@@ -69,8 +69,8 @@ extension SQLStore: RegistrationStore {
                 WHERE digest = ? AND expires_at > ? AND uses_left > 0
                 """, [digest, moment.milliseconds])
             try InitialTokenRecord.check(isCounted: db.changesCount > 0)
-            try db.add(client, limit: limit)
-            try db.appendAudit(audit, sealing)
+            try ClientRows(db).add(client, limit: limit)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
@@ -79,42 +79,15 @@ extension SQLStore: RegistrationStore {
     ) async throws {
         // The step relies on the number of clients, and on the absence of consents to the clients that go.
         try await self.step(Step("client.add-stranger", guards: [], isolation: .serializable)) { [sealing] db in
-            let room = ClientRoom(count: try db.count(strangers: true), limit: limit)
-            for id in try db.oldestUnusedStrangers(since: unusedSince, limit: room.displaceable) {
-                try db.deleteUnusedClient(id)
-                try db.appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
+            let room = ClientRoom(count: try ClientRows(db).count(strangers: true), limit: limit)
+            for id in try ClientRows(db).oldestUnusedStrangers(since: unusedSince, limit: room.displaceable) {
+                try ClientRows(db).deleteUnusedClient(id)
+                try AuditRows(db).appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
             }
-            try db.add(client, limit: limit)
-            try db.appendAudit(audit, sealing)
+            try ClientRows(db).add(client, limit: limit)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
-}
-
-extension SQLConnection {
-    /// Returns the oldest strangers' clients from before that moment that have no consent of any person, are not
-    /// switched off, and are no services of personalised identities. A grant of a stranger's client rests on a consent,
-    /// so the consents show this.
-    ///
-    /// Cost: a walk over all clients, and up to two look-ups for each stranger's client; nothing for a limit of 0.
-    fileprivate func oldestUnusedStrangers(since moment: Timestamp, limit: Int) throws -> [String] {
-        // A client that an operator has switched off stays switched off. A service of personalised identities belongs
-        // to the operator.
-        try self.texts(
-            .composed(
-                """
-                SELECT id FROM oauth_client
-                WHERE \(ClientRegistration.isStranger) AND created_at <= ? AND is_disabled = 0
-                    AND NOT EXISTS (SELECT 1 FROM service WHERE service.id = oauth_client.id)
-                    AND NOT EXISTS (SELECT 1 FROM oauth_consent WHERE oauth_consent.client = oauth_client.id)
-                ORDER BY created_at, id LIMIT ?
-                """), [moment.milliseconds, limit])
-    }
-}
-
-extension ClientRegistration {
-    /// The condition that finds strangers' clients. An open registration has a token of its own and no initial access
-    /// token. A document has no token.
-    static let isStranger = "(registration_digest IS NULL) <> (registered_by IS NULL)"
 }
 
 extension AuditEvent.Kind {

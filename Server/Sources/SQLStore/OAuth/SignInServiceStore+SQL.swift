@@ -38,18 +38,19 @@ extension SQLStore: SignInServiceStore {
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
             let grant = passed.grant
-            try passed.check(origin: db.heldGrant(passed.origin, at: audit.at), at: audit.at)
+            try passed.check(origin: GrantRows(db).heldGrant(passed.origin, at: audit.at), at: audit.at)
             let isServed = try db.isTrue(
                 "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)", [grant.client])
             try GrantRequirement.servedClient.check(isServed)
             if let family {
-                try db.insert(grant, redirectURI: passed.redirectURI, beginning: family, at: audit.at, sealing)
+                try RefreshRows(db).insert(
+                    grant, redirectURI: passed.redirectURI, beginning: family, at: audit.at, sealing)
             } else {
-                try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
-                try db.insert(grant, redirectURI: passed.redirectURI, sealing)
+                try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
+                try GrantRows(db).insert(grant, redirectURI: passed.redirectURI, sealing)
             }
-            if let code { try db.insert(code, grant: grant.id) }
-            try db.appendAudit(audit, sealing)
+            if let code { try CodeRows(db).insert(code, grant: grant.id) }
+            try AuditRows(db).appendAudit(audit, sealing)
         }
         self.handedOutTokens.insert(family.map { [$0.head] } ?? [])
     }

@@ -31,7 +31,7 @@ extension SQLStore: SigningKeyStore {
         try await self.step(Step("signing-key.add", guards: [], isolation: .serializable)) { [sealing] db in
             let added = try Self.providerKeys(db, sealing).missing(key)
             try Self.add(added, db, sealing)
-            try db.appendAudit(audit, if: !added.isEmpty, sealing)
+            try AuditRows(db).appendAudit(audit, if: !added.isEmpty, sealing)
             return try Self.providerKeys(db, sealing)
         }
     }
@@ -59,7 +59,7 @@ extension SQLStore: SigningKeyStore {
             }
             try db.run("DELETE FROM oauth_key WHERE retired_at < ?", [moment.milliseconds])
             try Self.add(keys, db, sealing)
-            try db.appendAudit(audit, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
             return try Self.providerKeys(db, sealing)
         }
     }

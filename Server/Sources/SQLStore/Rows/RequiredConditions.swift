@@ -13,4 +13,21 @@ extension SQLConnection {
     ) throws {
         guard try self.row(text, values) == nil else { throw error() }
     }
+
+    /// `true` if the latest statement has changed exactly one row.
+    var hasChangedOneRow: Bool { self.changesCount == 1 }
+
+    /// `true` if the latest statement has changed a row.
+    var hasChangedRows: Bool { self.changesCount > 0 }
+
+    /// Runs a statement, and returns `true` if the statement has changed a row.
+    func changes(_ text: SQLText, _ values: SQLValues) throws -> Bool {
+        try self.run(text, values)
+        return self.hasChangedRows
+    }
+
+    /// Throws `conflict` with `reason` if a query returns a row.
+    func refuse(_ text: SQLText, _ values: SQLValues, _ reason: String) throws {
+        try self.requireNoRow(text, values, orThrow: StoreError(.conflict, reason))
+    }
 }

@@ -54,7 +54,7 @@ struct ReplacedDatabase {
                     WHERE ours.number = (SELECT max(number) FROM main.audit))
                 """)
         try Incomparable.check(isContinuation: isContinuation)
-        try Incomparable.check(try SQLConnection(db).verifyAudit(self.sealing, of: "replaced"))
+        try Incomparable.check(try AuditRows(SQLConnection(db)).verifyAudit(self.sealing, of: "replaced"))
     }
 
     /// Returns the differences of a step, and keeps the later state in force if the kind of difference is kept.

@@ -24,13 +24,14 @@ struct RestoredDatabase {
     ) throws -> RestoreReport {
         var report = RestoreReport(
             manifest: manifest, voided: .init(), comparison: .nothingThere, changes: [],
-            auditBrokenAt: try SQLConnection(self.db).verifyAudit(self.sealing).brokenAt, replacedFolder: nil)
+            auditBrokenAt: try AuditRows(SQLConnection(self.db)).verifyAudit(self.sealing).brokenAt, replacedFolder: nil
+        )
         let replaced = self.attached(path, &report)
         try self.db.inTransaction(.immediate) {
             report.voided = try self.db.voidPast(epoch: random.identifier())
             try replaced?.compare(self.db, keepsRevocations: isKept, &report)
-            try SQLConnection(self.db).deleteIdentitiesOfNoDevice()
-            try SQLConnection(self.db).appendAudit(
+            try DeviceIdentityRows(SQLConnection(self.db)).deleteIdentitiesOfNoDevice()
+            try AuditRows(SQLConnection(self.db)).appendAudit(
                 AuditEvent(
                     AuditEvent.Kind(rawValue: "restored"), at: now, actor: "command",
                     detail: "\(manifest.createdAt) \(report.auditDetail(keepsRevocations: isKept))"), self.sealing)

@@ -4,11 +4,11 @@ public import _Primitives
 
 extension SQLStore {
     public func activation(id: String) async throws -> ActivationRecord? {
-        try await self.read { [sealing] db in try db.activation(id: id, sealing) }
+        try await self.read { [sealing] db in try ActivationRows(db).activation(id: id, sealing) }
     }
 
     public func activations(accountID: String) async throws -> [ActivationRecord] {
-        try await self.read { [sealing] db in try db.activations(accountID: accountID, sealing) }
+        try await self.read { [sealing] db in try ActivationRows(db).activations(accountID: accountID, sealing) }
     }
 
     public func offer(_ offer: OfferRecord, replacing: Bool, limit: Int?, audit: AuditEvent)
@@ -19,10 +19,10 @@ extension SQLStore {
                 "activation-offer.add", guards: [.exclusive(.account, id: offer.accountID)],
                 isolation: .readCommitted)
         ) { [sealing] db in
-            let count = try db.offerCount(accountID: offer.accountID, at: offer.createdAt)
+            let count = try OfferRows(db).offerCount(accountID: offer.accountID, at: offer.createdAt)
             try IdentityBound.offers.requireRoom(count, most: limit)
-            try db.insert(offer, replacing: replacing, sealing)
-            try db.appendAudit(audit, sealing)
+            try OfferRows(db).insert(offer, replacing: replacing, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
@@ -44,11 +44,11 @@ extension SQLStore {
     }
 
     public func offer(id: String) async throws -> OfferRecord? {
-        try await self.read { [sealing] db in try db.offer(id: id, sealing) }
+        try await self.read { [sealing] db in try OfferRows(db).offer(id: id, sealing) }
     }
 
     public func offers(accountID: String, at now: Timestamp) async throws -> [OfferRecord] {
-        try await self.read { [sealing] db in try db.offers(accountID: accountID, at: now, sealing) }
+        try await self.read { [sealing] db in try OfferRows(db).offers(accountID: accountID, at: now, sealing) }
     }
 
     public func step<Result: Sendable>(
@@ -66,16 +66,16 @@ extension SQLStore {
                     .exclusive(.offer, id: id),
                 ], isolation: .readCommitted),
             screenedBy: { [sealing] db -> Screening<Void, IdentityStep<Result>> in
-                let earlier: IdentityStep<Result>? = try db.outcome(answeredTo: request, sealing)
-                return .step(if: try earlier == nil && db.hasOffer(id: id), otherwise: earlier ?? .missing)
+                let earlier: IdentityStep<Result>? = try IdentityAnswerRows(db).outcome(answeredTo: request, sealing)
+                return .step(if: try earlier == nil && OfferRows(db).hasOffer(id: id), otherwise: earlier ?? .missing)
             }
         ) { [sealing] db, _ in
-            try db.unlessAnswered(request, sealing) {
-                try db.offer(id: id, sealing).map { before -> IdentityStep<Result> in
+            try IdentityAnswerRows(db).unlessAnswered(request, sealing) {
+                try OfferRows(db).offer(id: id, sealing).map { before -> IdentityStep<Result> in
                     var offer = before
                     let (change, result) = try judge(&offer)
-                    try db.update(offer, from: before, sealing)
-                    try db.carryOut(change.writes, sealing)
+                    try OfferRows(db).update(offer, from: before, sealing)
+                    try IdentityChanges(db).carryOut(change.writes, sealing)
                     return .decided(result)
                 } ?? .missing
             }
@@ -88,9 +88,10 @@ extension SQLStore {
         try await self.step(
             Step("activation.revoke", guards: [.exclusive(accountOfDevice: id)], isolation: .readCommitted)
         ) { [sealing] db in
-            try db.accountOfActivation(id: id).map { account -> Void in
-                try db.revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
-                try db.carryOut(ActivationChange(audit: audit, notice: notice).writes(accountID: account), sealing)
+            try ActivationRows(db).accountOfActivation(id: id).map { account -> Void in
+                try DeviceEnds(db).revokeDevice(id: id, accountID: account, at: audit.at, sealing, ending)
+                try IdentityChanges(db).carryOut(
+                    ActivationChange(audit: audit, notice: notice).writes(accountID: account), sealing)
             } != nil
         }
     }
@@ -98,7 +99,7 @@ extension SQLStore {
     public func renameActivation(id: String, name: String, audit: AuditEvent) async throws -> Bool {
         try await self.step(
             Step("activation.rename", guards: [.exclusive(.device, id: id)], isolation: .readCommitted),
-            on: { db in try db.accountOfActivation(id: id) }
+            on: { db in try ActivationRows(db).accountOfActivation(id: id) }
         ) { [sealing] db, account in
             try db.run(
                 "UPDATE device SET name = ? WHERE id = ?", [try sealing.seal(name, purpose: .deviceName, row: id), id])
@@ -116,12 +117,12 @@ extension SQLStore {
         try await self.step(
             Step("activation.step", guards: [.exclusive(accountOfDevice: id)], isolation: .readCommitted)
         ) { [sealing] db in
-            try db.activation(id: id, sealing).map { before in
+            try ActivationRows(db).activation(id: id, sealing).map { before in
                 var activation = before
-                let (change, result) = try judge(&activation, try db.credentials(deviceID: id, sealing))
-                try db.update(activation, from: before, sealing)
-                try db.deleteCredentials(change.withdrawnCredentials, ofActivation: id)
-                try db.carryOut(change.writes(accountID: before.device.accountID), sealing)
+                let (change, result) = try judge(&activation, try CredentialRows(db).credentials(deviceID: id, sealing))
+                try ActivationRows(db).update(activation, from: before, sealing)
+                try CredentialRows(db).deleteCredentials(change.withdrawnCredentials, ofActivation: id)
+                try IdentityChanges(db).carryOut(change.writes(accountID: before.device.accountID), sealing)
                 return result
             }
         }
@@ -130,8 +131,8 @@ extension SQLStore {
     public func deleteStaleIdentities(now: Timestamp, historyBefore: Timestamp, limit: Int) async throws -> Int {
         try await self.step(Step("identity.sweep", guards: [], isolation: .readCommitted)) { db in
             try ["identity_answer": ("number", "kept_until"), "pending_activation": ("id", "expires_at")].reduce(
-                try db.deleteStaleConsents(now: now, limit: limit)
-                    + db.deleteStaleHistory(before: historyBefore, limit: limit)
+                try IdentityConsentRows(db).deleteStaleConsents(now: now, limit: limit)
+                    + IdentityHistoryRows(db).deleteStaleHistory(before: historyBefore, limit: limit)
             ) { count, stale in
                 let (table, (key, end)) = stale
                 try db.run(
@@ -143,19 +144,5 @@ extension SQLStore {
                 return count + db.changesCount
             }
         }
-    }
-}
-
-extension SQLConnection {
-    fileprivate func hasOffer(id: String) throws -> Bool {
-        try self.isTrue("SELECT EXISTS (SELECT 1 FROM pending_activation WHERE id = ?)", [id])
-    }
-
-    /// Returns the account of an activation; `nil` if the activation does not exist.
-    fileprivate func accountOfActivation(id: String) throws -> String? {
-        try self.text(
-            """
-            SELECT account_id FROM device JOIN activation ON device_id = device.id WHERE device_id = ?
-            """, [id])
     }
 }

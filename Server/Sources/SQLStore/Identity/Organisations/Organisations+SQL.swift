@@ -10,25 +10,25 @@ extension SQLStore: OrganisationStore {
             try db.run(
                 "INSERT INTO organisation (id, name, created_at) VALUES (?, ?, ?)",
                 [organisation.id, organisation.name, organisation.createdAt.milliseconds])
-            try db.appendAudit(audit, sealing)
+            try AuditRows(db).appendAudit(audit, sealing)
         }
     }
 
     public func organisation(_ id: String) async throws -> OrganisationRecord? {
-        try await self.read { db in try db.organisations("WHERE id = ?", [id]).first }
+        try await self.read { db in try OrganisationRows(db).organisations("WHERE id = ?", [id]).first }
     }
 
     public func organisation(named name: String) async throws -> OrganisationRecord? {
-        try await self.read { db in try db.organisations("WHERE name = ?", [name]).first }
+        try await self.read { db in try OrganisationRows(db).organisations("WHERE name = ?", [name]).first }
     }
 
     public func organisations() async throws -> [OrganisationRecord] {
-        try await self.read { db in try db.organisations("ORDER BY name", []) }
+        try await self.read { db in try OrganisationRows(db).organisations("ORDER BY name", []) }
     }
 
     public func organisations(accountID: String) async throws -> [OrganisationRecord] {
         try await self.read { db in
-            try db.organisations(
+            try OrganisationRows(db).organisations(
                 "WHERE id IN (SELECT organisation FROM organisation_member WHERE account_id = ?) ORDER BY name",
                 [accountID])
         }
@@ -56,7 +56,7 @@ extension SQLStore: OrganisationStore {
             try db.refuse(
                 "SELECT 1 FROM service WHERE profile ->> 'organisation' = ?", [id],
                 "a service keeps itself to the organisation")
-            try db.revokeInvites("organisation = ?", [id], audit, sealing)
+            try InviteRows(db).revokeInvites("organisation = ?", [id], audit, sealing)
             try db.run("DELETE FROM organisation WHERE id = ?", [id])
         }
     }
@@ -69,9 +69,9 @@ extension SQLStore: OrganisationStore {
                 isolation: .readCommitted),
             noting: audit
         ) { db in
-            try db.require("account", id: accountID, "an account or an organisation")
-            try db.require("organisation", id: organisation, "an account or an organisation")
-            return try db.addMember(accountID, organisation: organisation)
+            try IdentifiedRows(db).require("account", id: accountID, "an account or an organisation")
+            try IdentifiedRows(db).require("organisation", id: organisation, "an account or an organisation")
+            return try OrganisationRows(db).addMember(accountID, organisation: organisation)
         }
     }
 
@@ -92,30 +92,5 @@ extension SQLStore: OrganisationStore {
                 WHERE organisation = ? AND account_id > coalesce(?, '') ORDER BY account_id LIMIT ?
                 """, [organisation, after, limit])
         }
-    }
-}
-
-extension SQLConnection {
-    fileprivate func organisations(_ condition: String, _ values: SQLValues) throws
-        -> [OrganisationRecord]
-    {
-        try self.rows(.composed("SELECT id, name, created_at FROM organisation \(condition)"), values) { row in
-            OrganisationRecord(
-                id: try row.text("id"), name: try row.text("name"), createdAt: try row.moment("created_at"))
-        }
-    }
-
-    /// Returns `true` if an account is a member of the organisation.
-    func isMember(_ accountID: String, ofOrganisation organisation: String) throws -> Bool {
-        try self.isTrue(
-            "SELECT EXISTS (SELECT 1 FROM organisation_member WHERE organisation = ? AND account_id = ?)",
-            [organisation, accountID])
-    }
-
-    /// Makes an account a member within the present step. Returns `true` if the account was no member before.
-    func addMember(_ accountID: String, organisation: String) throws -> Bool {
-        try self.changes(
-            "INSERT INTO organisation_member (organisation, account_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [organisation, accountID])
     }
 }

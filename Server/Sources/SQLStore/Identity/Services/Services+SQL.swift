@@ -4,7 +4,7 @@ import _Primitives
 
 extension SQLStore: ServiceStore {
     public func serviceProfile(_ client: String) async throws -> ServiceProfile? {
-        try await self.read { db in try db.serviceProfile(client) }
+        try await self.read { db in try ServiceRows(db).serviceProfile(client) }
     }
 
     public func services() async throws -> [ServiceRecord] {
@@ -27,15 +27,16 @@ extension SQLStore: ServiceStore {
                 ], isolation: .readCommitted),
             noting: audit, on: "oauth_client", id: client
         ) { [sealing] db in
-            try db.require("organisation", id: profile.membershipOrganisation, "the organisation of a service")
-            let former = try db.serviceProfile(client)
+            try IdentifiedRows(db).require(
+                "organisation", id: profile.membershipOrganisation, "the organisation of a service")
+            let former = try ServiceRows(db).serviceProfile(client)
             try db.run(
                 """
                 INSERT INTO service (id, profile) VALUES (?, ?)
                 ON CONFLICT (id) DO UPDATE SET profile = excluded.profile
                 """, [client, JSON.object(profile.json).text])
             try former.map {
-                try db.follow(ServiceProfileChange(from: $0, to: profile), of: client, audit, sealing)
+                try ServiceRows(db).follow(ServiceProfileChange(from: $0, to: profile), of: client, audit, sealing)
             }
         }
     }
@@ -50,14 +51,14 @@ extension SQLStore: ServiceStore {
                 ], isolation: .readCommitted),
             noting: audit, on: "service", id: client
         ) { [sealing] db in
-            try db.revokeInvites("service = ?", [client], audit, sealing)
+            try InviteRows(db).revokeInvites("service = ?", [client], audit, sealing)
             try db.run("DELETE FROM service WHERE id = ?", [client])
         }
     }
 
     public func standing(accountID: String, service: String) async throws -> ServiceStanding? {
         try await self.read { [readProfiles] db in
-            try db.standing(accountID: accountID, service: service, readProfiles)
+            try ServiceRows(db).standing(accountID: accountID, service: service, readProfiles)
         }
     }
 
@@ -68,7 +69,7 @@ extension SQLStore: ServiceStore {
                 isolation: .readCommitted),
             noting: audit
         ) { db in
-            try db.assignRole(role, accountID: accountID, service: service)
+            try ServiceRows(db).assignRole(role, accountID: accountID, service: service)
         }
     }
 
@@ -79,8 +80,8 @@ extension SQLStore: ServiceStore {
                 isolation: .readCommitted),
             noting: audit
         ) { db in
-            try db.heldRoles(accountID: accountID, service: service, naming: role).removing(role).map {
-                try db.setRoles($0, accountID: accountID, service: service)
+            try ServiceRows(db).heldRoles(accountID: accountID, service: service, naming: role).removing(role).map {
+                try ServiceRows(db).setRoles($0, accountID: accountID, service: service)
             } != nil
         }
     }
@@ -115,93 +116,5 @@ extension SQLStore: ServiceStore {
                 RoleEntry(accountID: try row.text("account_id"), roles: try RoleEntry.roles(kept: row.text("roles")))
             }
         }
-    }
-}
-
-extension SQLConnection {
-    func serviceProfile(_ client: String) throws -> ServiceProfile? {
-        try self.text("SELECT profile FROM service WHERE id = ?", [client]).map { try ServiceProfile(kept: $0) }
-    }
-
-    /// Returns an account's standing at a service; `nil` if the account does not exist, or the client is no service.
-    func standing(
-        accountID: String, service: String, _ profiles: RecentValues<ExactText, ServiceProfile>? = nil
-    ) throws -> ServiceStanding? {
-        try self.row(
-            """
-            SELECT service.profile AS profile, service_roles.roles AS roles FROM service CROSS JOIN account
-            LEFT JOIN service_roles ON service_roles.service = service.id
-            AND service_roles.account_id = account.id
-            WHERE service.id = ? AND account.id = ?
-            """, [service, accountID]
-        ).map { row in
-            let text = try row.text("profile")
-            let profile =
-                try profiles?.value(ExactText(text)) { try ServiceProfile(kept: text) } ?? ServiceProfile(kept: text)
-            return ServiceStanding(
-                profile: profile, entry: try row.optionalText("roles").map { try RoleEntry.roles(kept: $0) },
-                isMember: try profile.membershipOrganisation.map { try self.isMember(accountID, ofOrganisation: $0) })
-        }
-    }
-
-    /// Gives a role as ``ServiceStore/assignRole(_:accountID:service:audit:)`` does, without the event.
-    func assignRole(_ role: String, accountID: String, service: String) throws -> Bool {
-        try self.heldRoles(accountID: accountID, service: service, naming: role).adding(role).map {
-            try self.setRoles($0, accountID: accountID, service: service)
-        } != nil
-    }
-
-    /// Returns the account's roles. Throws `notFound` if the account, the service or the service's role `role` does not
-    /// exist.
-    fileprivate func heldRoles(accountID: String, service: String, naming role: String) throws -> HeldRoles {
-        let profile = try HeldRoles.profile(try self.serviceProfile(service), naming: role)
-        try self.require("account", id: accountID, HeldRoles.missing)
-        return HeldRoles(profile: profile, entry: try self.roles(ofAccount: accountID, service: service))
-    }
-
-    fileprivate func roles(ofAccount id: String, service: String) throws -> [String]? {
-        try self.text("SELECT roles FROM service_roles WHERE service = ? AND account_id = ?", [service, id]).map {
-            try RoleEntry.roles(kept: $0)
-        }
-    }
-
-    fileprivate func setRoles(_ roles: [String], accountID: String, service: String) throws {
-        try self.run(
-            """
-            INSERT INTO service_roles (service, account_id, roles) VALUES (?, ?, ?)
-            ON CONFLICT (service, account_id) DO UPDATE SET roles = excluded.roles
-            """, [service, accountID, JSON.array(roles.map(JSON.string)).text])
-    }
-
-    /// Adjusts roles, invitations and selections to a changed profile.
-    fileprivate func follow(
-        _ change: ServiceProfileChange, of client: String, _ audit: AuditEvent, _ sealing: Sealing
-    ) throws {
-        for effect in change.effects {
-            switch effect {
-            case .endedSelections:
-                try self.run("DELETE FROM attribute_selection WHERE service = ?", [client])
-            case .removedRoles(let roles):
-                let list = JSON.array(roles.map(JSON.string)).text
-                try self.revokeInvites(
-                    "service = ? AND role IN (SELECT value FROM jsonb_array_elements_text(?))", [client, list], audit,
-                    sealing)
-                try self.takeRoles(listed: list, of: client)
-            }
-        }
-    }
-
-    /// Takes the roles of a JSON array from every account.
-    private func takeRoles(listed list: String, of client: String) throws {
-        try self.run(
-            """
-            UPDATE service_roles SET roles = (
-                SELECT coalesce(jsonb_agg(role.value), '[]')
-                FROM jsonb_array_elements_text(service_roles.roles) AS role
-                WHERE role.value NOT IN (SELECT value FROM jsonb_array_elements_text(?1)))
-            WHERE service = ?2 AND EXISTS (
-                SELECT 1 FROM jsonb_array_elements_text(service_roles.roles) AS role
-                WHERE role.value IN (SELECT value FROM jsonb_array_elements_text(?1)))
-            """, [list, client])
     }
 }

@@ -1,0 +1,159 @@
+import Records
+package import Sealing
+import _Primitives
+
+extension SealingPurpose {
+    /// The browser of an authentication, bound to the authentication.
+    package static let authenticationBrowser = SealingPurpose("oauth authentication browser")
+    /// The network address of an authentication, bound to the authentication.
+    package static let authenticationAddress = SealingPurpose("oauth authentication address")
+}
+
+private enum AuthenticationColumn: Int, TableColumn {
+    static let table = "oauth_authentication"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, account, method, at, acr, amr, browser, address, device, expiresAt, service, role
+}
+
+/// The holder whose authentications end.
+enum AuthenticationHolder {
+    case account(String)
+    case device(String)
+    /// Everybody who was authenticated by the method.
+    case method(String)
+    /// An account's authentications by one method.
+    case accountByMethod(String, String)
+    /// An account's authentications outside this session.
+    case accountBeside(String, session: String?)
+}
+
+/// The rows of authentications.
+struct AuthenticationRows {
+    let db: SQLConnection
+
+    init(_ db: SQLConnection) { self.db = db }
+
+    /// Keeps an authentication until `end`, within the present step.
+    func insert(_ authentication: AuthenticationRecord, until end: Timestamp, _ sealing: Sealing) throws {
+        let id = authentication.id
+        let browser = try authentication.browser.map {
+            try sealing.seal($0, purpose: .authenticationBrowser, row: id)
+        }
+        let address = try authentication.address.map {
+            try sealing.seal($0, purpose: .authenticationAddress, row: id)
+        }
+        try self.db.insert(
+            [
+                AuthenticationColumn.id: id, .account: authentication.account, .method: authentication.method,
+                .at: authentication.at.milliseconds, .acr: authentication.acr,
+                .amr: authentication.amr.joined(separator: " "), .browser: browser, .address: address,
+                .device: authentication.device, .expiresAt: end.milliseconds,
+                .service: authentication.role?.service, .role: authentication.role?.role,
+            ], by: AuthenticationColumn.insertion)
+    }
+
+    /// Keeps an authentication until `end` at least, because one of its grants continues until then.
+    func keepAuthentication(_ id: String, until end: Timestamp) throws {
+        try self.db.run(
+            "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2", [id, end.milliseconds])
+    }
+
+    private static let authenticationQuery = SQLText.once(
+        """
+        SELECT \(AuthenticationColumn.selection), coalesce((
+            SELECT is_locked FROM account WHERE account.id = oauth_authentication.account
+        ), 1) AS account_is_locked FROM oauth_authentication WHERE id = ?
+        """)
+
+    /// Returns the authentication of that identifier, and `true` if its account is locked.
+    func standingAuthentication(_ id: String, _ sealing: Sealing) throws
+        -> (authentication: AuthenticationRecord, isAccountLocked: Bool)?
+    {
+        try self.db.row(Self.authenticationQuery, [id]).map {
+            (try AuthenticationRecord($0, sealing), try $0.flag("account_is_locked"))
+        }
+    }
+
+    private static let heldAuthenticationsQuery = SQLText.once(
+        """
+        SELECT \(AuthenticationColumn.selection) FROM oauth_authentication
+        JOIN oauth_session_authentication ON authentication = oauth_authentication.id
+        WHERE session = ? ORDER BY at DESC, oauth_authentication.id
+        """)
+
+    /// Returns the authentications of a session, the last first.
+    func authentications(ofSession session: String, _ sealing: Sealing) throws -> [AuthenticationRecord] {
+        try self.db.rows(Self.heldAuthenticationsQuery, [session]) { try AuthenticationRecord($0, sealing) }
+    }
+
+    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. For a
+    /// whole account also deletes its unfinished sign-ins, its mailed links and the browsers that it is known by.
+    func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
+        switch holder {
+        case .account(let id):
+            try self.deleteAuthentications(where: "oauth_authentication.account = ?", [id], at: moment)
+            // These rows are about to become authentications.
+            try self.db.run("DELETE FROM password_sign_in WHERE account_id = ?", [id])
+            try self.db.run("DELETE FROM upstream_arrival WHERE account_id = ?", [id])
+            try MailedLinkRows(self.db).deleteMailedLinks(ofAccount: id)
+            try KnownVisitRows(self.db).forgetKnown(ofAccount: id)
+        case .device(let id):
+            try self.deleteAuthentications(where: "oauth_authentication.device = ?", [id], at: moment)
+        case .method(let method):
+            try self.deleteAuthentications(where: "oauth_authentication.method = ?", [method], at: moment)
+        case .accountByMethod(let id, let method):
+            try self.deleteAuthentications(
+                where: "oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method], at: moment)
+        case .accountBeside(let id, let session):
+            try self.deleteAuthentications(
+                where: """
+                    oauth_authentication.account = ? AND oauth_authentication.id NOT IN (
+                        SELECT kept.authentication FROM oauth_session_authentication AS kept WHERE kept.session = ?)
+                    """, [id, session ?? ""], at: moment)
+        }
+    }
+
+    /// Deletes the authentications chosen by a condition, with all sessions and grants resting on the authentications.
+    func deleteAuthentications(where condition: String, _ values: [String], at moment: Timestamp) throws {
+        _ = try SessionRows(self.db).endSessions(
+            where: """
+                id IN (
+                    SELECT session FROM oauth_session_authentication
+                    JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(condition))
+                """, values, at: moment)
+        _ = try GrantEnds(self.db).endGrants(
+            where: "authentication IN (SELECT oauth_authentication.id FROM oauth_authentication WHERE \(condition))",
+            values)
+        try self.db.run(.composed("DELETE FROM oauth_authentication WHERE \(condition)"), values)
+    }
+}
+
+extension RoleAtService {
+    /// Returns the role of a row of the table's columns; `nil` if the row has no service and no role.
+    static func ofAuthentication(_ row: SQLRow) throws -> RoleAtService? {
+        try row.optionalText(AuthenticationColumn.service).flatMap { service in
+            try row.optionalText(AuthenticationColumn.role).map { RoleAtService(service: service, role: $0) }
+        }
+    }
+}
+
+extension AuthenticationRecord {
+    /// Reads a row of the table's columns.
+    init(_ row: SQLRow, _ sealing: Sealing) throws {
+        let id = try row.text(AuthenticationColumn.id)
+        self.init(
+            id: id, account: try row.text(AuthenticationColumn.account),
+            method: try row.text(AuthenticationColumn.method), at: try row.moment(AuthenticationColumn.at),
+            acr: try row.text(AuthenticationColumn.acr),
+            amr: try row.text(AuthenticationColumn.amr).split(separator: " ").map(String.init),
+            browser: try row.optionalBytes(AuthenticationColumn.browser).map {
+                try sealing.openText($0, purpose: .authenticationBrowser, row: id)
+            },
+            address: try row.optionalBytes(AuthenticationColumn.address).map {
+                try sealing.openText($0, purpose: .authenticationAddress, row: id)
+            }, device: try row.optionalText(AuthenticationColumn.device),
+            role: try RoleAtService.ofAuthentication(row))
+    }
+}
