@@ -97,7 +97,7 @@ struct AuthenticationExchange: Sendable {
         // overtake this signature.
         try await self.core.module.withExclusiveUse(of: keys) {
             let answer = try await prepared.authenticate(
-                keys, announcing: await self.core.untoldIdentity(of: record.key), verification: verification)
+                keys, announcing: await self.core.identities.untoldIdentity(of: record.key), verification: verification)
             self.recording.note(.personVerified)
             // This is the last moment to give up: nothing was sent yet.
             try Task.checkCancellation()
@@ -121,7 +121,7 @@ struct AuthenticationExchange: Sendable {
             // browser once more.
             for key in keys { try? await self.core.module.notify(key, .ok) }
             try? await self.core.settle(keys, of: record.key, record.appID)
-            await self.core.note(
+            await self.core.identities.note(
                 response, tellingOf: await self.core.register.record(of: record.key)?.identity, of: record.key)
             if let browser = self.request.message.requester?.browserID {
                 try? await self.core.register.approve(browser: browser, by: record.key)

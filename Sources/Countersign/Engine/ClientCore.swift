@@ -83,6 +83,12 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         }
     }
 
+    /// The identities of this device towards the servers of its accounts.
+    var identities: DeviceIdentities {
+        DeviceIdentities(module: self.module, register: self.register, platform: self.platform)
+    }
+
+    /// The time that the app's screens have for their answers.
     var patience: Patience {
         Patience(
             clock: self.platform.clock, limit: self.configuration.userInteractionTimeout)

@@ -24,13 +24,16 @@ package struct DeviceIdentity: Sendable {
     /// The key to which the server seals data (`use` is `enc`, ECDH-ES), named by its thumbprint.
     package let encryptionKey: JWK
 
-    init(_ keys: DeviceIdentityKeys, of account: AccountKey, _ core: ClientCore) throws(JOSEError) {
+    /// Creates the device's identity towards the server of an account.
+    init(_ keys: DeviceIdentityKeys, of account: AccountKey, _ module: AuthenticatorModule, _ platform: DevicePlatform)
+        throws(JOSEError)
+    {
         // A server's own name has no slash at its end.
         let address = account.server.absoluteString
         try self.init(
             keys,
             server: address.hasBytes(atEnd: "/") ? String(decoding: address.utf8.dropLast(), as: UTF8.self) : address,
-            core.module, core.platform)
+            module, platform)
     }
 
     /// Creates the device's identity towards a server of the name.
@@ -77,14 +80,19 @@ package struct DeviceIdentity: Sendable {
     }
 }
 
-extension ClientCore {
+/// The identities of this device towards the servers of its accounts.
+struct DeviceIdentities: Sendable {
+    let module: AuthenticatorModule
+    let register: AccountRegister
+    let platform: DevicePlatform
+
     /// Returns the device's identity towards an account's server; `nil` if the account does not exist. An account of an
     /// earlier version gets its keys now.
     ///
     /// Throws ``DeviceKeyError`` and ``StorageError``.
     func identity(of account: AccountKey) async throws -> DeviceIdentity? {
         guard let record = await self.register.record(of: account) else { return nil }
-        if let kept = record.identity { return try DeviceIdentity(kept, of: account, self) }
+        if let kept = record.identity { return try DeviceIdentity(kept, of: account, self.module, self.platform) }
         let made = try self.module.makeIdentity()
         let kept: DeviceIdentityKeys?
         do {
@@ -96,13 +104,13 @@ extension ClientCore {
         }
         if kept != made { try self.module.deleteIdentity(made) }
         guard let kept else { return nil }
-        return try DeviceIdentity(kept, of: account, self)
+        return try DeviceIdentity(kept, of: account, self.module, self.platform)
     }
 
     /// Records the server's answer to a message that announced a device. If the server has stored the device's keys,
     /// the device authenticates itself at the server from now on.
     func note(_ response: ServerResponse, tellingOf device: DeviceIdentityKeys?, of account: AccountKey) async {
-        guard let device, let identity = try? DeviceIdentity(device, of: account, self),
+        guard let device, let identity = try? DeviceIdentity(device, of: account, self.module, self.platform),
             let name = identity.signingKey.keyID, response.deviceKey?.hasSameBytes(as: name) ?? false
         else { return }
         // If the record cannot be stored, the next answer announces the device once more.

@@ -24,11 +24,13 @@ struct EnrolmentProof: Sendable {
 
     /// Creates the proof for new keys of an account; `record` is the device's stored data of the account at the server
     /// of the registration.
-    init(for keys: [KeyName], of record: StoredAccount?, _ core: ClientCore) async throws {
-        self.secret = Base64URL.encode(core.platform.random.bytes(32))
+    init(for keys: [KeyName], of record: StoredAccount?, _ module: AuthenticatorModule, random: RandomSource)
+        async throws
+    {
+        self.secret = Base64URL.encode(random.bytes(32))
         self.former = record?.enrolments.map(\.secret) ?? []
-        self.confirmed = await core.confirmedKeys(of: record)
-        let spent = try await core.spentKeys(of: record)
+        self.confirmed = await module.confirmedKeys(of: record)
+        let spent = try await module.spentKeys(of: record)
         let models = Set(keys.map(\.aaid))
         self.replaced = (record?.keys ?? []).filter { models.contains($0.aaid) || spent.contains($0) }
     }
@@ -57,38 +59,26 @@ extension EnrolmentProof {
     }
 }
 
-extension ClientCore {
+extension AuthenticatorModule {
     /// Returns the keys of an account that the server has confirmed, including keys that cannot answer any more.
-    func confirmedKeys(of record: StoredAccount?) async -> Set<KeyName> {
+    func confirmedKeys(of record: StoredAccount?) -> Set<KeyName> {
         guard let record else { return [] }
         let own = Set(record.keys)
-        return Set(
-            await self.module.registrations(appID: record.appID).filter { !$0.isPending }.map(\.name)
-        ).intersection(own)
-    }
-
-    /// Deletes unconfirmed keys of an account if the device is full, so that they do not prevent a further enrolment of
-    /// the account.
-    func makeRoom(for count: Int, of record: StoredAccount?) async throws {
-        guard let record, await !self.module.hasRoom(for: count) else { return }
-        let confirmed = await self.confirmedKeys(of: record)
-        // An account keeps a key with which a person answers.
-        guard confirmed.contains(where: { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }) else { return }
-        try await self.forget(record.keys.filter { !confirmed.contains($0) }, of: record)
+        return Set(self.registrations(appID: record.appID).filter { !$0.isPending }.map(\.name)).intersection(own)
     }
 
     /// Returns the keys of an account that cannot answer any more: locked or lost keys, and also the silent keys if no
     /// other key is left with which a person answers.
-    func spentKeys(of record: StoredAccount?) async throws -> [KeyName] {
+    func spentKeys(of record: StoredAccount?) throws -> [KeyName] {
         guard let record else { return [] }
-        let pending = Set(await self.module.registrations(appID: record.appID).filter(\.isPending).map(\.name))
+        let pending = Set(self.registrations(appID: record.appID).filter(\.isPending).map(\.name))
         var spent: [KeyName] = []
         var silent: [KeyName] = []
         var hasOther = false
         for key in record.keys {
             if AuthenticatorModel(aaid: key.aaid)?.info.isSilent == true {
                 silent.append(key)
-            } else if try await !self.module.canAnswer(key) {
+            } else if try !self.canAnswer(key) {
                 spent.append(key)
             } else if !pending.contains(key) {
                 hasOther = true

@@ -39,7 +39,7 @@ struct RegistrationExchange: Sendable {
         let supported = await self.core.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
             .map(\.model)
         // A key that cannot answer any more does not prevent a registration.
-        let spent = try await self.core.spentKeys(of: record)
+        let spent = try await self.core.module.spentKeys(of: record)
         return (
             await prepared.selections(among: supported.filter { canEnroll($0.factor) }, passingOver: spent),
             await prepared.selections(among: supported, passingOver: spent)
@@ -55,7 +55,7 @@ struct RegistrationExchange: Sendable {
         options: BiometricOptions, verification: any UserInteraction
     ) async throws -> ServerResponse {
         let record = await self.core.register.record(of: owner.account)
-        try await self.core.makeRoom(for: selection.count, of: record)
+        try await self.makeRoom(for: selection.count, of: record)
         // A key that joins a device announces no identity keys: the registered keys have already signed the device's
         // identity.
         let device: AnnouncedDevice =
@@ -66,9 +66,19 @@ struct RegistrationExchange: Sendable {
         do {
             return try await self.send(answer, for: owner, prepared.appID)
         } catch {
-            if let device = answer.device { await self.core.forgetUnlessKept(device, of: owner.account) }
+            if let device = answer.device { await self.core.identities.forgetUnlessKept(device, of: owner.account) }
             throw error
         }
+    }
+
+    /// Deletes unconfirmed keys of an account if the device is full, so that they do not prevent a further enrolment of
+    /// the account.
+    private func makeRoom(for count: Int, of record: StoredAccount?) async throws {
+        guard let record, await !self.core.module.hasRoom(for: count) else { return }
+        let confirmed = await self.core.module.confirmedKeys(of: record)
+        // An account keeps a key with which a person answers.
+        guard confirmed.contains(where: { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }) else { return }
+        try await self.core.forget(record.keys.filter { !confirmed.contains($0) }, of: record)
     }
 
     private func send(_ answer: PreparedAnswer, for owner: Owner, _ appID: String) async throws -> ServerResponse {
@@ -79,7 +89,8 @@ struct RegistrationExchange: Sendable {
             context["deviceName"] = owner.deviceName.map { .string($0) }
             if !owner.joinsDevice {
                 proof = try await EnrolmentProof(
-                    for: answer.keys, of: await self.core.register.record(of: owner.account), self.core)
+                    for: answer.keys, of: await self.core.register.record(of: owner.account),
+                    self.core.module, random: self.core.platform.random)
                 proof?.add(to: &context)
             }
             response = try await self.server.sendToTheEnd(
@@ -95,7 +106,7 @@ struct RegistrationExchange: Sendable {
             guard response.statusCode == .ok || response.statusCode == .accepted else {
                 throw EngineError(refusedWith: response.statusCode)
             }
-            let confirmed = await self.core.confirmedKeys(
+            let confirmed = await self.core.module.confirmedKeys(
                 of: await self.core.register.record(of: owner.account))
             // A device without room for identity keys gets them later, or never. The device has the registered key all
             // the same.
@@ -103,8 +114,8 @@ struct RegistrationExchange: Sendable {
                 answer.keys, to: owner.account, named: owner.username, appID: appID,
                 deviceName: owner.deviceName, confirmed: confirmed,
                 enrolment: proof?.enrolment(of: answer.keys), identity: answer.device)
-            if let device = answer.device { await self.core.forgetUnlessKept(device, of: owner.account) }
-            await self.core.note(response, tellingOf: answer.device, of: owner.account)
+            if let device = answer.device { await self.core.identities.forgetUnlessKept(device, of: owner.account) }
+            await self.core.identities.note(response, tellingOf: answer.device, of: owner.account)
             // The account exists: steps at which the storage fails now are repeated at the next start, or with the
             // first answer.
             for key in gone {

@@ -64,12 +64,12 @@ extension ClientCore {
     ) async throws -> TransportResponse {
         var request = request
         do {
-            let proof = try await DeviceIdentity(keys, of: account, self).proof(
+            let proof = try await DeviceIdentity(keys, of: account, self.module, self.platform).proof(
                 method: request.method, target: request.url.absoluteString, body: request.body,
                 clockOffset: clockOffset)
             request.headers.append(("Device-Proof", proof))
         } catch let error as DeviceKeyError {
-            if error.isForGood { await self.forget(keys, of: account) }
+            if error.isForGood { await self.identities.forget(keys, of: account) }
             throw EngineError(.notAuthorized, "the device's keys do not sign")
         }
         return try await self.channel.send(request, recording)

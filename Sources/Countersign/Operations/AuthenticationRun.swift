@@ -86,8 +86,8 @@ struct AuthenticationRun: Sendable {
         let candidate = try await self.selectAccount(try await self.candidates(prepared), prepared, &presentation)
         try await self.verifyRequester(candidate.record, &presentation.disclosure)
         try await self.confirm(candidate.record, &presentation)
-        let interaction = await self.core.interaction(
-            candidate.record.username, self.screens, showing: prepared.transaction)
+        let interaction = await AppInteraction(
+            candidate.record.username, self.screens, showing: prepared.transaction, self.core)
         var ways = candidate.ways
         while true {
             let keys = try await self.selectKeys(selector, ways, candidate, &presentation)
@@ -215,18 +215,5 @@ struct AuthenticationRun: Sendable {
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen authenticator does not meet the policy")
         }
         return way.keys
-    }
-}
-
-extension ClientCore {
-    /// Returns the app's screens for one operation, in the form that the authenticators use.
-    func interaction(_ username: Username, _ screens: Screens, showing transaction: Transaction? = nil) async
-        -> AppInteraction
-    {
-        let descriptors = Dictionary(
-            await self.descriptors().map { ($0.aaid, $0) }, uniquingKeysWith: { first, _ in first })
-        return AppInteraction(
-            username: username, patience: self.patience, descriptors: descriptors, screens: screens,
-            shown: transaction)
     }
 }

@@ -63,7 +63,7 @@ struct RegistrationRun: Sendable {
         guard self.username.map({ $0.hasSameBytes(as: username) }) ?? true else {
             throw OperationError.fido(.protocolError, "the server's request is for somebody else")
         }
-        let interaction = await self.core.interaction(username, self.screens)
+        let interaction = await AppInteraction(username, self.screens, self.core)
         guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }

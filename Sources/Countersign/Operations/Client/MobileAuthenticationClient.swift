@@ -102,7 +102,7 @@ public struct MobileAuthenticationClient: Sendable {
     /// Returns this device's identity towards an account's server; `nil` if the account does not exist. Throws
     /// `DeviceKeyError` and ``StorageError``.
     package func deviceIdentity(of account: RegisteredAccount) async throws -> DeviceIdentity? {
-        try await self.core.identity(
+        try await self.core.identities.identity(
             of: AccountKey(server: account.server.baseURL, username: account.username))
     }
     /// The configuration with which the client was created.

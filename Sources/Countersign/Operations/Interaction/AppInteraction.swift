@@ -13,6 +13,16 @@ struct AppInteraction: UserInteraction {
     /// The transaction that a selector has shown to the person, if the operation has content to confirm.
     let shown: Transaction?
 
+    /// Prepares the app's screens for one operation.
+    init(_ username: Username, _ screens: Screens, showing transaction: Transaction? = nil, _ core: ClientCore) async {
+        self.username = username
+        self.patience = core.patience
+        self.descriptors = Dictionary(
+            await core.descriptors().map { ($0.aaid, $0) }, uniquingKeysWith: { first, _ in first })
+        self.screens = screens
+        self.shown = transaction
+    }
+
     /// Accepts the picture that the person has already seen on a selector: the authenticator need not show it a second
     /// time.
     func show(picture: [UInt8], _ model: AuthenticatorModel) async throws {
