@@ -132,7 +132,7 @@ public struct AuthenticationAnswers: CeremonyPart {
             expected: ExpectedAuthentication(
                 challenge: data.challenge, appID: self.configuration.appID,
                 policy: try self.checks.policy(ofRequest: ceremony.detail.policy, for: .authentication),
-                transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
+                transaction: ceremony.detail.transaction, serverData: response.serverData, account: ceremony.accountID),
             by: verifier)
         let verified = try self.verify(checked, response, stored, by: verifier)
         let assurance = verified.assurance

@@ -1,5 +1,6 @@
 import Ceremony
 import Records
+import Sealing
 import _Primitives
 
 /// A change that opens a way into an account, or weakens one. The account's phone first signs a text with the name of
@@ -178,10 +179,29 @@ struct WaitingChange: Equatable {
     }
 }
 
-extension CeremonyRecord {
+extension WaitingChange {
+    /// Reads the change that a browser has asked for; `nil` for every other browser, and for a sign-in.
+    init?(of record: CeremonyRecord, browser: String) throws {
+        guard let stored = record.detail.change,
+            constantTimeEqual(Sealing.digest(ofSecret: browser), record.browserDigest ?? [])
+        else { return nil }
+        try self.init(stored: stored)
+    }
+
+    /// Reads the change of an account without a phone that waits for its confirmation, for the browser that has asked;
+    /// `nil` if there is none.
+    init?(unconfirmed record: CeremonyRecord, browser: String, accountID: String, at now: Timestamp) throws {
+        try self.init(of: record, browser: browser)
+        guard self.isWithoutPhone, record.accountID?.hasSameBytes(as: accountID) == true, record.phase == .created,
+            now < record.expiresAt
+        else { return nil }
+    }
+}
+
+extension CeremonyDetail {
     /// The text of a change; `nil` for every other ceremony.
     var changeText: String? {
-        guard self.detail.change != nil, let content = self.detail.content else { return nil }
+        guard self.change != nil, let content = self.content else { return nil }
         return String(decoding: content, as: UTF8.self)
     }
 }

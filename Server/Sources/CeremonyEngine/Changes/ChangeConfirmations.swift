@@ -139,7 +139,7 @@ public struct ChangeConfirmations: CeremonyPart {
     /// Cost: one query.
     public func requested(_ reference: String, browser: String) async throws -> RequestedChange? {
         guard let record = try await self.store.ceremony(.reference(reference)),
-            let waiting = try record.waitingChange(ofBrowser: browser), let accountID = record.accountID
+            let waiting = try WaitingChange(of: record, browser: browser), let accountID = record.accountID
         else { return nil }
         var state = self.signIns.state(of: record, at: self.time.now())
         // A change waits longer for its page than a sign-in for its browser: the person may have to type something.
@@ -167,7 +167,7 @@ public struct ChangeConfirmations: CeremonyPart {
         return try await self.changedWithoutPhone(
             reference, browser: browser, accountID: accountID, at: now
         ) { record in
-            record.end(at: now)
+            record.endUnredeemed(.succeeded, at: now)
             record.methods = methods
         }
     }
@@ -185,7 +185,7 @@ public struct ChangeConfirmations: CeremonyPart {
         _ change: @escaping @Sendable (inout CeremonyRecord) -> Void
     ) async throws -> Bool {
         try await self.changed(reference) { record in
-            guard try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now) else {
+            guard try WaitingChange(unconfirmed: record, browser: browser, accountID: accountID, at: now) != nil else {
                 throw RefusedEvent(refusal: .over)
             }
             change(&record)
@@ -218,13 +218,13 @@ public struct ChangeConfirmations: CeremonyPart {
         if requested?.readyAt != nil, try await self.hasPhone(accountID: accountID) { return false }
         let id = self.newIdentifier()
         return try await self.changed(reference) { record in
-            guard let waiting = try record.waitingChange(ofBrowser: browser), waiting.change == change,
+            guard let waiting = try WaitingChange(of: record, browser: browser), waiting.change == change,
                 record.accountID?.hasSameBytes(as: accountID) == true
             else { throw RefusedEvent(refusal: .over) }
             if let readyAt = try self.readyAt(record) {
                 let now = self.time.now()
                 guard readyAt <= now, now < record.expiresAt else { throw RefusedEvent(refusal: .over) }
-                record.end(at: record.changedAt)
+                record.endUnredeemed(.succeeded, at: record.changedAt)
             } else {
                 guard record.outcome == .succeeded, self.isTimely(record), self.isShown(record, waiting) else {
                     throw RefusedEvent(refusal: .over)
@@ -270,25 +270,6 @@ public struct ChangeConfirmations: CeremonyPart {
 extension Timestamp? {
     /// `true` if there is no moment, or the moment is after the other moment.
     fileprivate func isAfter(_ other: Timestamp) -> Bool { self.map { other < $0 } ?? true }
-}
-
-extension CeremonyRecord {
-    /// Ends the ceremony of a change that was confirmed without a phone. No code was redeemed, and no state machine has
-    /// a step for this case.
-    mutating func end(at moment: Timestamp) {
-        self.phase = .ended
-        self.outcome = .succeeded
-        self.changedAt = moment
-        self.progress = nil
-    }
-
-    /// Returns the change that a browser has asked for; `nil` for every other browser, and for a sign-in.
-    func waitingChange(ofBrowser browser: String) throws -> WaitingChange? {
-        guard let stored = self.detail.change,
-            constantTimeEqual(Sealing.digest(ofSecret: browser), self.browserDigest ?? [])
-        else { return nil }
-        return try WaitingChange(stored: stored)
-    }
 }
 
 extension AuditEvent.Kind {

@@ -24,6 +24,16 @@ enum ProviderConfirmation: Equatable {
         }
     }
 
+    /// Reads the part of another provider in the confirmation of a change; `nil` if there is none.
+    ///
+    /// Throws `StoreError` `corrupt`.
+    init?(of record: CeremonyRecord) throws {
+        guard record.detail.change != nil, record.kind == .authentication, let progress = record.progress,
+            let reference = record.reference
+        else { return nil }
+        try self.init(stored: progress, reference: reference)
+    }
+
     /// Reads the confirmation from its stored form.
     ///
     /// - Parameter reference: The reference of the change.
@@ -65,7 +75,7 @@ extension ChangeConfirmations {
     /// Returns the moment from which a change can be made after another provider confirmed the change; `nil` without
     /// such a confirmation.
     func readyAt(_ record: CeremonyRecord) throws -> Timestamp? {
-        guard record.phase == .created, try record.providerConfirmation == .confirmed else { return nil }
+        guard record.phase == .created, try ProviderConfirmation(of: record) == .confirmed else { return nil }
         return record.changedAt + self.limits.providerConfirmationWait
     }
 
@@ -76,8 +86,8 @@ extension ChangeConfirmations {
     public func begin(_ trip: UpstreamTrip, browser: String, accountID: String) async throws -> Bool {
         let now = self.time.now()
         return try await self.changed(trip.request) { record in
-            guard try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now),
-                try record.providerConfirmation != .confirmed
+            guard try WaitingChange(unconfirmed: record, browser: browser, accountID: accountID, at: now) != nil,
+                try ProviderConfirmation(of: record) != .confirmed
             else { throw RefusedEvent(refusal: .over) }
             record.progress = ProviderConfirmation.away(trip).stored
             return CeremonyChange()
@@ -92,14 +102,15 @@ extension ChangeConfirmations {
         -> UpstreamTrip?
     {
         let now = self.time.now()
-        guard case .away(let trip)? = try await self.store.ceremony(.reference(reference))?.providerConfirmation,
+        guard let asked = try await self.store.ceremony(.reference(reference)),
+            case .away(let trip)? = try ProviderConfirmation(of: asked),
             constantTimeEqual(trip.stateDigest, stateDigest), trip.provider.hasSameBytes(as: provider),
             now < trip.expiresAt
         else { return nil }
         let isTaken = try await self.changed(reference) { record in
             guard let accountID = record.accountID,
-                try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now),
-                try record.providerConfirmation == .away(trip)
+                try WaitingChange(unconfirmed: record, browser: browser, accountID: accountID, at: now) != nil,
+                try ProviderConfirmation(of: record) == .away(trip)
             else { throw RefusedEvent(refusal: .over) }
             record.progress = nil
             return CeremonyChange()
@@ -123,12 +134,13 @@ extension ChangeConfirmations {
     ) async throws -> Bool {
         let now = self.time.now()
         return try await self.changed(reference) { record in
-            guard let waiting = try record.waitingChange(ofBrowser: browser),
-                try record.waitsWithoutPhone(ofBrowser: browser, accountID: accountID, at: now), record.progress == nil
+            guard
+                let waiting = try WaitingChange(
+                    unconfirmed: record, browser: browser, accountID: accountID, at: now), record.progress == nil
             else { throw RefusedEvent(refusal: .over) }
             record.methods = [method]
             if case .disownment = waiting.change {
-                record.end(at: now)
+                record.endUnredeemed(.succeeded, at: now)
                 return CeremonyChange()
             }
             record.progress = ProviderConfirmation.confirmed.stored
@@ -172,8 +184,7 @@ extension ChangeConfirmations {
                 try self.readyAt(record) != nil
             else { throw RefusedEvent(refusal: .over) }
             let change = try WaitingChange(stored: stored).change
-            record.end(at: now)
-            record.outcome = .cancelled
+            record.endUnredeemed(.cancelled, at: now)
             var step = CeremonyChange()
             step.audit = [
                 AuditEvent(
@@ -182,24 +193,6 @@ extension ChangeConfirmations {
             ]
             return step
         }
-    }
-}
-
-extension CeremonyRecord {
-    /// The part of another provider in the confirmation of a change; `nil` if there is none.
-    fileprivate var providerConfirmation: ProviderConfirmation? {
-        get throws {
-            guard self.detail.change != nil, self.kind == .authentication, let progress, let reference else {
-                return nil
-            }
-            return try ProviderConfirmation(stored: progress, reference: reference)
-        }
-    }
-
-    /// `true` if the change of an account without a phone waits for its confirmation, for the browser that has asked.
-    func waitsWithoutPhone(ofBrowser browser: String, accountID: String, at now: Timestamp) throws -> Bool {
-        guard let waiting = try self.waitingChange(ofBrowser: browser), waiting.isWithoutPhone else { return false }
-        return self.accountID?.hasSameBytes(as: accountID) == true && self.phase == .created && now < self.expiresAt
     }
 }
 

@@ -47,6 +47,16 @@ struct DeregistrationContext: Sendable {
         }
     }
 
+    /// Reads the keys of a dispatched deregistration; `nil` for a ceremony of another kind. Throws `corrupt` for an
+    /// unreadable text.
+    init?(of ceremony: CeremonyRecord, limits: Limits) throws {
+        guard ceremony.kind == .deregistration else { return nil }
+        guard let text = ceremony.detail.deregistration, case .object(let object)? = try? JSON(parsing: text.utf8),
+            let context = try? Self(object, person: "subject", limits: limits)
+        else { throw StoreError(.corrupt, "a deregistration of nothing") }
+        self = context
+    }
+
     private static func names(_ values: [JSON]?, _ limits: Limits) throws -> [DeregisterAuthenticator] {
         guard let values, (1...limits.deregisteredKeys).contains(values.count) else {
             throw CeremonyError(.invalidRequest, "no keys, or too many")

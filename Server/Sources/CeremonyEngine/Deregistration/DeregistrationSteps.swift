@@ -10,11 +10,16 @@ struct DeregistrationSteps: CeremonyPart {
 
     let environment: CeremonyEnvironment
 
+    /// `true` if the token of a deregistration was redeemed, which also deleted the keys.
+    static func areCarriedOut(in record: CeremonyRecord) -> Bool {
+        record.kind == .deregistration && record.phase == .ended && record.outcome == .succeeded
+    }
+
     /// Returns the change that belongs to the redemption of a deregistration's token; an empty change for any other
     /// ceremony.
     func change(_ record: inout CeremonyRecord, at now: Timestamp) throws -> CeremonyChange {
         var change = CeremonyChange()
-        guard let context = try record.deregistrationContext(self.limits) else { return change }
+        guard let context = try DeregistrationContext(of: record, limits: self.limits) else { return change }
         record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
         change.deregistration = context.selection
         change.endOfSessions = CeremonyRecord.ending(.failed, at: now, limits: self.limits)
@@ -56,22 +61,5 @@ struct DeregistrationSteps: CeremonyPart {
         }
         guard !names.isEmpty else { return ReturnUAFRequest(statusCode: .ok, operation: .deregistration) }
         return try self.message(naming: names)
-    }
-}
-
-extension CeremonyRecord {
-    /// `true` if the token was redeemed, which also deleted the keys.
-    var isCarriedOutDeregistration: Bool {
-        self.kind == .deregistration && self.phase == .ended && self.outcome == .succeeded
-    }
-
-    /// Returns the selection of keys of a deregistration; `nil` for a ceremony of another kind. Throws `corrupt` for an
-    /// unreadable text.
-    func deregistrationContext(_ limits: Limits) throws -> DeregistrationContext? {
-        guard self.kind == .deregistration else { return nil }
-        guard let text = self.detail.deregistration, case .object(let object)? = try? JSON(parsing: text.utf8),
-            let context = try? DeregistrationContext(object, person: "subject", limits: limits)
-        else { throw StoreError(.corrupt, "a deregistration of nothing") }
-        return context
     }
 }

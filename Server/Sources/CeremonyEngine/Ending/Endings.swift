@@ -27,7 +27,7 @@ struct Endings: CeremonyPart {
                 let code = statusCode.map { String($0.rawValue) } ?? clientErrorCode.map(String.init)
                 var change = CeremonyChange()
                 change.identityOutcome = outcome
-                if record.isUnclaimed { return change }
+                if Self.isUnclaimed(record) { return change }
                 change.audit = [
                     AuditEvent(
                         audit, at: now, accountID: record.accountID, ceremonyID: id,
@@ -50,19 +50,19 @@ struct Endings: CeremonyPart {
             try record.take(.expire, at: now, limits: self.limits)
             // The keys were never confirmed.
             if record.kind == .registration { change.deviceFate = .discard }
-            if !record.isUnclaimed {
+            if !Self.isUnclaimed(record) {
                 change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
             }
             return change
         }
         self.hub.wake(id)
     }
-}
 
-extension CeremonyRecord {
     /// `true` for a sign-in or a dispatch that no phone has taken up.
     ///
     /// Browsers begin such ceremonies without end, and so does a malicious or faulty client. The trail is kept for
     /// ever, and so begins only with the phone.
-    var isUnclaimed: Bool { self.channel == nil && (self.browserDigest != nil || self.clientID != nil) }
+    private static func isUnclaimed(_ record: CeremonyRecord) -> Bool {
+        record.channel == nil && (record.browserDigest != nil || record.clientID != nil)
+    }
 }

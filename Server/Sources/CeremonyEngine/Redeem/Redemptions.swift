@@ -53,14 +53,14 @@ public struct Redemptions: CeremonyPart {
                 screen: { offered in
                     try Self.checkRedeemable(offered.ceremony, offered.token, operation, at: now)
                     // Deleted keys stay deleted. A phone that lost the answer is told the keys again.
-                    guard offered.ceremony.isCarriedOutDeregistration else { return nil }
+                    guard DeregistrationSteps.areCarriedOut(in: offered.ceremony) else { return nil }
                     return RedeemedCeremony(
                         ceremony: offered.ceremony, account: nil, credentials: [], deregistered: offered.deregistered,
                         isAgain: true)
                 },
                 judge: { record, token in
                     try Self.checkRedeemable(record, token, operation, at: now)
-                    if record.isCarriedOutDeregistration { return CeremonyChange() }
+                    if DeregistrationSteps.areCarriedOut(in: record) { return CeremonyChange() }
                     try record.take(.redeem(token.channel), at: now, limits: self.limits)
                     var change = try self.deregistration.change(&record, at: now)
                     change.audit.append(contentsOf: Self.claim(of: record, at: now))
@@ -81,7 +81,7 @@ public struct Redemptions: CeremonyPart {
         guard record.kind.operation == operation else {
             throw CeremonyError(.tokenUnknown, "a token of another operation")
         }
-        if record.isCarriedOutDeregistration { return }
+        if DeregistrationSteps.areCarriedOut(in: record) { return }
         // A ceremony that ended without a claim has only expired tokens.
         if record.channel == nil, record.phase == .ended || now >= token.expiresAt || now >= record.expiresAt {
             throw CeremonyError(.tokenExpired)
@@ -105,7 +105,7 @@ public struct Redemptions: CeremonyPart {
         -> ReturnUAFRequest
     {
         var message = try self.deregistration.message(of: keys)
-        message.requester = ceremony.requester
+        message.requester = ceremony.detail.requester
         message.dispatchChannel = ceremony.channel?.wireName
         return message
     }
@@ -141,7 +141,7 @@ public struct Redemptions: CeremonyPart {
             }
             return ReturnUAFRequest(
                 statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
-                lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.requester,
+                lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.detail.requester,
                 dispatchChannel: ceremony.channel?.wireName)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             refused("the policy went between dispatch and redeem: \(error.reason)")
@@ -162,11 +162,11 @@ public struct Redemptions: CeremonyPart {
             return AuthenticationRequest(
                 header: OperationHeader(
                     operation: .authentication, appID: self.configuration.appID, serverData: serverData),
-                challenge: challenge, transaction: redeemed.ceremony.transaction, policy: policy)
+                challenge: challenge, transaction: redeemed.ceremony.detail.transaction, policy: policy)
         }
         return try rules.requests.authenticationRequest(
             challenge: challenge, policy: policy,
             credentials: try redeemed.credentials.map { try RegisteredCredential($0) },
-            transaction: redeemed.ceremony.transaction, serverData: serverData)
+            transaction: redeemed.ceremony.detail.transaction, serverData: serverData)
     }
 }

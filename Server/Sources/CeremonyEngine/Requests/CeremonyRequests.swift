@@ -31,10 +31,10 @@ enum ServerDataOrigin: Equatable {
     }
 }
 
-extension CeremonyRecord {
+extension CeremonyDetail {
     /// The transaction for the person's agreement, in the form of the message.
     var transaction: [Transaction] {
-        guard let content = self.detail.content, let contentType = self.detail.contentType else { return [] }
+        guard let content = self.content, let contentType = self.contentType else { return [] }
         var transaction = Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)
         if transaction.contentType == .imagePNG {
             // The same bytes were checked at the dispatch.
@@ -46,8 +46,8 @@ extension CeremonyRecord {
     /// The requester, for the phone's screen; `nil` if nothing is known.
     var requester: ReturnUAFRequest.Requester? {
         let requester = ReturnUAFRequest.Requester(
-            service: self.detail.service, origin: self.detail.origin, address: self.detail.address,
-            browser: self.detail.browser, browserID: self.detail.browserID)
+            service: self.service, origin: self.origin, address: self.address,
+            browser: self.browser, browserID: self.browserID)
         return requester == ReturnUAFRequest.Requester() ? nil : requester
     }
 }

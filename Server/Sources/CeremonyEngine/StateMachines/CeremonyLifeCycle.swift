@@ -69,6 +69,15 @@ extension CeremonyRecord {
         case .refuse(let refusal): throw RefusedEvent(refusal: refusal)
         }
     }
+
+    /// Ends the ceremony of a change that was confirmed, or stopped, without a phone. No code was redeemed, and no
+    /// state machine has a step for this case.
+    mutating func endUnredeemed(_ outcome: Outcome, at moment: Timestamp) {
+        self.phase = .ended
+        self.outcome = outcome
+        self.changedAt = moment
+        self.progress = nil
+    }
 }
 
 /// A state machine's refusal, thrown out of a step. The caller of the step translates the refusal for its own

@@ -124,7 +124,7 @@ public struct SessionBinding: CeremonyPart {
             purpose: turn.progress.session.purpose, server: self.configuration.issuer, session: turn.ceremony.id,
             activation: turn.activation.device.id, service: terms.service, role: role, attributes: sources,
             text: try
-                (turn.progress.agreement ?? turn.ceremony.changeText
+                (turn.progress.agreement ?? turn.ceremony.detail.changeText
                 ?? turn.progress.replaces.map { _ in try ReplacementAgreement().text.text })
                 .map { try TransactionText(normalizing: $0) },
             expiresAt: turn.progress.session.deadline, random: self.random)
