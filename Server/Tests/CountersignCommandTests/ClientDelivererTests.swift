@@ -107,7 +107,7 @@ struct ClientDelivererTests {
         let second = try await assembly(store, metrics)
         let (lines, writing) = AsyncStream.makeStream(of: String.self)
         let logger = Logger(label: "test") { _ in HandedLog(lines: writing) }
-        let deliverer = try #require(second.clientDeliverer(logger: logger))
+        let deliverer = try #require(ClientDeliverer(second, logger: logger))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         async let running: Void = group.run()
@@ -185,7 +185,7 @@ struct ClientDelivererTests {
         var configuration = ServerAssembly.Configuration(issuer: "http://localhost:8080", facets: [], limits: limits)
         configuration.calls = CheckedCalls(mayCallLoopback: true, limits: limits)
         let assembly = try await store.assembly(configuration)
-        let deliverer = try #require(assembly.clientDeliverer(logger: Logger(label: "quiet")))
+        let deliverer = try #require(ClientDeliverer(assembly, logger: Logger(label: "quiet")))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         let arrivals = Mutex<[String]>([])
@@ -247,7 +247,7 @@ struct ClientDelivererTests {
         for number in 0..<60 {
             try await Self.answered(store, assembly, at: "https://calls.example/told", number: number)
         }
-        let deliverer = try #require(assembly.clientDeliverer(logger: Logger(label: "quiet")))
+        let deliverer = try #require(ClientDeliverer(assembly, logger: Logger(label: "quiet")))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         async let running: Void = group.run()

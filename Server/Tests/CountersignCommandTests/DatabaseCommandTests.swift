@@ -94,7 +94,7 @@ struct DatabaseCommandTests {
         #expect(try present() == both, "values lie under the former one still")
         let assembly = try await opened.assembly(.init(issuer: "https://id.example", facets: []))
         let (lines, writing) = AsyncStream.makeStream(of: String.self)
-        let resealer = assembly.resealer(logger: Logger(label: "test") { _ in HandedLog(lines: writing) })
+        let resealer = Resealer(assembly, logger: Logger(label: "test") { _ in HandedLog(lines: writing) })
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [resealer], logger: Logger(label: "quiet")))
         async let running: Void = group.run()

@@ -81,7 +81,7 @@ final class ServerFixture: Sendable {
     }
 
     /// What sends mail; another one each time, as on another node.
-    var mailDeliverer: MailDeliverer? { self.assembly.mailDeliverer(logger: Logger(label: "test")) }
+    var mailDeliverer: MailDeliverer? { MailDeliverer(self.assembly, logger: Logger(label: "test")) }
 
     /// Sends what is due, as a node does, and says what became of it.
     ///
@@ -89,7 +89,7 @@ final class ServerFixture: Sendable {
     func sendMail(leavingOut: MailRecord.Subject? = nil, logger: Logger = Logger(label: "test")) async throws
         -> [MailResult]
     {
-        let deliverer = try #require(self.assembly.mailDeliverer(logger: logger))
+        let deliverer = try #require(MailDeliverer(self.assembly, logger: logger))
         var results: [MailResult] = []
         for delivery in try await deliverer.takeDue() where delivery.subject != leavingOut {
             results.append(try await deliverer.deliveries.deliver(delivery))

@@ -105,9 +105,9 @@ struct ServerProcess {
                 "socket of the administrators",
                 AdministrationSocket.application(assembly, folder: folder, stop: stop, logger) { listening.report() }
             ),
-            ("sweeper", assembly.sweeper(logger: logger)),
-            ("sealing anew", assembly.resealer(logger: logger)),
-            ("numbers of the store", assembly.storeNumbers(logger: logger)),
+            ("sweeper", Sweeper(assembly, logger: logger)),
+            ("sealing anew", Resealer(assembly, logger: logger)),
+            ("numbers of the store", StoreNumbers(assembly, logger: logger)),
             (
                 "reloader",
                 Reloader(
@@ -125,8 +125,8 @@ struct ServerProcess {
         services += try self.mutualListener(mutual, assembly, connections, stop, opened.limits, listening, logger).map {
             ("listener that asks for certificates", $0)
         }
-        if let clients = assembly.clientDeliverer(logger: logger) { services.append(("outbox of clients", clients)) }
-        if let mail = assembly.mailDeliverer(logger: logger) { services.append(("outbox of mail", mail)) }
+        if let clients = ClientDeliverer(assembly, logger: logger) { services.append(("outbox of clients", clients)) }
+        if let mail = MailDeliverer(assembly, logger: logger) { services.append(("outbox of mail", mail)) }
         let signals = StopSignals(stop, logger)
         defer { signals.cancel() }
         let group = ServiceGroup(

@@ -7,20 +7,6 @@ import Settings
 import Synchronization
 import _Primitives
 
-extension ServerAssembly {
-    /// Returns the service that delivers messages to clients; `nil` if the server can call nobody.
-    public func clientDeliverer(logger: Logger) -> ClientDeliverer? {
-        guard let calls = self.configuration.calls else { return nil }
-        let metrics = self.configuration.metrics
-        let deliveries = ClientDeliveries(self.provider.grants, outbox: self.outbox, calls: calls) { failure in
-            ClientDeliverer.log(failure, logger)
-        }
-        return ClientDeliverer(
-            deliveries: deliveries, outbox: self.outbox, metrics: metrics, logger: logger,
-            interval: self.configuration.limits.oauth.deliveryInterval, time: self.time)
-    }
-}
-
 /// Delivers the waiting messages to clients until the server shuts down.
 ///
 /// A person who signs out or answers does not wait for a delivery. Any number of servers may deliver from one store.
@@ -31,6 +17,19 @@ public struct ClientDeliverer: Service {
     let logger: Logger
     let interval: Duration
     let time: TimeSource
+
+    /// Makes the deliverer of a server; `nil` if the server can call nobody.
+    public init?(_ server: ServerAssembly, logger: Logger) {
+        guard let calls = server.configuration.calls else { return nil }
+        self.deliveries = ClientDeliveries(server.provider.grants, outbox: server.outbox, calls: calls) { failure in
+            Self.log(failure, logger)
+        }
+        self.outbox = server.outbox
+        self.metrics = server.configuration.metrics
+        self.logger = logger
+        self.interval = server.configuration.limits.oauth.deliveryInterval
+        self.time = server.time
+    }
 
     /// Delivers until the server shuts down. A delivery that the shutdown interrupts is due again when its lease is
     /// over.

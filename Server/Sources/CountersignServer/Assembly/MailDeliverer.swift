@@ -7,39 +7,6 @@ public import ServiceLifecycle
 import Settings
 import _Primitives
 
-extension ServerAssembly {
-    /// Returns the service that sends people their mail; `nil` if the server sends no mail.
-    public func mailDeliverer(logger: Logger) -> MailDeliverer? {
-        guard let mail = self.configuration.mail else { return nil }
-        let (last, time) = (self.lastMail, self.time)
-        let deliveries = MailDeliveries(
-            store: self.mails, transport: mail.transport, letterhead: self.letterhead(of: mail.sender),
-            sealing: self.sealing, limits: self.configuration.limits, time: self.time, random: self.random
-        ) { trouble in
-            last.note(trouble, at: time.now())
-            MailDeliverer.log(trouble, logger)
-        }
-        return MailDeliverer(
-            deliveries: deliveries, last: last, resets: PasswordResets(self.passwords),
-            metrics: self.configuration.metrics,
-            logger: logger,
-            interval: self.configuration.limits.mail.mailInterval)
-    }
-
-    /// The test by which operators try mail; `nil` if the server sends no mail.
-    var mailTest: MailTest? {
-        self.configuration.mail.map { mail in
-            MailTest(
-                mail.transport, letterhead: self.letterhead(of: mail.sender), time: self.time, random: self.random)
-        }
-    }
-
-    private func letterhead(of sender: MailSender) -> MailDeliveries.Letterhead {
-        MailDeliveries.Letterhead(
-            issuer: self.configuration.issuer, serviceName: self.configuration.serviceName, sender: sender)
-    }
-}
-
 /// Sends the mail that waits for people until the server shuts down.
 ///
 /// A person who requests mail does not wait for the sending. Any number of servers may send from one store.
@@ -52,6 +19,26 @@ public struct MailDeliverer: Service {
     let metrics: ServerMetrics
     let logger: Logger
     let interval: Duration
+
+    /// Makes the deliverer of a server; `nil` if the server sends no mail.
+    public init?(_ server: ServerAssembly, logger: Logger) {
+        let configuration = server.configuration
+        guard let mail = configuration.mail else { return nil }
+        let (last, time) = (server.lastMail, server.time)
+        self.deliveries = MailDeliveries(
+            store: server.mails, transport: mail.transport,
+            letterhead: MailDeliveries.Letterhead(configuration, sender: mail.sender), sealing: server.sealing,
+            limits: configuration.limits, time: time, random: server.random
+        ) { trouble in
+            last.note(trouble, at: time.now())
+            Self.log(trouble, logger)
+        }
+        self.last = last
+        self.resets = PasswordResets(server.passwords)
+        self.metrics = configuration.metrics
+        self.logger = logger
+        self.interval = configuration.limits.mail.mailInterval
+    }
 
     /// Sends until the server shuts down. A letter that the shutdown interrupts is due again when its lease is over.
     public func run() async throws {
@@ -106,6 +93,22 @@ public struct MailDeliverer: Service {
         } else {
             logger.notice("Mail could not be sent; it is tried again", metadata: metadata)
         }
+    }
+}
+
+extension MailTest {
+    /// Makes the test by which the operators of a server try mail; `nil` if the server sends no mail.
+    init?(_ server: ServerAssembly) {
+        guard let mail = server.configuration.mail else { return nil }
+        self.init(
+            mail.transport, letterhead: MailDeliveries.Letterhead(server.configuration, sender: mail.sender),
+            time: server.time, random: server.random)
+    }
+}
+
+extension MailDeliveries.Letterhead {
+    fileprivate init(_ configuration: ServerAssembly.Configuration, sender: MailSender) {
+        self.init(issuer: configuration.issuer, serviceName: configuration.serviceName, sender: sender)
     }
 }
 

@@ -12,15 +12,6 @@ extension AuditEvent.Kind {
     static let resealed = Self(rawValue: "key-encryption-key-replaced")
 }
 
-extension ServerAssembly {
-    /// Returns the service that seals anew the values under former key-encryption keys.
-    public func resealer(logger: Logger) -> Resealer {
-        Resealer(
-            store: self.keyStore, resealing: self.resealing, limits: self.configuration.limits,
-            metrics: self.configuration.metrics, logger: logger, time: self.time)
-    }
-}
-
 /// Seals the values under former key-encryption keys anew under the newest key, and tells the operator once the former
 /// keys are no longer needed.
 public struct Resealer: Service {
@@ -30,6 +21,16 @@ public struct Resealer: Service {
     let metrics: ServerMetrics
     let logger: Logger
     let time: TimeSource
+
+    /// Makes the resealer of a server.
+    public init(_ server: ServerAssembly, logger: Logger) {
+        self.store = server.keyStore
+        self.resealing = server.resealing
+        self.limits = server.configuration.limits
+        self.metrics = server.configuration.metrics
+        self.logger = logger
+        self.time = server.time
+    }
 
     /// Seals all values anew, and tries again if the store fails. Afterwards waits until the server shuts down.
     public func run() async throws {

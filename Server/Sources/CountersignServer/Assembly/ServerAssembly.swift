@@ -11,7 +11,6 @@ public import Passwords
 import PublicAPI
 public import Records
 public import Sealing
-public import ServiceLifecycle
 public import Settings
 import Texts
 public import UAF
@@ -365,7 +364,7 @@ public struct ServerAssembly: Sendable {
                 administrators: self.administrators, ceremonies: self.ceremonies, identities: self.identities,
                 mappingIDs: self.mappingIDs),
             AdminAPI.Running(
-                trail: self.trail, keys: self.keyStore, resealing: self.resealing, mailTest: self.mailTest,
+                trail: self.trail, keys: self.keyStore, resealing: self.resealing, mailTest: MailTest(self),
                 mails: self.mails, lastMail: self.lastMail,
                 reload: {
                     let rules = try self.reloadRules(logger: $0)
@@ -375,50 +374,6 @@ public struct ServerAssembly: Sendable {
                 signInMethods: SignInMethods.explainedWords, detailTypes: DetailTypes.names),
             issuer: self.configuration.issuer, limits: self.configuration.limits, time: self.time)
     }
-
-    /// From time to time ends and deletes expired things, writes refused sign-ins into the audit trail, and rotates the
-    /// keys that are due. Any number of servers may do so over one store.
-    public struct Sweeper: Service {
-        let assembly: ServerAssembly
-        let logger: Logger
-
-        /// Sweeps until the server shuts down.
-        public func run() async throws {
-            let interval = self.assembly.configuration.limits.sweepInterval
-            try? await cancelWhenGracefulShutdown {
-                while true {
-                    try await Task.sleep(for: interval)
-                    do {
-                        try await self.assembly.ceremonies.sweep.run()
-                        while try await self.assembly.provider.sweep() > 0 {}
-                        while try await self.assembly.passwords.sweep() > 0 {}
-                        try await self.assembly.passwords.writeRefusals()
-                        while try await self.assembly.identities.sweep() > 0 {}
-                        try await self.assembly.provider.keys.refresh()
-                        try await self.assembly.ceremonies.identities.keys.follow()
-                        try await self.rotateKeys()
-                    } catch {
-                        self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
-                    }
-                }
-            }
-            do { try await self.assembly.passwords.writeRefusals(all: true) } catch {
-                self.logger.error("What was refused lately is not in the trail", metadata: ["reason": "\(error)"])
-            }
-        }
-
-        private func rotateKeys() async throws {
-            let names = try await self.assembly.provider.keys.rotateDue()
-            guard !names.isEmpty else { return }
-            self.assembly.configuration.metrics.count(.signingKeysRotated, by: names.count)
-            self.logger.notice(
-                "New signing keys were published, which sign when clients have had the time to read them",
-                metadata: ["keys": "\(names.joined(separator: ", "))"])
-        }
-    }
-
-    /// Returns the service that sweeps.
-    public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
 }
 
 /// Tells the provider the names of people that may sign in.

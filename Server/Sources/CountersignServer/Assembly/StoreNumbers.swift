@@ -1,3 +1,4 @@
+import Accounts
 import Endpoints
 public import Logging
 import OAuthProvider
@@ -7,26 +8,30 @@ import Settings
 import Synchronization
 import _Primitives
 
-extension ServerAssembly {
-    /// Returns the service that counts the contents of the store from time to time, for the metrics.
-    public func storeNumbers(logger: Logger) -> StoreNumbers { StoreNumbers(assembly: self, logger: logger) }
-}
-
-/// Reads the numbers that only the store knows, so that a reader of the metrics waits for no query.
+/// Reads from time to time, for the metrics, the numbers that only the store knows, so that a reader of the metrics waits for no query.
 public struct StoreNumbers: Service {
-    let assembly: ServerAssembly
+    let mails: any MailDeliveries.Outbox
+    let provider: OpenIDProvider
+    let metrics: ServerMetrics
     let logger: Logger
+    let interval: Duration
+    let time: TimeSource
     private let seen = LastNumbers()
 
-    init(assembly: ServerAssembly, logger: Logger) {
-        self.assembly = assembly
+    /// Makes the reader of a server's numbers.
+    public init(_ server: ServerAssembly, logger: Logger) {
+        self.mails = server.mails
+        self.provider = server.provider
+        self.metrics = server.configuration.metrics
         self.logger = logger
+        self.interval = server.configuration.limits.sweepInterval
+        self.time = server.time
     }
 
     /// Reads the numbers until the server shuts down.
     public func run() async throws {
-        let (seen, provider, time) = (self.seen, self.assembly.provider, self.assembly.time)
-        self.assembly.configuration.metrics.watch(
+        let (seen, provider, time) = (self.seen, self.provider, self.time)
+        self.metrics.watch(
             store: { seen.value },
             signingKeys: {
                 let now = time.now()
@@ -39,7 +44,7 @@ public struct StoreNumbers: Service {
                 do { try await self.look() } catch {
                     self.logger.error("The numbers of the store cannot be read", metadata: ["reason": "\(error)"])
                 }
-                try await Task.sleep(for: self.assembly.configuration.limits.sweepInterval)
+                try await Task.sleep(for: self.interval)
             }
         }
     }
@@ -48,9 +53,9 @@ public struct StoreNumbers: Service {
     ///
     /// Cost: two queries, which read every waiting letter and every session.
     func look() async throws {
-        let now = self.assembly.time.now()
-        let mails = try await self.assembly.mails.waitingMails()
-        let sessions = try await self.assembly.provider.sessions.count()
+        let now = self.time.now()
+        let mails = try await self.mails.waitingMails()
+        let sessions = try await self.provider.sessions.count()
         self.seen.note(
             StoreCounts(mails: mails.count, mailAge: mails.oldest.map { now - $0 } ?? .zero, sessions: sessions))
     }

@@ -101,7 +101,7 @@ struct MetricsTests {
             try await place.enter()
             _ = try await place.askForReset()
             _ = try await PasswordResets(place.server.assembly.passwords).sendLinks()
-            let numbers = place.server.assembly.storeNumbers(logger: Logger(label: "test"))
+            let numbers = StoreNumbers(place.server.assembly, logger: Logger(label: "test"))
             _ = try await place.claims(after: try await place.show(PasswordPlace.password, try await place.begin()))
             place.server.clock.advance(by: .seconds(90))
             let running = Task { try await numbers.run() }

@@ -48,7 +48,7 @@ struct LetterLanguageTests {
                     issuer: "http://localhost:8080", serviceName: "Service", sender: sender,
                     languages: Languages(SecondLanguage(), English())),
                 sealing: Sealing(KeyEncryptionKey()), time: place.server.clock.timeSource)
-            let deliverer = try #require(place.server.assembly.mailDeliverer(logger: Logger(label: "test")))
+            let deliverer = try #require(MailDeliverer(place.server.assembly, logger: Logger(label: "test")))
             func letter() async throws -> String {
                 _ = try await place.askForReset()
                 for delivery in try await deliverer.takeDue() {

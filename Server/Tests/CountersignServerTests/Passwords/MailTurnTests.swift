@@ -76,7 +76,7 @@ struct MailTurnTests {
             try await place.enter()
             try await Self.leave(5, place, most: 2)
             let lines = LoggedLines()
-            let deliverer = try #require(place.server.assembly.mailDeliverer(logger: lines.logger))
+            let deliverer = try #require(MailDeliverer(place.server.assembly, logger: lines.logger))
             let running = Task { try await deliverer.run() }
             while place.server.mail.messages.count < 2, !Task.isCancelled { await Task.yield() }
             running.cancel()

@@ -334,8 +334,8 @@ struct PasswordResetTests {
             _ = try await place.reset("my-secret")
         }
         #expect(lines.compactMap { $0["error"] } == ["link-over", "link-over"])
-        let deliverer = server.assembly.mailDeliverer(
-            logger: Logger(label: "test") { _ in HandedLog(lines: continuation) })
+        let deliverer = MailDeliverer(
+            server.assembly, logger: Logger(label: "test") { _ in HandedLog(lines: continuation) })
         #expect(try await deliverer?.takeDue().isEmpty == true)
         continuation.finish()
         var reasons: [Logger.Metadata] = []
