@@ -13,6 +13,7 @@ struct TraceCommand: ParsableCommand {
     /// `countersign trace draw`: recorded files as a Mermaid sequence diagram.
     struct Draw: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "draw",
             abstract: "Merge recorded files into a Mermaid sequence diagram, on standard output.",
             discussion: """
                 The server, the phone and the demo bank write such files with --trace FILE, and an app has the SDK \

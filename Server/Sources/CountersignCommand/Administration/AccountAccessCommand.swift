@@ -6,6 +6,7 @@ extension AccountCommand {
     /// services.
     struct Access: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "access",
             abstract: "Show where a person is signed in, and what services have of them that lasts.",
             discussion: "`countersign admin account revoke` ends what is listed here.")
 
@@ -57,6 +58,7 @@ extension AccountCommand {
     /// `countersign admin account revoke`: signs a person out, and takes back the grants of services.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "revoke",
             abstract: "Sign a person out, or take back what services have of them.",
             discussion: """
                 `countersign admin account access` lists sessions and grants with their ids:

@@ -43,7 +43,7 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Add a person.")
+        static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a person.")
 
         @Argument(help: "The name to sign in with: 1 to \(Limits().usernameCharacters) characters.")
         var username: String
@@ -76,7 +76,8 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a person and their devices.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show a person and their devices.")
 
         @Argument(help: "The person's name.")
         var username: String
@@ -97,7 +98,7 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List everybody.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List everybody.")
 
         @OptionGroup var options: AdminOptions
 
@@ -129,6 +130,7 @@ struct AccountCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "change",
             abstract:
                 "Change a person's names, e-mail address, telephone number or postal address; what is not named stays.",
             discussion: """
@@ -250,6 +252,7 @@ struct AccountCommand: AsyncParsableCommand {
 
     struct Consents: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "consents",
             abstract: "Show what a person has let services have, or take it back.",
             discussion: "What a service was given for a consent ends with it, at once.")
 
@@ -284,7 +287,7 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Lock: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Keep a person from signing in.")
+        static let configuration = CommandConfiguration(commandName: "lock", abstract: "Keep a person from signing in.")
 
         @Argument(help: "The person's name.")
         var username: String
@@ -298,7 +301,8 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Unlock: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a locked person sign in again.")
+        static let configuration = CommandConfiguration(
+            commandName: "unlock", abstract: "Let a locked person sign in again.")
 
         @Argument(help: "The person's name.")
         var username: String
@@ -312,7 +316,8 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a person with their devices and sessions.")
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Delete a person with their devices and sessions.")
 
         @Argument(help: "The person's name.")
         var username: String

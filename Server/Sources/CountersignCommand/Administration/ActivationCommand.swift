@@ -22,6 +22,7 @@ struct ActivationCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "create",
             abstract: "Make a link for a person's new phone, or with --identity a code for their app.")
 
         @Argument(help: "The person's name.")
@@ -162,7 +163,7 @@ struct ActivationCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show how far an enrolment is.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show how far an enrolment is.")
 
         @Argument(help: "The enrolment's id, as `create` printed it.")
         var id: String
@@ -179,6 +180,7 @@ struct ActivationCommand: AsyncParsableCommand {
 
     struct Confirm: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "confirm",
             abstract: "Confirm a pending phone with the number that it shows.",
             discussion: "A wrong number ends the enrolment; the phone then has to start again with a new link."
         )

@@ -48,6 +48,7 @@ struct AttributeCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Add a value of an attribute to a person, from a file or standard input.",
             discussion: """
                 The attributes: \(IdentityDirectory.attributeNames). A birthdate is YYYY-MM-DD, an address JSON, \
@@ -96,6 +97,7 @@ struct AttributeCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List what a person has: aliases, and with --values the values themselves.")
 
         @Argument(help: "The person's name, or id: and the account's identifier.")
@@ -119,6 +121,7 @@ struct AttributeCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "show",
             abstract: "Show what a person calls a value, and with --values the value itself.")
 
         @OptionGroup var place: Place
@@ -148,7 +151,7 @@ struct AttributeCommand: AsyncParsableCommand {
     }
 
     struct Rename: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Call a value otherwise.")
+        static let configuration = CommandConfiguration(commandName: "rename", abstract: "Call a value otherwise.")
 
         @OptionGroup var place: Place
 
@@ -164,7 +167,8 @@ struct AttributeCommand: AsyncParsableCommand {
     }
 
     struct Verify: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Say that a value is true, or that nobody knows.")
+        static let configuration = CommandConfiguration(
+            commandName: "verify", abstract: "Say that a value is true, or that nobody knows.")
 
         @OptionGroup var place: Place
 
@@ -181,6 +185,7 @@ struct AttributeCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Delete a value.",
             discussion: "A service that got it gets no other: the person is asked again.")
 
@@ -195,6 +200,7 @@ struct AttributeCommand: AsyncParsableCommand {
 
     struct Choices: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "choices",
             abstract: "List which value of each attribute a person has chosen for which service: names, no values.",
             discussion:
                 "None is set here: a choice is what the person has agreed to. `forget-choice` has them asked again.")

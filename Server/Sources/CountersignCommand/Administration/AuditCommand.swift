@@ -14,6 +14,7 @@ struct AuditCommand: AsyncParsableCommand {
     /// `countersign audit export`: the trail as NDJSON.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "Write the audit trail to standard output, one JSON object a line, the oldest first.",
             discussion: """
                 Entries name accounts, devices and ceremonies by identifier, never by name.
@@ -73,6 +74,7 @@ struct AuditCommand: AsyncParsableCommand {
     /// `countersign audit verify`: checks that the trail is whole.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "verify",
             abstract: "Check every entry of the trail against the one before.",
             discussion: """
                 Finds an entry that was changed, removed or moved, but not that the newest ones were cut off: compare \

@@ -12,6 +12,7 @@ struct ClientCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Register a service; its secret is shown this once.",
             discussion: """
                 With --secret-file the secret goes into a file of mode 0600 and is not printed:
@@ -105,6 +106,7 @@ struct ClientCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "change",
             abstract: "Change a service; what is not named stays as it is.",
             discussion: """
                 Addresses take the place of all that there were. A new secret takes the place of the present one, which is \

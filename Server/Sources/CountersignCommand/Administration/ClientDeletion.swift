@@ -4,7 +4,8 @@ import _Primitives
 extension ClientCommand {
     /// `admin client delete`.
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a service; its tokens end at once.")
+        static let configuration = CommandConfiguration(
+            commandName: "delete", abstract: "Delete a service; its tokens end at once.")
 
         @Argument(help: "The client id.")
         var id: String

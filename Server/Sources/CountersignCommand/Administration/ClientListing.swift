@@ -4,7 +4,7 @@ import _Primitives
 extension ClientCommand {
     /// `admin client list`.
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the services.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List the services.")
 
         @OptionGroup var options: AdminOptions
 
@@ -34,7 +34,7 @@ extension ClientCommand {
 
     /// `admin client show`.
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a service.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show a service.")
 
         @Argument(help: "The client id.")
         var id: String

@@ -23,7 +23,7 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List a person's devices.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List a person's devices.")
 
         @Argument(help: "The person's name.")
         var username: String
@@ -38,6 +38,7 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "revoke",
             abstract: "Take a device's keys away; it can sign nothing more.")
 
         @Argument(help: "The device's id.")

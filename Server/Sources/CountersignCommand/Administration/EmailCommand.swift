@@ -36,7 +36,7 @@ struct EmailCommand: AsyncParsableCommand {
     }
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Add an address to a person.")
+        static let configuration = CommandConfiguration(commandName: "add", abstract: "Add an address to a person.")
 
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var account: String
@@ -58,7 +58,8 @@ struct EmailCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the further addresses of a person.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the further addresses of a person.")
 
         @Argument(help: "The person's name, or id: and the account's identifier.")
         var account: String
@@ -76,7 +77,8 @@ struct EmailCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a further address of a person.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show a further address of a person.")
 
         @OptionGroup var place: Place
         @OptionGroup var options: AdminOptions
@@ -89,6 +91,7 @@ struct EmailCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "verify",
             abstract: "Say that an address is the person's, or that nobody knows.")
 
         @OptionGroup var place: Place
@@ -105,7 +108,8 @@ struct EmailCommand: AsyncParsableCommand {
     }
 
     struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a further address of a person.")
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Delete a further address of a person.")
 
         @OptionGroup var place: Place
         @OptionGroup var options: AdminOptions

@@ -41,7 +41,8 @@ extension IdentityCommand {
     }
 
     struct Factors: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List what a personalised app signs with.")
+        static let configuration = CommandConfiguration(
+            commandName: "factors", abstract: "List what a personalised app signs with.")
 
         @OptionGroup var place: Place
         @OptionGroup var options: AdminOptions
@@ -56,7 +57,8 @@ extension IdentityCommand {
     }
 
     struct Factor: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show one of the factors of a personalised app.")
+        static let configuration = CommandConfiguration(
+            commandName: "factor", abstract: "Show one of the factors of a personalised app.")
 
         @OptionGroup var place: FactorPlace
         @OptionGroup var options: AdminOptions

@@ -18,6 +18,7 @@ extension IdentityCommand {
 
     struct Keys: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "keys",
             abstract: "List the keys that phones seal to, and those that sign what they are told.",
             discussion: """
                 A key to seal to is followed by another each day. It is current while it is the newest, former while phones \

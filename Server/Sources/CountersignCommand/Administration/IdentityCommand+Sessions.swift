@@ -29,6 +29,7 @@ extension IdentityCommand {
 
     struct Sessions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "sessions",
             abstract: "List the sessions of a person's personalised apps that go on, the newest first.",
             discussion: "What sessions have come to is what `identity history` lists.")
 
@@ -57,6 +58,7 @@ extension IdentityCommand {
 
     struct Session: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "session",
             abstract: "Show how far a session of a personalised app is.",
             discussion: "Nothing is shown of its code, of factors, and of what the person has confirmed or typed.")
 
@@ -71,6 +73,7 @@ extension IdentityCommand {
 
     struct Abort: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "abort",
             abstract: "Give a session up in the place of its app.",
             discussion: """
                 What the person has typed in it is forgotten, its page shows that it is over, and the person's history and the \

@@ -62,6 +62,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "show",
             abstract: "Show a person's personalised app, or a code that waits for one, with its failed attempts.")
 
         @OptionGroup var place: Place
@@ -75,6 +76,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Rename: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "rename",
             abstract: "Call a personalised app otherwise: its person sees the name at /account.")
 
         @OptionGroup var place: Place
@@ -92,6 +94,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Subjects: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "subjects",
             abstract: "List what clients were told to call a person, by the clients' ids.",
             discussion: "The audit trail says that you have asked.")
 
@@ -118,6 +121,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Subject: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "subject",
             abstract: "Show what a client calls a person.",
             discussion: "The audit trail says that you have asked, as with `identity whose`.")
 
@@ -138,6 +142,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Whose: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "whose",
             abstract: "Find the person whom a client means by a name.",
             discussion: "The audit trail says that you have asked, as with `identity subject`.")
 
@@ -158,6 +163,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Activations: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "activations",
             abstract: "List a person's personalised apps, and the codes that wait for one.")
 
         @Argument(help: "The person's name.")
@@ -191,6 +197,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct End: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "end",
             abstract: "Take a personalised app's activation back, or a code that nobody has used.")
 
         @OptionGroup var place: Place
@@ -204,6 +211,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct History: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "history",
             abstract: "List what a person's identity was used for, the newest first.")
 
         @Argument(help: "The person's name.")
@@ -242,6 +250,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Agreements: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "agreements",
             abstract: "List what a person has agreed to with a personalised identity, the newest first.")
 
         @Argument(help: "The person's name.")
@@ -273,6 +282,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Agreement: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "agreement",
             abstract: "Print the evidence of what a person has agreed to in a session: a JSON object.",
             discussion: """
                 The document is what the person was shown, and each signature is verified by the key beside it. Of a PIN \
@@ -297,6 +307,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     struct Root: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "root",
             abstract: "Print the root's public key, a JSON web key.",
             discussion: """
                 An app that has this key in its configuration takes from the server what the key has signed, and nothing else. \

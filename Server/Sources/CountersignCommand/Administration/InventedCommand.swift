@@ -25,7 +25,8 @@ struct InventedCommand: AsyncParsableCommand {
     private static let path = "/invented-accounts"
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Print the document that the server goes by.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Print the document that the server goes by.")
 
         @OptionGroup var options: AdminOptions
 
@@ -36,6 +37,7 @@ struct InventedCommand: AsyncParsableCommand {
 
     struct Propose: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "propose",
             abstract: "Print a document that resembles the accounts that there are; set nothing.",
             discussion: "Keys that few accounts have are left out. It reads every key of the database.")
 
@@ -50,6 +52,7 @@ struct InventedCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Set the document.", discussion: "Its models need metadata, which only a running server has read."
         )
 
@@ -70,7 +73,8 @@ struct InventedCommand: AsyncParsableCommand {
     }
 
     struct Reset: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Go by what the program brings.")
+        static let configuration = CommandConfiguration(
+            commandName: "reset", abstract: "Go by what the program brings.")
 
         @OptionGroup var options: AdminOptions
 

@@ -31,6 +31,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "create",
             abstract: "Invite somebody.",
             discussion: "Name an organisation, or a service and a role there, or both.")
 
@@ -81,7 +82,8 @@ struct InviteCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List invitations, the newest first.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List invitations, the newest first.")
 
         @Option(name: .long, help: "Those of one address.")
         var email: String?
@@ -114,7 +116,8 @@ struct InviteCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what became of an invitation.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show what became of an invitation.")
 
         @Argument(help: "The invitation's id.")
         var id: String
@@ -129,6 +132,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     struct Prolong: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "prolong",
             abstract: "Have an open invitation be accepted for longer.",
             discussion: """
                 Its link goes on as it is. Whom it is for, and to what, stays: for anything else make another one, and take \
@@ -152,6 +156,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "revoke",
             abstract: "Take an open invitation back, with the account that was made for it.")
 
         @Argument(help: "The invitation's id.")

@@ -17,7 +17,8 @@ struct MetadataCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the models and the names of the policies.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show the models and the names of the policies.")
 
         @OptionGroup var options: AdminOptions
 
@@ -29,6 +30,7 @@ struct MetadataCommand: AsyncParsableCommand {
 
     struct Reload: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "reload",
             abstract: "Read metadata, revocations and policies again, as SIGHUP does.",
             discussion: "A file that cannot be used changes nothing: the server keeps what it had, and says which file."
         )

@@ -29,7 +29,7 @@ struct OrganisationCommand: AsyncParsableCommand {
     }
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Add an organisation.")
+        static let configuration = CommandConfiguration(commandName: "add", abstract: "Add an organisation.")
 
         @Argument(help: "What operators call it; unique.")
         var name: String
@@ -43,7 +43,7 @@ struct OrganisationCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the organisations.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List the organisations.")
 
         @OptionGroup var options: AdminOptions
 
@@ -58,7 +58,7 @@ struct OrganisationCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show an organisation.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show an organisation.")
 
         @Argument(help: "The organisation's id.")
         var id: String
@@ -72,7 +72,8 @@ struct OrganisationCommand: AsyncParsableCommand {
     }
 
     struct Rename: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Call an organisation otherwise.")
+        static let configuration = CommandConfiguration(
+            commandName: "rename", abstract: "Call an organisation otherwise.")
 
         @Argument(help: "The organisation's id.")
         var id: String
@@ -91,6 +92,7 @@ struct OrganisationCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Delete an organisation with its memberships.",
             discussion: "Open invitations to it are taken back. One that a service keeps itself to stays.")
 
@@ -106,7 +108,8 @@ struct OrganisationCommand: AsyncParsableCommand {
     }
 
     struct Members: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the members of an organisation.")
+        static let configuration = CommandConfiguration(
+            commandName: "members", abstract: "List the members of an organisation.")
 
         @Argument(help: "The organisation's id.")
         var id: String

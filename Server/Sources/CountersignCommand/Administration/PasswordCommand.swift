@@ -31,6 +31,7 @@ struct PasswordCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Give a person a password for one sign-in, from standard input; their sessions end.")
 
         @Argument(help: "The person's name.")
@@ -47,6 +48,7 @@ struct PasswordCommand: AsyncParsableCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Give a person the password that another system has hashed, from standard input.",
             discussion: """
                 Argon2id, Argon2i, PBKDF2 and scrypt as PHC strings, bcrypt, sha512-crypt, and what passlib and Django \
@@ -67,7 +69,8 @@ struct PasswordCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show whether a person has a password.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show whether a person has a password.")
 
         @Argument(help: "The person's name.")
         var username: String
@@ -82,6 +85,7 @@ struct PasswordCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Take a person's password away; their sessions end.")
 
         @Argument(help: "The person's name.")

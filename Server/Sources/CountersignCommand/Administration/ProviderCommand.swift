@@ -197,6 +197,7 @@ struct ProviderCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Let people sign in by another provider.",
             discussion: """
                 Its secret comes on standard input, so that no command line and no list of processes has it:
@@ -235,7 +236,8 @@ struct ProviderCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the other providers; never their secrets.")
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the other providers; never their secrets.")
 
         @OptionGroup var options: AdminOptions
 
@@ -257,7 +259,7 @@ struct ProviderCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show another provider.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show another provider.")
 
         @Argument(help: "Its name.")
         var name: String
@@ -272,6 +274,7 @@ struct ProviderCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "change",
             abstract: "Change another provider; what is not named stays as it is.")
 
         @Argument(help: "Its name.")
@@ -294,6 +297,7 @@ struct ProviderCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Take another provider away, with all connections to it.",
             discussion: "Sessions that began by it end. Accounts stay: those without another way in need one.")
 
@@ -310,6 +314,7 @@ struct ProviderCommand: AsyncParsableCommand {
 
     struct Links: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "links",
             abstract: "List the identities at other providers that a person is connected with.")
 
         @Argument(help: "The person's name, or id: and the account's identifier.")
@@ -336,6 +341,7 @@ struct ProviderCommand: AsyncParsableCommand {
 
     struct Unlink: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "unlink",
             abstract: "End such a connection, and what the person has signed in to by it.")
 
         @Argument(help: "The person's name, or id: and the account's identifier.")

@@ -11,6 +11,7 @@ struct RegistrationTokenCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Make a token, which is shown this once.",
             discussion: "Whoever has it registers a client at /oauth2/register (RFC 7591), as a third party.")
 
@@ -43,6 +44,7 @@ struct RegistrationTokenCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List the tokens that are worth something; never their secrets.")
 
         @OptionGroup var options: AdminOptions
@@ -66,6 +68,7 @@ struct RegistrationTokenCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "revoke",
             abstract: "End a token; the clients that were registered by it stay.")
 
         @Argument(help: "The token's id, as `list` shows it.")

@@ -46,6 +46,7 @@ struct RoleCommand: AsyncParsableCommand {
 
     struct Assign: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "assign",
             abstract: "Give a person a role, beside those that they have.")
 
         @OptionGroup var place: Place
@@ -59,6 +60,7 @@ struct RoleCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "revoke",
             abstract: "Take a role from a person; whoever loses the last has none.")
 
         @OptionGroup var place: Place
@@ -72,6 +74,7 @@ struct RoleCommand: AsyncParsableCommand {
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "reset",
             abstract: "Forget what was said of a person at a service: from then on they have the default roles.")
 
         @Argument(help: "The client's id.")
@@ -90,6 +93,7 @@ struct RoleCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List the people of whom it is said which roles they have, or show those of one.")
 
         @Argument(help: "The client's id.")

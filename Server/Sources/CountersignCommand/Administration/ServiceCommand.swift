@@ -57,6 +57,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Make a client a service, or change one.",
             discussion: """
                 With --file the whole profile is what the file says, and the other options go over it. Without it they change \
@@ -152,6 +153,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "show",
             abstract: "Show what makes a client a service.",
             discussion: "With --json it is the profile, to be kept, changed and set again, beside its client's id.")
 
@@ -167,7 +169,7 @@ struct ServiceCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the services.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List the services.")
 
         @OptionGroup var options: AdminOptions
 
@@ -190,6 +192,7 @@ struct ServiceCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Make a client no service any more, with everything that was said of people there.",
             discussion: "The client itself stays. Open invitations to the service are taken back.")
 

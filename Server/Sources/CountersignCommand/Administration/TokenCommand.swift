@@ -11,6 +11,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List the tokens that are valid; never their secrets.")
 
         @OptionGroup var options: AdminOptions
@@ -34,6 +35,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "revoke",
             abstract: "End a token at once.",
             discussion: "After the last one the server's next start gives a one-time administrator link again."
         )
@@ -51,6 +53,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "rotate",
             abstract: "Put a new token in place of one, which ends at once; the new one is shown this once.")
 
         @Argument(help: "The token's id, as `list` shows it.")
@@ -91,6 +94,7 @@ struct SigningKeyCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "Which key signs when, and which key-encryption keys the database needs.")
 
         @OptionGroup var options: AdminOptions
@@ -115,6 +119,7 @@ struct SigningKeyCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "rotate",
             abstract: "Publish a new signing key, which signs ten minutes later.",
             discussion: """
                 Services may keep the published key set for a while: until then the old key signs. It stays in the set until \

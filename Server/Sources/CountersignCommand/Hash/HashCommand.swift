@@ -13,6 +13,7 @@ struct HashCommand: AsyncParsableCommand {
     /// `countersign hash calibrate`: finds the memory with which a hash takes the wanted time.
     struct Calibrate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "calibrate",
             abstract: "Measure Argon2id on this machine and propose settings.",
             discussion: """
                 Run it on the machine that serves people, when it does little else. The proposal is never below the \
@@ -92,6 +93,7 @@ struct HashCommand: AsyncParsableCommand {
     /// `countersign hash breached`: makes the file that `serve --breached-passwords` takes.
     struct Breached: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "breached",
             abstract: "Make a list of breached passwords of the text that Have I Been Pwned gives.",
             discussion: """
                 The text has a SHA-1, a colon and a count in each line, in ascending order. A server that runs goes on \

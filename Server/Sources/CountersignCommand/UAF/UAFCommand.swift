@@ -16,6 +16,7 @@ struct UAFCommand: ParsableCommand {
     /// `countersign uaf verify`: the server's verdict on a response, with the step that refuses the response.
     struct Verify: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "verify",
             abstract: "Say what our server makes of a UAF response, and which step refuses it.",
             discussion: """
                 Request and response are UAF messages (an array of one dictionary), or the bodies that carry them. \

@@ -91,6 +91,7 @@ struct PinCommand: AsyncParsableCommand {
     /// `countersign-phone pin change`.
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "change",
             abstract: "Choose another PIN.",
             discussion: "With --pin-stdin the present PIN is in the first line, and the new one in the second.")
 
@@ -113,7 +114,8 @@ struct FactorCommand: AsyncParsableCommand {
 
     /// `countersign-phone factor add`.
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Add a (simulated) finger or face.")
+        static let configuration = CommandConfiguration(
+            commandName: "add", abstract: "Add a (simulated) finger or face.")
 
         @OptionGroup var answers: AnswerOptions
         @OptionGroup var phone: PhoneOptions
@@ -136,6 +138,7 @@ struct ActivationCommand: AsyncParsableCommand {
     /// `countersign-phone activation new`.
     struct New: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "new",
             abstract: "Make an activation code for another phone, with a PIN of its own.",
             discussion: """
                 The code is a secret until the other phone has used it. With --pin-stdin this phone's PIN is in the \
@@ -192,6 +195,7 @@ struct AccountCommand: AsyncParsableCommand {
     /// `countersign-phone account delete`.
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "delete",
             abstract: "Delete the account at the server, with all its phones, for good.",
             discussion: "What services keep of their own stays there. `depersonalize` only takes it off this phone.")
 
