@@ -48,7 +48,7 @@ public struct ActivationOpenings: CeremonyPart {
             let serviceKey = try await self.serviceKey(of: offer)
             let hash = Array(SHA256.hash(data: call.body))
             let name = RequestName(caller: "a:\(id)", request: request, hash: hash)
-            let limits = self.limits
+            let environment = self.environment
             let proof = try await self.opened(message, of: offer, at: now)
             let challenge = offer.challenge
             let reserved = try await self.store.step(offer: id, request: name) { offer in
@@ -57,7 +57,7 @@ public struct ActivationOpenings: CeremonyPart {
                     throw IdentityProblem(.sessionSuperseded)
                 }
                 var lockout = Lockout(offer.lockout)
-                switch lockout.reserve(request: hash, at: now, limits: limits) {
+                switch lockout.reserve(request: hash, at: now, limits: environment.configuration.limits) {
                 case .pending(let lockout): throw IdentityProblem(lockout)
                 case .mayVerify(let ifRefused):
                     offer.lockout = lockout.record
@@ -114,7 +114,7 @@ public struct ActivationOpenings: CeremonyPart {
         _ before: OfferRecord, _ name: RequestName, _ ifRefused: IdentityLockout,
         provenBy device: String?, mayMerge: Bool, _ serviceKey: [UInt8]?, at now: Timestamp
     ) async throws -> [UInt8] {
-        let limits = self.limits
+        let lifetime = self.limits.confirmationLifetime
         let keys = self.envelope.keys
         let challenge = self.random.token()
         let token = SecretBytes(self.activationToken(before.id, challenge: challenge))
@@ -131,7 +131,7 @@ public struct ActivationOpenings: CeremonyPart {
                 // A proof counts only once.
                 offer.challenge = challenge
                 offer.tokenDigest = OfferRecord.digest(of: token, for: device)
-                let until = min(now + limits.confirmationLifetime, offer.expiresAt)
+                let until = min(now + lifetime, offer.expiresAt)
                 offer.tokenUntil = until
                 message = .proven(
                     ProvenActivation(
@@ -158,7 +158,7 @@ public struct ActivationOpenings: CeremonyPart {
             let answer = try keys.sign(.message(message.json), to: name.request, at: now)
             change.answer = GivenAnswer(
                 caller: name.caller, request: name.request, requestHash: name.hash, answer: answer,
-                keptUntil: now + limits.confirmationLifetime)
+                keptUntil: now + lifetime)
             return (change, answer)
         }
         if ifRefused.isPermanent, device == nil { self.hub.wake(before.id) }

@@ -43,13 +43,13 @@ struct IdentitySteps: CeremonyPart {
         _ session: String, _ call: ProvenCall, tokenDigest: [UInt8]? = nil,
         _ judge: @escaping @Sendable (inout IdentityTurn) throws -> Judged<Result>
     ) async throws -> Stepped<Result> {
-        let limits = self.limits
+        let environment = self.environment
         let keys = self.keys
         let step: IdentityStep<Stepped<Result>> = try await self.store.step(
             session: session, activation: call.activation.device.id, tokenDigest: tokenDigest, request: call.name
         ) { scene in
             guard scene.ceremony.kind == .identity else { throw IdentityProblem(.sessionUnknown) }
-            var turn = try IdentityTurn(scene, at: call.at, limits: limits)
+            var turn = try IdentityTurn(scene, at: call.at, in: environment)
             let content: ManagerResponse.Content
             do {
                 switch try judge(&turn) {

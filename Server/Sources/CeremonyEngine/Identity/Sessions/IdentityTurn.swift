@@ -22,10 +22,10 @@ struct IdentityTurn {
     /// The progress before the step. The comparison treats texts by Unicode's equivalence: no step changes a text only
     /// into an equivalent text.
     private let before: IdentityProgress
-    private let limits: Limits
+    private let environment: CeremonyEnvironment
     private let isAccountLocked: Bool
 
-    init(_ scene: IdentityScene, at now: Timestamp, limits: Limits) throws {
+    init(_ scene: IdentityScene, at now: Timestamp, in environment: CeremonyEnvironment) throws {
         self.ceremony = scene.ceremony
         self.activation = scene.activation
         self.credentials = scene.credentials
@@ -33,12 +33,14 @@ struct IdentityTurn {
         self.progress = try scene.ceremony.identityProgress(
             token: scene.token,
             isActive: !scene.isAccountLocked && scene.activation.inactivity(at: now)?.code != .activationDisabled,
-            limits: limits)
+            limits: environment.configuration.limits)
         self.before = self.progress
         self.now = now
-        self.limits = limits
+        self.environment = environment
         self.isAccountLocked = scene.isAccountLocked
     }
+
+    private var limits: Limits { self.environment.configuration.limits }
 
     /// `true` if the session is bound to this activation.
     var isBound: Bool { self.ceremony.deviceID?.hasSameBytes(as: self.activation.device.id) ?? false }

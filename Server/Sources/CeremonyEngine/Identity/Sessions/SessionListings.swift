@@ -75,12 +75,12 @@ public struct SessionListings: CeremonyPart {
     /// Cost: two queries, one store step.
     public func abort(_ id: String, accountID: String, by operator: String) async throws -> IdentitySessionAbort? {
         guard let before = try await self.session(id, accountID: accountID) else { return nil }
-        let limits = self.limits
+        let environment = self.environment
         let now = self.time.now()
         let step: IdentityStep<Bool> = try await self.store.step(
             session: id, activation: before.activation, tokenDigest: nil, request: nil
         ) { scene in
-            var turn = try IdentityTurn(scene, at: now, limits: limits)
+            var turn = try IdentityTurn(scene, at: now, in: environment)
             guard scene.ceremony.kind == .identity, turn.isBound, turn.progress.session.state.ending == nil,
                 now < turn.progress.session.deadline
             else { return (IdentityChange(), false) }
