@@ -30,7 +30,7 @@ struct CodeRows {
         "SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?")
 
     /// Returns a code, whether expired or not, with its grant, and `true` if the code has been taken; `nil` if the
-    /// grant is not valid at `moment` (``heldGrant(_:at:_:)``).
+    /// grant is not valid at `moment` (``GrantRows/heldGrant(_:at:_:)``).
     func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
         -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
     {

@@ -28,6 +28,7 @@ extension SQLText {
     static let providerOfRequest: Self = "id IN (SELECT provider FROM upstream_arrival WHERE request = ?)"
 }
 
+/// The guards of rows that several features know through another row.
 extension StepGuard {
     /// Locks the account of a device, and with it the device.
     static func exclusive(accountOfDevice id: String) -> Self {

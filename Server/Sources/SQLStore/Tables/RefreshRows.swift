@@ -20,7 +20,8 @@ struct RefreshRows {
         "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2")
 
     /// Returns the family of a grant, with the grant; `nil` if the head of the family has ended at `moment`, or if the
-    /// grant is not valid then (``standingGrant(_:at:_:)``). The function does not look at the grant's own end.
+    /// grant is not valid then (``GrantRows/standingGrant(_:at:_:)``). The function does not look at the grant's own
+    /// end.
     func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
         -> (family: RefreshFamily, standing: StandingGrant)?
     {

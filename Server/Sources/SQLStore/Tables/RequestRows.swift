@@ -75,7 +75,8 @@ struct RequestRows {
     /// Ends a request with a sign-in that is to begin within the present step.
     ///
     /// Throws ``StoreError/Code/notFound`` if the request or its session is gone; if the sign-in by password, or the
-    /// link to the provider, was ended since; or if the person may not sign in any more (``admit(_:language:)``).
+    /// link to the provider, was ended since; or if the person may not sign in any more
+    /// (``SessionRows/admit(_:language:)``).
     func end(request: String, by session: SessionRecord, language: String?) throws {
         try self.checkSessionStands(ofRequest: request)
         try self.check(session.authentication.evidence, of: session, request: request)
