@@ -43,7 +43,7 @@ public struct PageRenderer: Sendable {
     ///   - heartbeat: The longest silence of a page's channel. The pages know whole seconds, at least one second.
     ///   - language: The language of the pages.
     public init(
-        serviceName: String = "Countersign", host: String, path: String = "", heartbeat: Duration,
+        serviceName: String, host: String, path: String = "", heartbeat: Duration,
         language: any Language = English()
     ) {
         self.heartbeatSeconds = max(1, heartbeat.components.seconds)

@@ -26,7 +26,7 @@ struct PageTemplatesTests {
         }
     }
 
-    private let renderer = PageRenderer(host: "id.example.com", heartbeat: .seconds(15))
+    private let renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com", heartbeat: .seconds(15))
 
     @Test("A template is read once, however many pages it shows")
     func isReadOnce() {

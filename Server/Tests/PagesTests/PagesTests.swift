@@ -341,7 +341,7 @@ struct PagesTests {
         arguments: [("de", "de"), ("de-CH, en;q=0.5", "de"), ("en, de;q=0.5", "en"), ("fr", "en"), ("", "en")])
     func languages(header: String, language: String) {
         let renderers = PageRenderers(Languages(English(), English(tag: "de"))) { language in
-            PageRenderer(host: "id.example.com", heartbeat: .seconds(15), language: language)
+            PageRenderer(serviceName: "Example ID", host: "id.example.com", heartbeat: .seconds(15), language: language)
         }
         let page = renderers.renderer(for: LanguageWishes(acceptLanguage: header)).html(OpenInAppPage())
         #expect(page.html.contains("<html lang=\"\(language)\">"))
