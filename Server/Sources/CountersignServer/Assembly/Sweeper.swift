@@ -35,7 +35,7 @@ public struct Sweeper: Service {
                 try await Task.sleep(for: self.interval)
                 do {
                     try await self.ceremonies.sweep.run()
-                    while try await self.provider.sweep() > 0 {}
+                    try await self.provider.sweep()
                     while try await self.passwords.sweep() > 0 {}
                     try await self.passwords.writeRefusals()
                     while try await self.identities.sweep() > 0 {}
