@@ -119,11 +119,7 @@ struct BoundTokenTests {
         /// - Parameter method: How it authenticates; `none` for an app.
         init(_ f: ProviderFixture, method: String, key: KeyHolder?) async throws {
             self.f = f
-            self.client = try await f.provider.clients.register(
-                name: "Mail", redirectURIs: [ProviderFixture.address],
-                settings: ClientSettings(
-                    idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
-                    authenticationMethod: method))
+            self.client = try await Self.register(f, method: method)
             let id = self.client.client.id
             let changes = ["client_id": id, "scope": "openid offline_access"]
             let code = try await f.signIn(changes).code
@@ -131,6 +127,14 @@ struct BoundTokenTests {
                 header: method == "none" ? nil : f.basic(self.client),
                 body: f.form(code, method == "none" ? ["client_id": id] : [:]), proofs: Self.proofs(f, key))
             self.body = try #require(answer.body)
+        }
+
+        static func register(_ f: ProviderFixture, method: String) async throws -> RegisteredClient {
+            try await f.provider.clients.register(
+                name: "Mail", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(
+                    idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"],
+                    authenticationMethod: method))
         }
 
         private static func proofs(_ f: ProviderFixture, _ key: KeyHolder?) async throws -> [String] {
@@ -141,11 +145,15 @@ struct BoundTokenTests {
         var refresh: String { get throws { try self.body.requiredString("refresh_token") } }
 
         func show(_ token: String, key: KeyHolder?) async throws -> ProviderAnswer {
+            try await self.show(token, proofs: Self.proofs(self.f, key))
+        }
+
+        func show(_ token: String, proofs: [String], at node: OpenIDProvider? = nil) async throws -> ProviderAnswer {
             var form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
             if self.client.secret == nil { form.append("client_id", self.client.client.id) }
-            return try await self.f.provider.grants.answer(
+            return try await (node ?? self.f.provider).grants.answer(
                 header: self.client.secret == nil ? nil : self.f.basic(self.client), body: form.encoded,
-                proofs: Self.proofs(self.f, key))
+                proofs: proofs)
         }
 
         /// Renews, and says what the access token is bound to.
@@ -187,6 +195,53 @@ struct BoundTokenTests {
             f.clock.advance(.seconds(60))
             #expect(try await app.show(first, key: key).error == "invalid_grant")
             #expect(try await app.show(app.refresh, key: key).error == "invalid_grant")
+        }
+    }
+
+    @Test("a repeated request reaches no grant and ends no session, whatever its network has shown before")
+    func repetition() async throws {
+        try await ProviderFixture.run { f in
+            let (key, thief) = (try KeyHolder(), try KeyHolder())
+            var app = try await Renewing(f, method: "none", key: key)
+            let (past, proof) = (try app.refresh, try await key.proof(f))
+            app.body = try #require(try await app.show(past, proofs: [proof]).body)
+            // Two more tokens, and the first of the three ends the session if its owner shows it.
+            for _ in 0..<2 {
+                f.clock.advance(.seconds(61))
+                #expect(try await app.renew(key: key) == key.confirmation)
+            }
+            for _ in 0..<9 { #expect(try await app.show(past, key: thief).error == "invalid_grant") }
+            for node in [f.provider, try await f.node()] {
+                #expect(try await app.show(past, proofs: [proof], at: node).error == "invalid_dpop_proof")
+            }
+            #expect(try await app.renew(key: key) == key.confirmation)
+            #expect(try await app.show(past, key: key).error == "invalid_grant")
+            #expect(try await app.show(app.refresh, key: key).error == "invalid_grant", "the owner's showing ends it")
+        }
+    }
+
+    @Test("of 20 requests at once with one code and one proof one gets tokens, and the others do not end them")
+    func oneOfTwentyRequests() async throws {
+        try await ProviderFixture.run { f in
+            let key = try KeyHolder()
+            let id = try await Renewing.register(f, method: "none").client.id
+            let code = try await f.signIn(["client_id": id, "scope": "openid offline_access"]).code
+            let (body, proof) = (f.form(code, ["client_id": id]), try await key.proof(f))
+            let answers = try await withThrowingTaskGroup(of: ProviderAnswer.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await f.provider.grants.answer(header: nil, body: body, proofs: [proof]) }
+                }
+                return try await group.reduce(into: [ProviderAnswer]()) { $0.append($1) }
+            }
+            #expect(answers.count { $0.error == "invalid_dpop_proof" } == 19)
+            let given = try #require(answers.first { $0.status == 200 }?.body)
+            let form: Parameters = [
+                "grant_type": "refresh_token", "refresh_token": try given.requiredString("refresh_token"),
+                "client_id": id,
+            ]
+            let renewed = try await f.provider.grants.answer(
+                header: nil, body: form.encoded, proofs: [key.proof(f)])
+            #expect(renewed.status == 200)
         }
     }
 

@@ -438,6 +438,20 @@ struct DeviceAuthorizationTests {
         }
     }
 
+    @Test("a question whose device still waits uses up its proof: repeated, it does not take the tokens")
+    func proofOfQuestion() async throws {
+        try await DeviceFixture.run(method: "none") { d in
+            let key = try KeyHolder()
+            let device = try await d.device()
+            let proof = try await key.proof(d.f)
+            #expect(try await d.poll(device, proofs: [proof]).error == "authorization_pending")
+            try await d.confirm(device)
+            d.f.clock.advance(.seconds(5))
+            #expect(try await d.poll(device, proofs: [proof]).error == "invalid_dpop_proof")
+            #expect(try await d.poll(device, proofs: [key.proof(d.f)]).status == 200)
+        }
+    }
+
     @Test("the person finds the device among their sessions, and ends what it has there")
     func isRevoked() async throws {
         try await DeviceFixture.run { d in
