@@ -183,6 +183,7 @@ extension Limits {
             "pushedRequestsPerMinute", protects: .person, burst: self.oauth.pushedRequestBurst,
             perMinute: self.oauth.pushedRequestsPerMinute, sources: self.countedSources, clients: self.oauth.clients,
             remedy:
-                "This client has pushed too many requests. Wait, or have the operator raise pushedRequestsPerMinute.")
+                "This client has pushed too many requests, or the clients of strangers on this network have sent too "
+                + "many. Wait, or have the operator raise pushedRequestsPerMinute.")
     }
 }

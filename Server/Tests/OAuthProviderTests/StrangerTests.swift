@@ -688,6 +688,9 @@ struct OpenRegistrationTests {
             for status in [400, 400, 429] {
                 let answer = try await f.f.provider.grants.answer(header: nil, body: form(), source: "a")
                 #expect(answer.status == status)
+                let isTold = try answer.body?.string("error_description")?.contains("the clients of strangers on this")
+                #expect(
+                    isTold == (status == 429), "a client that has pushed nothing is told whose requests were counted")
             }
             #expect(try await f.f.provider.revocation.answer(header: nil, body: form(), source: "a").status == 429)
             #expect(try await f.f.provider.introspection.answer(header: nil, body: form(), source: "a").status == 429)
