@@ -300,11 +300,19 @@ extension IdentityDirectory {
     }
 
     /// Deletes the provisional accounts of expired invitations, and later the invitations. Returns the number of
-    /// deletions. The number is not zero if there may be more to delete.
+    /// deletions. All steps ask for the moment of the call, so the call ends.
+    ///
+    /// Cost: one store step for each batch of ``Limits/sweepBatch`` deletions, and one more.
+    @discardableResult
     public func sweep() async throws -> Int {
         let now = self.time.now()
-        return try await self.store.deleteStaleInvites(
-            endedBefore: now - self.limits.inviteRetention, now: now, limit: self.limits.sweepBatch)
+        var count = 0
+        while true {
+            let deleted = try await self.store.deleteStaleInvites(
+                endedBefore: now - self.limits.inviteRetention, now: now, limit: self.limits.sweepBatch)
+            guard deleted > 0 else { return count }
+            count += deleted
+        }
     }
 
     /// Returns `true` if an invitation can be accepted now.

@@ -59,17 +59,27 @@ public struct PasswordAccounts: Sendable {
     public var load: HashingLoad { self.pool.load }
 
     /// Deletes wrong attempts that no longer count, expired mailed links, and changes of accounts that can no longer be
-    /// decided. Returns the number of deletions; call again while the number is not zero.
+    /// decided. Returns the number of deletions.
     ///
-    /// Cost: three store steps.
+    /// All steps ask for the moment of the call. So the call ends however many attempts are forgotten each second.
+    ///
+    /// Cost: three store steps for each batch of ``Limits/sweepBatch`` deletions of a kind, and three more.
+    @discardableResult
     public func sweep() async throws -> Int {
         let now = self.time.now()
-        return try await self.store.deleteAttempts(
-            before: now - self.limits.passwords.attemptMemory,
-            day: PauseRule(free: 0, limits: self.limits.passwords).firstDay(at: now), limit: self.limits.sweepBatch)
-            + self.store.deleteMailedLinks(before: now, limit: self.limits.sweepBatch)
-            + self.store.deleteAccountChanges(
-                before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)
+        var count = 0
+        while true {
+            let deleted =
+                try await self.store.deleteAttempts(
+                    before: now - self.limits.passwords.attemptMemory,
+                    day: PauseRule(free: 0, limits: self.limits.passwords).firstDay(at: now),
+                    limit: self.limits.sweepBatch)
+                + self.store.deleteMailedLinks(before: now, limit: self.limits.sweepBatch)
+                + self.store.deleteAccountChanges(
+                    before: now - self.limits.changeQuestionLifetime, limit: self.limits.sweepBatch)
+            guard deleted > 0 else { return count }
+            count += deleted
+        }
     }
 
     /// Writes the refusals to the audit trail, one entry for each account that is due.

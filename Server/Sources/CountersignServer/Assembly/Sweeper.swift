@@ -36,9 +36,9 @@ public struct Sweeper: Service {
                 do {
                     try await self.ceremonies.sweep.run()
                     try await self.provider.sweep()
-                    while try await self.passwords.sweep() > 0 {}
+                    try await self.passwords.sweep()
                     try await self.passwords.writeRefusals()
-                    while try await self.identities.sweep() > 0 {}
+                    try await self.identities.sweep()
                     try await self.provider.keys.refresh()
                     try await self.ceremonies.identities.keys.follow()
                     try await self.rotateKeys()

@@ -290,7 +290,7 @@ struct PasswordResetTests {
             for _ in 0..<50 {
                 place.server.clock.advance(by: .seconds(60))
                 // As from time to time on each node.
-                while try await place.server.assembly.passwords.sweep() > 0 {}
+                try await place.server.assembly.passwords.sweep()
             }
             place.server.mail.refuse(nil)
             #expect(try await place.sendMail() == [.sent])
