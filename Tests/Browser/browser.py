@@ -1,18 +1,24 @@
 """A real browser, and what a person does with it at the bank and at the sign-in page."""
 
+import functools
 import importlib.util
 import json
 import pathlib
+import time
+import urllib.request
 
+# Selenium itself needs this one.
+import websocket
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
 SECONDS = 20
 # The server looks for what has expired every fifteen seconds.
 EXPIRY_SECONDS = 60
+# Each window would else have a hidden page for the suggestions of the address bar, which costs as much as the page shown.
+WITHOUT = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"]
 ACCESSIBILITY_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -20,7 +26,7 @@ def is_true_now(is_true):
     """An element of the page before may be looked at while the next one comes: the browser has two ways of saying so."""
     try:
         return is_true()
-    except StaleElementReferenceException:
+    except (NoSuchElementException, StaleElementReferenceException):
         return False
     except WebDriverException as error:
         if "does not belong to the document" in (error.msg or ""):
@@ -28,6 +34,7 @@ def is_true_now(is_true):
         raise
 
 
+@functools.cache
 def axe_source():
     """The text of axe-core, from the Python package that carries it."""
     package = pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent
@@ -36,34 +43,106 @@ def axe_source():
 
 def switches(trusted_keys=()):
     """How Chromium is started here: without a screen, and with no certificates exempt from their check but of these keys."""
-    arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--force-device-scale-factor=1", "--window-size=1200,1000"]
+    arguments = [
+        *("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--force-device-scale-factor=1"),
+        *("--window-size=1200,1000", f"--disable-features={','.join(WITHOUT)}"),
+    ]
     if trusted_keys:
         arguments.append(f"--ignore-certificate-errors-spki-list={','.join(trusted_keys)}")
     return arguments
 
 
+class Chromium:
+    """A Chromium that runs, and its driver. What is opened in it has cookies, stores and a cache of its own, and is gone when
+    it is closed: one person's browser after another is the same program, whose start costs more than most tests."""
+
+    _running = []
+
+    def __init__(self, trusted_keys):
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in switches(trusted_keys):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.trusted_keys = trusted_keys
+        self._running.append(self)
+        # The driver needs a window between one browser and the next.
+        self._resting = self.driver.current_window_handle
+        self._context = None
+        address = self.driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
+        with urllib.request.urlopen(f"http://{address}/json/version", timeout=SECONDS) as answer:
+            own = json.load(answer)["webSocketDebuggerUrl"]
+        self._connection = websocket.create_connection(own, suppress_origin=True, timeout=SECONDS)
+
+    @classmethod
+    def opened(cls, trusted_keys=()):
+        """One in which nothing is open, with a new window in it. One that trusts the keys of other tests has served its time."""
+        for idle in [one for one in cls._running if one._context is None]:
+            if idle.trusted_keys and idle.trusted_keys != trusted_keys:
+                idle.quit()
+        idle = (one for one in cls._running if one._context is None and one.trusted_keys == trusted_keys)
+        chromium = next(idle, None) or cls(trusted_keys)
+        chromium._context = chromium._ask("Target.createBrowserContext")["browserContextId"]
+        chromium.open_tab()
+        return chromium
+
+    @classmethod
+    def quit_all(cls):
+        for one in list(cls._running):
+            one.quit()
+
+    def open_tab(self):
+        """Opens and shows a page beside those that are open, of the same person's."""
+        tab = self._ask("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
+        self.driver.switch_to.window(tab)
+
+    def close(self):
+        """Closes what is open, with all that it has kept."""
+        self.driver.switch_to.window(self._resting)
+        self._ask("Target.disposeBrowserContext", browserContextId=self._context)
+        # What pages say when they are closed is no complaint of the next ones.
+        self.driver.get_log("browser")
+        self._context = None
+
+    def quit(self):
+        self._running.remove(self)
+        self._connection.close()
+        self.driver.quit()
+
+    def _ask(self, method, **parameters):
+        """Asks the program itself, where the driver asks pages."""
+        self._connection.send(json.dumps({"id": 1, "method": method, "params": parameters}))
+        answer = json.loads(self._connection.recv())
+        if "result" not in answer:
+            raise WebDriverException(f"{method}: {answer}")
+        return answer["result"]
+
+
 class Browser:
-    """One Chromium with cookies of its own; with `port`, one that was started elsewhere and is listened to there."""
+    """A person's browser, with cookies of its own; with `port`, a Chromium that was started elsewhere and is listened to there."""
 
     def __init__(self, folder, scripts=True, trusted_keys=(), port=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        options = webdriver.ChromeOptions()
+        self._chromium = None
         if port:
+            options = webdriver.ChromeOptions()
             options.debugger_address = f"127.0.0.1:{port}"
+            self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         else:
-            options.binary_location = "/usr/bin/chromium"
-            for argument in (*switches(trusted_keys), f"--user-data-dir={self.folder / 'profile'}"):
-                options.add_argument(argument)
-            options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+            self._chromium = Chromium.opened(tuple(trusted_keys))
+            self.driver = self._chromium.driver
         self.scripts = scripts
         if not scripts:
             self.command("Emulation.setScriptExecutionDisabled", value=True)
         self._pictures = 0
 
+    def open_tab(self):
+        self._chromium.open_tab()
+
     def quit(self):
-        self.driver.quit()
+        self._chromium.close()
 
     def command(self, name, **parameters):
         return self.driver.execute_cdp_cmd(name, parameters)
@@ -97,9 +176,15 @@ class Browser:
         return found[0]
 
     def wait(self, is_true, seconds=SECONDS, message=""):
+        """Looks often at first, as most of it comes at once; what takes its time costs a processor nothing meanwhile."""
         text = lambda: self.driver.find_element(By.TAG_NAME, "body").text[:800]
+        start = time.monotonic()
         try:
-            WebDriverWait(self.driver, seconds, 0.05).until(lambda _: is_true_now(is_true))
+            while not is_true_now(is_true):
+                passed = time.monotonic() - start
+                if passed > seconds:
+                    raise TimeoutError(f"not within {seconds} s")
+                time.sleep(0.05 if passed < 1 else 0.25)
         except Exception as error:
             raise AssertionError(f"{message} at {self.address}:\n{text()}") from error
 
@@ -210,7 +295,8 @@ class Browser:
 
     def accessibility_violations(self):
         """What axe-core finds against WCAG 2.2, levels A and AA."""
-        self.evaluate(axe_source() + ";0")
+        if not self.evaluate("'axe' in window"):
+            self.evaluate(axe_source() + ";0")
         options = json.dumps({"runOnly": {"type": "tag", "values": ACCESSIBILITY_RULES}, "resultTypes": ["violations"]})
         found = self.evaluate(f"axe.run(document, {options}).then(r => JSON.stringify(r.violations))")
         return [

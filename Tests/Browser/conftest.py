@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 
-from browser import Browser  # noqa: E402
+from browser import Browser, Chromium  # noqa: E402
 from programs import Bank, Phone, Server, expect_no_secrets_anywhere  # noqa: E402
 
 
@@ -86,8 +86,15 @@ def phone(deployment):
     return deployment.person()
 
 
+@pytest.fixture(scope="session")
+def chromiums():
+    """The programs in which the browsers of one test after another are opened."""
+    yield
+    Chromium.quit_all()
+
+
 @pytest.fixture
-def new_browser(tmp_path):
+def new_browser(tmp_path, chromiums):
     """Makes browsers; they are closed after the test, and must not have complained of scripts or policies."""
     browsers = []
 

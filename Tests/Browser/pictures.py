@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 from conftest import Deployment
-from browser import Browser
+from browser import Browser, Chromium
 from programs import Phone
 
 WIDE = (1100, 760)
@@ -45,4 +45,5 @@ if __name__ == "__main__":
         target.mkdir(parents=True, exist_ok=True)
         take(target, running)
     finally:
+        Chromium.quit_all()
         running.stop()

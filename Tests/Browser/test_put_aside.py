@@ -48,7 +48,7 @@ def wait_until_told(browser, name, state):
 def put_aside(browser):
     """Shows another tab, and the page again."""
     page = browser.driver.current_window_handle
-    browser.driver.switch_to.new_window("tab")
+    browser.open_tab()
     browser.driver.close()
     browser.driver.switch_to.window(page)
 
@@ -133,7 +133,7 @@ def test_a_silent_channel_is_given_up(tmp_path, browser, are_all):
 def test_tabs_that_wait_go_on_when_one_has_signed_in(bank, phone, browser):
     browser.begin_sign_in(bank)
     waiting = browser.driver.current_window_handle
-    browser.driver.switch_to.new_window("tab")
+    browser.open_tab()
     browser.sign_in(bank, phone)
     browser.driver.switch_to.window(waiting)
     # The bank knows one sign-in of a browser at a time; what its page says of the other one is the bank's.
