@@ -294,13 +294,15 @@ class Browser:
         return result["result"].get("value")
 
     def accessibility_violations(self):
-        """What axe-core finds against WCAG 2.2, levels A and AA."""
-        if not self.evaluate("'axe' in window"):
-            self.evaluate(axe_source() + ";0")
+        """What axe-core finds against WCAG 2.2, levels A and AA, and whether the page is wider than its window."""
         options = json.dumps({"runOnly": {"type": "tag", "values": ACCESSIBILITY_RULES}, "resultTypes": ["violations"]})
-        found = self.evaluate(f"axe.run(document, {options}).then(r => JSON.stringify(r.violations))")
+        overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        examine = f"axe.run(document, {options}).then(r => JSON.stringify([r.violations, {overflow}]))"
+        # A page that was examined before has axe-core, whose text is longer than all pages.
+        found = self.evaluate(f"'axe' in window ? {examine} : null") or self.evaluate(f"{axe_source()};{examine}")
+        violations, pixels = json.loads(found)
         return [
             f"{rule['id']}: {rule['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:300]}"
-            for rule in json.loads(found)
+            for rule in violations
             for node in rule["nodes"]
-        ]
+        ] + [f"the page is {pixels} pixels wider than the window"] * (pixels > 0)
