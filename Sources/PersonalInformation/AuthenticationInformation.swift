@@ -17,6 +17,8 @@ where Validator.Value == Value {
         var error = AuthenticationInformationErrorCode.none
     }
 
+    /// The attribute.
+    public let attribute: PersonalAttribute
     /// `true` if the service needs the attribute. The authentication can succeed only after every required attribute
     /// is confirmed.
     public let isRequired: Bool
@@ -42,6 +44,7 @@ where Validator.Value == Value {
     private var state: State
 
     package init(_ request: RequestedAttribute, validator: Validator) {
+        self.attribute = request.attribute
         self.isRequired = request.isRequired
         self.isDataMissing = request.aliases.isEmpty
         self.isSuppliable = request.isSuppliable
@@ -116,6 +119,8 @@ extension AuthenticationInformation: CustomStringConvertible, CustomReflectable 
 
 /// An attribute with any type of values.
 package protocol ConfirmableAttribute: AnyObject, Sendable {
+    /// The attribute.
+    var attribute: PersonalAttribute { get }
     /// The person's answer so far.
     var answer: AttributeAnswer? { get }
     /// Stores the server's result.

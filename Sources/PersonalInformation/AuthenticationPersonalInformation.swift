@@ -53,32 +53,74 @@ public struct AuthenticationPersonalInformation: Sendable {
         self.phoneNumber = made(.phoneNumber, rules.phoneNumber)
     }
 
-    private func attribute(_ attribute: PersonalAttribute) -> (any ConfirmableAttribute)? {
-        switch attribute {
-        case .username: self.username
-        case .nickname: self.nickname
-        case .givenName: self.givenName
-        case .familyName: self.familyName
-        case .birthdate: self.birthdate
-        case .address: self.address
-        case .nationality: self.nationality
-        case .placeOfBirth: self.placeOfBirth
-        case .gender: self.gender
-        case .salutation: self.salutation
-        case .email: self.email
-        case .phoneNumber: self.phoneNumber
+    /// A requested attribute with the type of its values. A screen for all attributes needs a branch for each type, and
+    /// none for an attribute.
+    public enum Attribute: Sendable {
+        /// A user name.
+        case username(AuthenticationInformation<String, UsernameValidator>)
+        /// A name of a person or a place.
+        case name(AuthenticationInformation<String, NameValidator>)
+        /// A day of birth.
+        case birthdate(AuthenticationInformation<Date, BirthdateValidator>)
+        /// A postal address.
+        case address(AuthenticationInformation<Address, AddressValidator>)
+        /// A country.
+        case nationality(AuthenticationInformation<String, NationalityValidator>)
+        /// A gender.
+        case gender(AuthenticationInformation<Gender, GenderValidator>)
+        /// A form of address in a letter.
+        case salutation(AuthenticationInformation<String, SalutationValidator>)
+        /// An e-mail address.
+        case email(AuthenticationInformation<String, EmailValidator>)
+        /// A telephone number.
+        case phoneNumber(AuthenticationInformation<String, PhoneNumberValidator>)
+
+        fileprivate var confirmable: any ConfirmableAttribute {
+            switch self {
+            case .username(let information): information
+            case .name(let information): information
+            case .birthdate(let information): information
+            case .address(let information): information
+            case .nationality(let information): information
+            case .gender(let information): information
+            case .salutation(let information): information
+            case .email(let information): information
+            case .phoneNumber(let information): information
+            }
+        }
+    }
+
+    /// The requested attributes in the order of ``PersonalAttribute``.
+    public var requested: [Attribute] {
+        PersonalAttribute.allCases.compactMap { attribute in
+            switch attribute {
+            case .username: self.username.map(Attribute.username)
+            case .nickname: self.nickname.map(Attribute.name)
+            case .givenName: self.givenName.map(Attribute.name)
+            case .familyName: self.familyName.map(Attribute.name)
+            case .birthdate: self.birthdate.map(Attribute.birthdate)
+            case .address: self.address.map(Attribute.address)
+            case .nationality: self.nationality.map(Attribute.nationality)
+            case .placeOfBirth: self.placeOfBirth.map(Attribute.name)
+            case .gender: self.gender.map(Attribute.gender)
+            case .salutation: self.salutation.map(Attribute.salutation)
+            case .email: self.email.map(Attribute.email)
+            case .phoneNumber: self.phoneNumber.map(Attribute.phoneNumber)
+            }
         }
     }
 
     /// The person's answers so far, for the server.
     package var answers: [PersonalAttribute: AttributeAnswer] {
         var answers: [PersonalAttribute: AttributeAnswer] = [:]
-        for attribute in PersonalAttribute.allCases { answers[attribute] = self.attribute(attribute)?.answer }
+        for information in self.requested.map(\.confirmable) { answers[information.attribute] = information.answer }
         return answers
     }
 
     /// Stores the server's results for the screens. An attribute without a result has no error.
     package func report(_ errors: [PersonalAttribute: AuthenticationInformationErrorCode]) {
-        for attribute in PersonalAttribute.allCases { self.attribute(attribute)?.report(errors[attribute] ?? .none) }
+        for information in self.requested.map(\.confirmable) {
+            information.report(errors[information.attribute] ?? .none)
+        }
     }
 }

@@ -35,6 +35,43 @@ public enum PersonalAttribute: String, Hashable, Sendable, CaseIterable {
 }
 
 extension PersonalAttribute {
+    /// The attribute's name within an English sentence, such as "place of birth". An app in another language has its own
+    /// names.
+    public var englishName: String {
+        switch self {
+        case .username: "user name"
+        case .nickname: "nickname"
+        case .givenName: "given name"
+        case .familyName: "family name"
+        case .birthdate: "birthday"
+        case .address: "address"
+        case .nationality: "nationality"
+        case .placeOfBirth: "place of birth"
+        case .gender: "gender"
+        case .salutation: "salutation"
+        case .email: "e-mail address"
+        case .phoneNumber: "telephone number"
+        }
+    }
+
+    /// An example of a value in its single spelling, which the default rules accept: for hints on screens, and for tests.
+    public var example: String {
+        switch self {
+        case .username: "ada"
+        case .nickname: "Ada"
+        case .givenName: "Augusta Ada"
+        case .familyName: "King"
+        case .birthdate: "2001-05-31"
+        case .address: "St James's Square\n12\nSW1Y 4JH\nLondon\nGB"
+        case .nationality: "GB"
+        case .placeOfBirth: "London"
+        case .gender: "female"
+        case .salutation: "Countess"
+        case .email: "ada@example.org"
+        case .phoneNumber: "+442079460018"
+        }
+    }
+
     /// The claim that contains the attribute for a service (OpenID Connect Core 1.0, section 5.1; OpenID Connect for
     /// Identity Assurance 1.0, section 4, for citizenship and place of birth).
     public var claimName: String {

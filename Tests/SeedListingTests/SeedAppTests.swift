@@ -35,7 +35,7 @@ extension SeedListingTests {
     private static let work = PersonalInformationAlias(id: "work", alias: "Work", isPrimary: false)
 
     /// All twelve: what has to be verified is there twice, and everything else is missing.
-    private static let allAttributes = PersonalAttribute.allCases.map { attribute in
+    private static let allAttributes = SeedAttributes.known.map { attribute in
         RequestedAttribute(attribute, aliases: attribute.needsVerification ? [Self.home, Self.work] : [])
     }
 
@@ -85,7 +85,7 @@ extension SeedListingTests {
         #expect(await phone.server.accepted.last == Self.allAnswers(email: "work", phoneNumber: "work"))
         #expect(
             YourImplementation.script.signed == [
-                PersonalAttribute.allCases.map { $0.needsVerification ? "\($0) (Work)" : "\($0)" }
+                SeedAttributes.known.map { $0.needsVerification ? "\($0) (Work)" : "\($0)" }
             ])
         #expect(right.username == ["ada"])
     }
@@ -95,7 +95,7 @@ extension SeedListingTests {
         let phone = try await SeedWorld.shared.spendable()
         await phone.server.findNext(
             Dictionary(
-                uniqueKeysWithValues: PersonalAttribute.allCases.map {
+                uniqueKeysWithValues: SeedAttributes.known.map {
                     ($0, $0.needsVerification ? .noAliasSelected : .invalid)
                 }))
         await phone.server.findNext([.birthdate: .invalid, .address: .dataMissing, .email: .noAliasSelected])

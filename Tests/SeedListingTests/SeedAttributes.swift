@@ -6,6 +6,11 @@ import Foundation
 /// for what is wrong.
 struct SeedAttributes {
     let info: AuthenticationPersonalInformation
+    /// The attributes of this app. The server knows these and may know more, which this app is never asked for.
+    static let known: [PersonalAttribute] = [
+        .username, .nickname, .givenName, .familyName, .birthdate, .address, .nationality, .placeOfBirth, .gender,
+        .salutation, .email, .phoneNumber,
+    ]
     /// Whether the server has found something wrong: what it has not stays as it is then.
     let isCorrection: Bool
 

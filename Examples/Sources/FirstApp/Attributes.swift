@@ -6,34 +6,18 @@ func confirm(_ info: AuthenticationPersonalInformation, isCorrection: Bool, on s
     async throws
 {
     let form = AttributeForm(screens: screens, isCorrection: isCorrection)
-    try await form.fill(info.username, .username, screens.text, words)
-    try await form.fill(info.nickname, .nickname, screens.text, words)
-    try await form.fill(info.givenName, .givenName, screens.text, words)
-    try await form.fill(info.familyName, .familyName, screens.text, words)
-    try await form.fill(info.birthdate, .birthdate, screens.day, words)
-    try await form.fill(info.address, .address, screens.address, words)
-    try await form.fill(info.nationality, .nationality, screens.text, words)
-    try await form.fill(info.placeOfBirth, .placeOfBirth, screens.text, words)
-    try await form.fill(info.gender, .gender, screens.gender, words)
-    try await form.fill(info.salutation, .salutation, screens.text, words)
-    try await form.fill(info.email, .email, screens.text, words)
-    try await form.fill(info.phoneNumber, .phoneNumber, screens.text, words)
-}
-
-func name(of attribute: PersonalAttribute) -> String {
-    switch attribute {
-    case .username: "user name"
-    case .nickname: "nickname"
-    case .givenName: "given name"
-    case .familyName: "family name"
-    case .birthdate: "birthday"
-    case .address: "address"
-    case .nationality: "nationality"
-    case .placeOfBirth: "place of birth"
-    case .gender: "gender"
-    case .salutation: "salutation"
-    case .email: "e-mail address"
-    case .phoneNumber: "telephone number"
+    for attribute in info.requested {
+        switch attribute {
+        case .username(let information): try await form.fill(information, screens.text, words)
+        case .name(let information): try await form.fill(information, screens.text, words)
+        case .birthdate(let information): try await form.fill(information, screens.day, words)
+        case .address(let information): try await form.fill(information, screens.address, words)
+        case .nationality(let information): try await form.fill(information, screens.text, words)
+        case .gender(let information): try await form.fill(information, screens.gender, words)
+        case .salutation(let information): try await form.fill(information, screens.text, words)
+        case .email(let information): try await form.fill(information, screens.text, words)
+        case .phoneNumber(let information): try await form.fill(information, screens.text, words)
+        }
     }
 }
 
@@ -43,13 +27,13 @@ struct AttributeForm {
     let isCorrection: Bool
 
     func fill<Value: Sendable, Validator: PersonalInformationValidator>(
-        _ information: AuthenticationInformation<Value, Validator>?, _ attribute: PersonalAttribute,
+        _ information: AuthenticationInformation<Value, Validator>,
         _ ask: (_ name: String, _ error: String?) async throws -> Value,
         _ words: (Validator.ResultCode, Validator) -> String
     ) async throws where Validator.Value == Value {
-        // The service does not request the attribute, or the answer is right already.
-        guard let information, !self.isCorrection || information.error != .none else { return }
-        let called = name(of: attribute)
+        // In a correction, the other answers are right already.
+        guard !self.isCorrection || information.error != .none else { return }
+        let called = information.attribute.englishName
         if !information.isRequired {
             // If the person said yes before and says no now, the service gets nothing.
             information.withdrawAnswer()

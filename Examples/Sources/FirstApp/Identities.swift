@@ -132,7 +132,7 @@ func sentence(
     // Only a sign-in has a role. An action on the identity itself has no role.
     if [.userLogin, .serviceLogin].contains(request.purpose) { sentence += " as \(role.name)" }
     let told = userInformation.confirmedAttributes.map { confirmed in
-        "your \(name(of: confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
+        "your \(confirmed.attribute.englishName)" + (confirmed.alias.map { " (\($0))" } ?? "")
     }
     if !told.isEmpty { sentence += ", and tell it \(told.joined(separator: ", "))" }
     sentence += "?"

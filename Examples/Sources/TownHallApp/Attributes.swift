@@ -8,36 +8,45 @@ struct AttributeForm {
 
     func fill(_ info: AuthenticationPersonalInformation) async throws {
         let text: (String) -> String? = { $0 }
-        try await self.fill(info.username, .username, text) {
-            "letters, digits and . _ - + @; \($0.minLength) to \($0.maxLength) of them"
+        for attribute in info.requested {
+            switch attribute {
+            case .username(let information):
+                try await self.fill(information, text) {
+                    "letters, digits and . _ - + @; \($0.minLength) to \($0.maxLength) of them"
+                }
+            case .name(let information):
+                try await self.fill(information, text) { "\($0.minLength) to \($0.maxLength) letters" }
+            case .birthdate(let information):
+                try await self.fill(information, self.day) {
+                    "such as 2001-05-31; from \($0.earliest.text) to \($0.latest.text)"
+                }
+            case .address(let information):
+                try await self.fill(information, self.address) {
+                    "street, number, postal code, town and country in two letters, with ; between them; \($0.maxLength) letters each"
+                }
+            case .nationality(let information):
+                try await self.fill(information, text) { _ in "a country in two letters, such as DE" }
+            case .gender(let information):
+                try await self.fill(information, Gender.init(rawValue:)) { _ in
+                    Gender.allCases.map(\.rawValue).joined(separator: ", ")
+                }
+            case .salutation(let information):
+                try await self.fill(information, text) { "at most \($0.maxLength) letters" }
+            case .email(let information): try await self.fill(information, text) { _ in "such as ada@example.org" }
+            case .phoneNumber(let information):
+                try await self.fill(information, text) { _ in "with the country's code, such as +49" }
+            }
         }
-        try await self.fill(info.nickname, .nickname, text, self.length)
-        try await self.fill(info.givenName, .givenName, text, self.length)
-        try await self.fill(info.familyName, .familyName, text, self.length)
-        try await self.fill(info.birthdate, .birthdate, self.day) {
-            "such as 2001-05-31; from \($0.earliest.text) to \($0.latest.text)"
-        }
-        try await self.fill(info.address, .address, self.address) {
-            "street, number, postal code, town and country in two letters, with ; between them; \($0.maxLength) letters each"
-        }
-        try await self.fill(info.nationality, .nationality, text) { _ in "a country in two letters, such as DE" }
-        try await self.fill(info.placeOfBirth, .placeOfBirth, text, self.length)
-        try await self.fill(info.gender, .gender, Gender.init(rawValue:)) { _ in
-            Gender.allCases.map(\.rawValue).joined(separator: ", ")
-        }
-        try await self.fill(info.salutation, .salutation, text) { "at most \($0.maxLength) letters" }
-        try await self.fill(info.email, .email, text) { _ in "such as ada@example.org" }
-        try await self.fill(info.phoneNumber, .phoneNumber, text) { _ in "with the country's code, such as +49" }
     }
 
     /// Asks for one attribute of any type.
     private func fill<Value: Sendable, Validator: PersonalInformationValidator>(
-        _ information: AuthenticationInformation<Value, Validator>?, _ attribute: PersonalAttribute,
+        _ information: AuthenticationInformation<Value, Validator>,
         _ read: (String) -> Value?, _ rule: (Validator) -> String
     ) async throws where Validator.Value == Value {
-        // The service does not request the attribute, or the answer is right already.
-        guard let information, !self.isCorrection || information.error != .none else { return }
-        let called = "your \(words(attribute))"
+        // In a correction, the other answers are right already.
+        guard !self.isCorrection || information.error != .none else { return }
+        let called = "your \(information.attribute.englishName)"
         let aliases = information.aliases.sorted {
             ($0.isPrimary ? 0 : 1, $0.alias) < ($1.isPrimary ? 0 : 1, $1.alias)
         }
@@ -73,10 +82,6 @@ struct AttributeForm {
         }
     }
 
-    private func length(_ validator: NameValidator) -> String {
-        "\(validator.minLength) to \(validator.maxLength) letters"
-    }
-
     /// Reads a day in this device's calendar, in the form for the SDK.
     private func day(_ text: String) -> Date? {
         let numbers = text.split(separator: "-").compactMap { Int($0) }
@@ -92,22 +97,5 @@ struct AttributeForm {
         }
         guard parts.count == 5 else { return nil }
         return Address(street: parts[0], houseNumber: parts[1], postalCode: parts[2], city: parts[3], country: parts[4])
-    }
-}
-
-func words(_ attribute: PersonalAttribute) -> String {
-    switch attribute {
-    case .username: "user name"
-    case .nickname: "nickname"
-    case .givenName: "given name"
-    case .familyName: "family name"
-    case .birthdate: "birthday"
-    case .address: "address"
-    case .nationality: "nationality"
-    case .placeOfBirth: "place of birth"
-    case .gender: "gender"
-    case .salutation: "salutation"
-    case .email: "e-mail address"
-    case .phoneNumber: "telephone number"
     }
 }

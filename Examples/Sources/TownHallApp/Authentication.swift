@@ -89,7 +89,7 @@ func sentence(
         case .merge: "Take the invitation into your account at"
         }
     let told = information.confirmedAttributes.map { confirmed in
-        "your \(words(confirmed.attribute))" + (confirmed.alias.map { " (\($0))" } ?? "")
+        "your \(confirmed.attribute.englishName)" + (confirmed.alias.map { " (\($0))" } ?? "")
     }
     return "\(purpose) \(request.serviceName) (\(request.serviceURL)) as \(role.name)"
         + (told.isEmpty ? "?" : ", and tell it \(told.joined(separator: ", "))?")

@@ -234,26 +234,27 @@ import UAFClient
         #expect(await self.screen.said.last?.hasSuffix("othing was done.") == true)
     }
 
-    @Test("all twelve attributes can be typed, each by its rule, and what the server does not take is asked for again")
+    @Test("all attributes can be typed, each by its rule, and what the server does not take is asked for again")
     func types() async throws {
         try await self.personalize()
         await self.server.ask {
             $0.attributes = PersonalAttribute.allCases.map { RequestedAttribute($0, isSuppliable: true) }
         }
         await self.server.findNext([.familyName: .invalid])
-        await self.screen.type(
-            lines: "ada king", "ada", "Ada", "Augusta Ada", "Kin", "31.05.2001", "2001-02-30", "2031-05-31",
-            "2001-05-31", "St James's Square 12", "St James's Square; 12; SW1Y 4JH; London; GB", "XX", "GB", "London",
-            "woman", "female", "Countess", "ada@", "ada@example.org", "020", "+44 20 7946 0018", "King")
+        let mistyped: [PersonalAttribute: [String]] = [
+            .username: ["ada king", "ada"], .familyName: ["Kin"],
+            .birthdate: ["31.05.2001", "2001-02-30", "2031-05-31", "2001-05-31"],
+            .address: ["St James's Square 12", "St James's Square; 12; SW1Y 4JH; London; GB"],
+            .nationality: ["XX", "GB"], .gender: ["woman", "female"], .email: ["ada@", "ada@example.org"],
+            .phoneNumber: ["020", "+44 20 7946 0018"],
+        ]
+        for text in PersonalAttribute.allCases.flatMap({ mistyped[$0] ?? [$0.example] }) + ["King"] {
+            await self.screen.type(lines: text)
+        }
         try await self.signInElsewhere()
         #expect(
-            await self.server.accepted.last == [
-                .username: .value("ada"), .nickname: .value("Ada"), .givenName: .value("Augusta Ada"),
-                .familyName: .value("King"), .birthdate: .value("2001-05-31"),
-                .address: .value("St James's Square\n12\nSW1Y 4JH\nLondon\nGB"), .nationality: .value("GB"),
-                .placeOfBirth: .value("London"), .gender: .value("female"), .salutation: .value("Countess"),
-                .email: .value("ada@example.org"), .phoneNumber: .value("+442079460018"),
-            ])
+            await self.server.accepted.last
+                == PersonalAttribute.allCases.reduce(into: [:]) { $0[$1] = .value($1.example) })
         let asked = await self.screen.asked
         #expect(asked.filter { $0.hasPrefix("That is none. your birthday: such as 2001-05-31;") }.count == 3)
         #expect(

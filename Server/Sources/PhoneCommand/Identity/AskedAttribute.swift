@@ -16,10 +16,9 @@ struct AskedAttribute {
     private let finding: () -> AuthenticationInformationErrorCode
 
     private init<Value, Validator: PersonalInformationValidator>(
-        _ attribute: PersonalAttribute, _ information: AuthenticationInformation<Value, Validator>,
-        reading: @escaping (JSON) -> Value?
+        _ information: AuthenticationInformation<Value, Validator>, reading: @escaping (JSON) -> Value?
     ) where Validator.ResultCode: RawRepresentable<String> {
-        self.attribute = attribute
+        self.attribute = information.attribute
         self.isRequired = information.isRequired
         self.isDataMissing = information.isDataMissing
         self.isSuppliable = information.isSuppliable
@@ -35,25 +34,22 @@ struct AskedAttribute {
     static func all(of info: AuthenticationPersonalInformation) -> [Self] {
         func text(_ value: JSON) -> String? { if case .string(let text) = value { text } else { nil } }
         func gender(_ value: JSON) -> Gender? { text(value).flatMap { Gender(rawValue: $0) } }
-        return [
-            info.username.map { Self(.username, $0, reading: text) },
-            info.nickname.map { Self(.nickname, $0, reading: text) },
-            info.givenName.map { Self(.givenName, $0, reading: text) },
-            info.familyName.map { Self(.familyName, $0, reading: text) },
-            info.birthdate.map { information in
-                let timeZone = information.validator.timeZone
-                return Self(.birthdate, information) {
-                    text($0).flatMap { CalendarDay($0) }.map { $0.date(in: timeZone) }
+        return info.requested.map { attribute in
+            switch attribute {
+            case .username(let information): Self(information, reading: text)
+            case .name(let information): Self(information, reading: text)
+            case .birthdate(let information):
+                Self(information) { value in
+                    text(value).flatMap { CalendarDay($0) }.map { $0.date(in: information.validator.timeZone) }
                 }
-            },
-            info.address.map { Self(.address, $0, reading: Self.address) },
-            info.nationality.map { Self(.nationality, $0, reading: text) },
-            info.placeOfBirth.map { Self(.placeOfBirth, $0, reading: text) },
-            info.gender.map { Self(.gender, $0, reading: gender) },
-            info.salutation.map { Self(.salutation, $0, reading: text) },
-            info.email.map { Self(.email, $0, reading: text) },
-            info.phoneNumber.map { Self(.phoneNumber, $0, reading: text) },
-        ].compactMap(\.self)
+            case .address(let information): Self(information, reading: Self.address)
+            case .nationality(let information): Self(information, reading: text)
+            case .gender(let information): Self(information, reading: gender)
+            case .salutation(let information): Self(information, reading: text)
+            case .email(let information): Self(information, reading: text)
+            case .phoneNumber(let information): Self(information, reading: text)
+            }
+        }
     }
 
     private static func address(_ value: JSON) -> Address? {
@@ -74,22 +70,10 @@ struct AskedAttribute {
     /// The fault that the server found.
     var error: AuthenticationInformationErrorCode { self.finding() }
 
-    /// The name of the attribute for sentences.
+    /// The name of the attribute at the beginning of a line.
     var title: String {
-        switch self.attribute {
-        case .username: "User name"
-        case .nickname: "Nickname"
-        case .givenName: "Given name"
-        case .familyName: "Family name"
-        case .birthdate: "Date of birth"
-        case .address: "Address"
-        case .nationality: "Nationality"
-        case .placeOfBirth: "Place of birth"
-        case .gender: "Gender"
-        case .salutation: "Salutation"
-        case .email: "E-mail address"
-        case .phoneNumber: "Telephone number"
-        }
+        let name = self.attribute.englishName
+        return name.prefix(1).uppercased() + name.dropFirst()
     }
 
     /// The expected input; `nil` if the name makes the input clear.

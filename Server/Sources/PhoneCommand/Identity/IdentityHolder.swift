@@ -210,7 +210,7 @@ struct IdentityHolder {
                     + "\(names.joined(separator: ", ")).")
         }
         let titles = asked.aliases.map { $0.isPrimary ? "\($0.alias) (usual)" : $0.alias }
-        guard let choice = try await self.terminal.choose("Which \(asked.title.asciiLowercased)?", titles) else {
+        guard let choice = try await self.terminal.choose("Which \(asked.attribute.englishName)?", titles) else {
             throw Self.gaveUp
         }
         return asked.aliases[choice]

@@ -62,7 +62,7 @@ struct ServiceProfileTests {
         #expect(try ServiceProfile(kept: JSON.object(profile.json).text) == profile)
     }
 
-    @Test("each of the twelve attributes can be asked for, and no other", arguments: PersonalAttribute.allCases)
+    @Test("each attribute can be asked for, and no other", arguments: PersonalAttribute.allCases)
     func attribute(_ attribute: PersonalAttribute) throws {
         for requirement in ServiceProfile.Requirement.allCases {
             let text =

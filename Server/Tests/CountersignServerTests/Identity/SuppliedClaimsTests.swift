@@ -13,10 +13,17 @@ import _Primitives
 
 @Suite("Decision 57: what a person types on the app's screen is what the service reads, in every attribute")
 struct SuppliedClaimsTests {
-    /// What the service asks for: every attribute that there is.
+    private static let rules = PersonalInformationRules(
+        birthdate: BirthdateValidator(latest: CalendarDay("2027-01-15")!))
+
+    /// What the service asks for: every attribute with an entry in ``told``, and every name.
+    private static let asked = PersonalAttribute.allCases.filter {
+        Self.told[$0] != nil || Self.rules.validator(for: $0) is NameValidator
+    }
+
     private static func profile() -> JSONObject {
         var asked: JSONObject = [:]
-        for attribute in PersonalAttribute.allCases { asked[attribute.rawValue] = .string("required") }
+        for attribute in Self.asked { asked[attribute.rawValue] = .string("required") }
         return ["roles": .array([.resident]), "attributes": .object(asked), "inApp": .bool(true)]
     }
 
@@ -41,9 +48,13 @@ struct SuppliedClaimsTests {
         #expect(email.setValue(value: "wilma@elsewhere.example") == .notSuppliable)
         #expect(email.setSelection(email.aliases.first { $0.alias == "Office" }) != nil)
         #expect(phone.setSelection(phone.aliases.first { $0.alias == "Mobile" }) != nil)
+        for case .name(let other) in info.requested where Self.told[other.attribute] == nil {
+            #expect(other.setValue(value: other.attribute.example) == .valid)
+        }
     }
 
     /// What the service is to read: claims of userinfo as OpenID Connect writes them, and the text of each for a back end.
+    /// An attribute without an entry has its example, under the claim that the attribute names.
     private static let told: [PersonalAttribute: (claim: JSON, text: String)] = [
         .username: (.string("wilma.meier"), "wilma.meier"), .nickname: (.string("Wil"), "Wil"),
         .givenName: (.string("Wilhelmine Zo\u{EB}"), "Wilhelmine Zo\u{EB}"),
@@ -68,7 +79,13 @@ struct SuppliedClaimsTests {
         .gender: "gender", .salutation: "salutation", .email: "email", .phoneNumber: "phone_number",
     ]
 
-    @Test("All twelve attributes, from the screen of the app to the claims of userinfo and to the service's back end")
+    private static func told(_ attribute: PersonalAttribute) throws -> (name: String, claim: JSON, text: String) {
+        let name = Self.claimNames[attribute] ?? attribute.claimName
+        if let told = Self.told[attribute] { return (name, told.claim, told.text) }
+        return (name, try #require(attribute.claim(of: attribute.example)), attribute.example)
+    }
+
+    @Test("All attributes, from the screen of the app to the claims of userinfo and to the service's back end")
     func everyAttribute() async throws {
         try await IdentityStage.run { stage async throws in
             let identities = stage.server.assembly.identities
@@ -110,19 +127,19 @@ struct SuppliedClaimsTests {
 
                 let userinfo = try #require(stage.traffic.exchanges.last { $0.path == "/oauth2/userinfo" })
                 guard case .object(let claims) = try JSON(parsing: userinfo.answer) else { throw OtherProcess() }
-                for attribute in PersonalAttribute.allCases {
-                    let (told, name) = (try #require(Self.told[attribute]), try #require(Self.claimNames[attribute]))
-                    #expect(claims[name] == told.claim, "\(attribute): \(claims[name]?.text ?? "nothing")")
+                for attribute in Self.asked {
+                    let told = try Self.told(attribute)
+                    #expect(claims[told.name] == told.claim, "\(attribute): \(claims[told.name]?.text ?? "nothing")")
                     #expect(person.attributes[attribute] == told.text, "\(attribute)")
                 }
                 #expect(claims["email_verified"] == .bool(true) && claims["phone_number_verified"] == .bool(true))
-                #expect(Set(person.attributes.keys) == Set(PersonalAttribute.allCases))
+                #expect(Set(person.attributes.keys) == Set(Self.asked))
                 // Neither does the service learn the other values that the account has, nor anybody what was typed in it.
                 let all = String(decoding: userinfo.answer, as: UTF8.self)
                 #expect(!all.contains(IdentityStage.values.home) && !all.contains("+41225550199"))
                 #expect(
                     Set(claims.members.map(\.name))
-                        == Set(Self.claimNames.values).union([
+                        == Set(try Self.asked.map { try Self.told($0).name }).union([
                             "sub", "roles", "email_verified", "phone_number_verified",
                         ]))
             }
