@@ -113,7 +113,7 @@ public struct PasswordAccounts: Sendable {
     ) -> MailRecord {
         let end = now + self.limits.mail.linkLetterLifetime
         return MailRecord(
-            accountID: accountID, subject: subject,
+            accountID: accountID, subject: purpose.letter,
             link: self.links.make(purpose, accountID: accountID, about: about, until: end), about: about,
             createdAt: now, expiresAt: end)
     }

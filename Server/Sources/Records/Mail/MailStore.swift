@@ -121,6 +121,18 @@ public struct MailRecord: Sendable, Equatable {
     }
 }
 
+extension MailedLinkRecord.Purpose {
+    /// The letter that carries such a link or code.
+    package var letter: MailRecord.Subject {
+        switch self {
+        case .passwordReset: .passwordReset
+        case .addressConfirmation: .addressConfirmation
+        case .changeQuestion: .accountChanged
+        case .changeCode: .changeCode
+        }
+    }
+}
+
 extension MailRecord.Subject {
     /// The usual turn of such letters, unless a stranger has requested the letter.
     fileprivate var usualTurn: MailRecord.Turn {

@@ -30,6 +30,17 @@ struct OutboxTests {
         #expect(letter.hasRoom(beside: waiting, most: 5) == hasRoom)
     }
 
+    @Test(
+        "A link and a code have a letter of their own",
+        arguments: [
+            (MailedLinkRecord.Purpose.passwordReset, MailRecord.Subject.passwordReset),
+            (.addressConfirmation, .addressConfirmation), (.changeQuestion, .accountChanged),
+            (.changeCode, .changeCode),
+        ])
+    func letter(purpose: MailedLinkRecord.Purpose, letter: MailRecord.Subject) {
+        #expect(purpose.letter == letter)
+    }
+
     @Test("Stored subjects and turns are known values")
     func stored() throws {
         for subject in MailRecord.Subject.allCases {
