@@ -166,9 +166,6 @@ extension English: Language {
             """
         case .qrCode: "QR code to scan with the authenticator app on your phone"
         case .chooseWay: "Choose how you show who you are."
-        case .byPhone: "Sign in with your phone"
-        case .byPassword: "Sign in with a password"
-        case .byProvider(let title): "Sign in with \(title)"
         case .device: "Sign in on a device"
         case .typeDeviceCode: "Type the code that the device shows. Small and capital letters are the same."
         case .deviceWarning:
@@ -185,6 +182,34 @@ extension English: Language {
             A device wants to be signed in to \(client) as \(username). Say yes only where it is in front of you and \
             shows this code.
             """
+        }
+    }
+
+    /// The words of the ways to sign in.
+    public func words(_ way: SignInWayText) -> Sentence {
+        switch way {
+        case .byPhone: "Sign in with your phone"
+        case .byPassword: "Sign in with a password"
+        case .byProvider(let title): "Sign in with \(title)"
+        }
+    }
+
+    /// The words of the forms by which a person signs in.
+    public func message(_ question: SignInQuestion) -> Message {
+        switch question {
+        case .password(let client, let operatorName):
+            .init(
+                self.words(.signInTo(client: client)),
+                "With the name and the password that you have at \(operatorName).", submit: "Sign in")
+        case .code:
+            .init(
+                "Show a code", "Type the code that your authenticator app shows now, or one of your recovery codes.",
+                submit: "Go on")
+        case .newPassword:
+            .init(
+                "Choose a password",
+                "The password that you have used works once. Choose the one that you want to keep.",
+                submit: "Keep it and sign in")
         }
     }
 
@@ -987,19 +1012,6 @@ extension English: Language {
     /// The words of questions.
     public func message(_ question: Question) -> Message {
         switch question {
-        case .password(let client, let operatorName):
-            .init(
-                self.words(.signInTo(client: client)),
-                "With the name and the password that you have at \(operatorName).", submit: "Sign in")
-        case .code:
-            .init(
-                "Show a code", "Type the code that your authenticator app shows now, or one of your recovery codes.",
-                submit: "Go on")
-        case .newPassword:
-            .init(
-                "Choose a password",
-                "The password that you have used works once. Choose the one that you want to keep.",
-                submit: "Keep it and sign in")
         case .signOut(let client?, let operatorName):
             .init(
                 "Sign out?", "\(client) asks to end your session at \(operatorName) in this browser.",

@@ -14,6 +14,10 @@ public protocol Language: Sendable {
     func words(_ problem: FormProblem) -> Sentence
     /// Returns the words of the pages of a sign-in.
     func words(_ text: SignInText) -> Sentence
+    /// Returns the words of a way to sign in, on the page on which a person chooses a way.
+    func words(_ way: SignInWayText) -> Sentence
+    /// Returns the words of a form by which a person signs in.
+    func message(_ question: SignInQuestion) -> Message
     /// Returns the words of the pages on which a person decides: about a service's data, terms, a connection.
     func words(_ text: DecisionText) -> Sentence
     /// Returns the words of the pages behind links for the app and for the first administrator.

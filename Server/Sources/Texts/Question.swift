@@ -1,11 +1,7 @@
 /// A page that asks something: a form, or a question with a button.
 public enum Question: Sendable {
-    // Signing in, and out
+    // Signing out, and a new identity
 
-    /// The name and the password at a service.
-    case password(client: String, operatorName: String)
-    /// A code beside the password, or a password in place of a password for one use.
-    case code, newPassword
     /// The sign-out, which a service may have asked for. `canStay` if a link leads back without a sign-out.
     case signOut(client: String?, operatorName: String)
     /// The answer that goes back to a service by itself.

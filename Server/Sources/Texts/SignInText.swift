@@ -1,3 +1,21 @@
+/// An answer to the question how a person wants to sign in: one for each way to sign in.
+public enum SignInWayText: Sendable {
+    /// The phone.
+    case byPhone
+    /// The password.
+    case byPassword
+    /// Another provider.
+    case byProvider(title: String)
+}
+
+/// A form by which a person signs in, of a way to sign in that has forms.
+public enum SignInQuestion: Sendable {
+    /// The name and the password at a service.
+    case password(client: String, operatorName: String)
+    /// A code beside the password, or a password in place of a password for one use.
+    case code, newPassword
+}
+
 /// Words of the pages of a sign-in.
 public enum SignInText: Sendable {
     /// The heading of a sign-in.
@@ -22,10 +40,8 @@ public enum SignInText: Sendable {
     case enrolmentByLink(operatorName: String), enrolmentByInvitation(operatorName: String)
     /// The label of the QR code for people who do not see the code.
     case qrCode
-    /// The question how a person wants to sign in, and the answers.
-    case chooseWay, byPhone, byPassword
-    /// The answer that names another provider.
-    case byProvider(title: String)
+    /// The question how a person wants to sign in.
+    case chooseWay
     /// The page on which a person types a device's code.
     case device, typeDeviceCode, deviceWarning
     /// The question about a device that waits.

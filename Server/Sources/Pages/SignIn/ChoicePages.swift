@@ -30,7 +30,7 @@ public struct SignInChoicePage: Sendable {
     /// A way to sign in.
     public struct Way: Sendable {
         /// The words for the person.
-        public var text: SignInText
+        public var text: SignInWayText
         /// The name by which a test finds the way.
         public var name: String
         /// The path of the page on which a sign-in goes on in this way.
@@ -39,7 +39,7 @@ public struct SignInChoicePage: Sendable {
         public var isHere: Bool
 
         /// Describes a way.
-        public init(_ text: SignInText, name: String, path: String, isHere: Bool = false) {
+        public init(_ text: SignInWayText, name: String, path: String, isHere: Bool = false) {
             self.text = text
             self.name = name
             self.path = path

@@ -21,6 +21,8 @@ private struct SecondLanguage: Language {
     func words(_ text: FieldText) -> Sentence { self.english.words(text) }
     func words(_ problem: FormProblem) -> Sentence { self.english.words(problem) }
     func words(_ text: SignInText) -> Sentence { self.english.words(text) }
+    func words(_ way: SignInWayText) -> Sentence { self.english.words(way) }
+    func message(_ question: SignInQuestion) -> Message { self.english.message(question) }
     func words(_ text: DecisionText) -> Sentence { self.english.words(text) }
     func words(_ text: OpeningText) -> Sentence { self.english.words(text) }
     func words(_ text: IdentityText) -> Sentence { self.english.words(text) }
