@@ -17,12 +17,12 @@ extension CounterMetric {
             "countersign_refusals_total", labels: ["code"],
             "Requests that were refused, by the code that the answer has.")
     }
-    /// Sign-ins `by` a `phone`, by a `session` that the browser had, in an `app`, by a `password`, by another
-    /// `provider`.
+    /// Sign-ins `by` the name of a way to sign in, such as `phone`, `password` and `provider`, by a `session` that the
+    /// browser had, in an `app`.
     package static var signIns: Metric<Counter> {
         Self(
             "countersign_sign_ins_total", labels: ["by"],
-            "Sign-ins: by a phone, by a session that was there, in an app, by a password, by another provider.")
+            "Sign-ins: by a way to sign in, by a session that was there, in an app.")
     }
     /// Passwords, and codes beside them: `right`, and the reasons in the log's words, such as `password-wrong`,
     /// `password-resting` and `code-wrong`.
