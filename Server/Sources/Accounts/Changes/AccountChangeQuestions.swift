@@ -130,8 +130,7 @@ public struct AccountChangeQuestions: Sendable {
         let change = question.change
         _ = try await accounts.countAttempt(
             .confirmation(account: change.accountID), free: accounts.limits.mail.mailsInARow, at: now,
-            leaving: accounts.mail(
-                .accountChanged, linkTo: .changeQuestion, to: change.accountID, about: change.id, at: now))
+            leaving: accounts.mail(.changeQuestion, to: change.accountID, about: change.id, at: now))
     }
 
     /// Makes the decision that a person has confirmed, and ends everything that the account has authenticated. `false`,

@@ -54,8 +54,7 @@ public struct AddressConfirmations: Sendable {
         guard !summary.isVerified else { return .confirmed }
         let isCounted = try await accounts.countAttempt(
             .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now,
-            leaving: accounts.mail(
-                .addressConfirmation, linkTo: .addressConfirmation, to: accountID, about: further, at: now))
+            leaving: accounts.mail(.addressConfirmation, to: accountID, about: further, at: now))
         return isCounted ? nil : .resting
     }
 

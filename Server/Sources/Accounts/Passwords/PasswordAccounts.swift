@@ -108,8 +108,7 @@ public struct PasswordAccounts: Sendable {
     /// Returns mail with a link. The link's time begins when the mail is handed over. `about` is the identifier of an
     /// additional address that receives the mail, or of the change that a question is about.
     func mail(
-        _ subject: MailRecord.Subject, linkTo purpose: MailedLinkRecord.Purpose, to accountID: String,
-        about: String? = nil, at now: Timestamp
+        _ purpose: MailedLinkRecord.Purpose, to accountID: String, about: String? = nil, at now: Timestamp
     ) -> MailRecord {
         let end = now + self.limits.mail.linkLetterLifetime
         return MailRecord(

@@ -80,7 +80,7 @@ public struct PasswordResets: Sendable {
         guard let known else { return .unknownName }
         let isCounted = try await accounts.countAttempt(
             .mail(account: known.account.id), free: accounts.limits.mail.mailsInARow, at: now,
-            leaving: accounts.mail(.passwordReset, linkTo: .passwordReset, to: known.account.id, at: now))
+            leaving: accounts.mail(.passwordReset, to: known.account.id, at: now))
         return isCounted ? nil : .resting
     }
 
