@@ -34,6 +34,8 @@ struct SignInServiceCodes: Sendable {
         }
         let shortVerifier = parameters["code_verifier"].flatMap(CodeVerifier.init(shortHexadecimal:))
         let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) } ?? shortVerifier
+        // A repeated request, by somebody without the key, never reaches the code, which would end its session.
+        if let proof { try await self.endpoint.proofs.take(proof) }
         let now = self.clients.time.now()
         let taking = try await self.store.takeCode(
             digest: Sealing.digest(ofSecret: secret), at: now,
@@ -69,7 +71,6 @@ struct SignInServiceCodes: Sendable {
         try self.pages.checkPage(of: request, client, settings, status: 400)
         let facts = try await self.sessions.checkedPerson(of: standing, at: client, status: 400)
         try await self.clients.keys.require(client.settings.idTokenAlgorithm, of: .signInService)
-        if let proof { try await self.endpoint.proofs.take(proof) }
         let binding = settings.answers == .api ? proof.map { TokenBinding.key($0.thumbprint) } : nil
         var begun = try await self.begin(standing, for: client, settings, boundTo: binding, at: now)
         let deviceSecret = try await self.deviceSecret(for: standing.grant, settings)

@@ -33,6 +33,8 @@ public struct SignInServiceRenewals: Sendable {
     public func refresh(_ request: SignInServiceRequest) async throws -> SignInServiceAnswer {
         try await self.endpoint.answer(request, status: 401) { named in
             let proof = try self.endpoint.proof(of: request)
+            // A refused request leaves no proof that counts with another of its key's tokens.
+            if let proof { try await self.endpoint.proofs.take(proof) }
             let shown = try await self.shown(request, &named)
             let facts = try await self.sessions.checkedPerson(of: shown.standing, at: shown.client, status: 401)
             try self.pages.checkPage(of: request, shown.client, shown.settings, status: 401)
@@ -40,7 +42,6 @@ public struct SignInServiceRenewals: Sendable {
             let binding = proof.map { TokenBinding.key($0.thumbprint) }
             try Self.checkKey(of: shown, binding)
             try await self.clients.keys.require(shown.client.settings.idTokenAlgorithm, of: .signInService)
-            if let proof { try await self.endpoint.proofs.take(proof) }
             let now = self.clients.time.now()
             let renewed = try await self.renewals.renew(
                 shown.token, isBound: false, until: Self.end(of: shown, at: now), by: shown.client, showing: binding,

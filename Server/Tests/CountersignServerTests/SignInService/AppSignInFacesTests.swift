@@ -125,10 +125,7 @@ struct AppSignInFacesTests {
                 try SigningKey(kept: SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
             }
             func proof(_ path: String, _ nonce: String?, by key: Int = 0, of access: String? = nil) throws -> String {
-                try DPoPProof.make(
-                    method: access == nil ? "POST" : "GET",
-                    target: #require(TargetURI("http://localhost:8080/v0/sign_in/\(path)")), accessToken: access,
-                    nonce: nonce, with: keys[key], at: place.server.clock.timeSource.now(), random: .system)
+                try Self.proof(place, path, nonce, by: keys[key], of: access)
             }
             let code = try await place.code(AppSignIn.app)
             let first = try await place.redeem(code, proofs: [proof("token", nil)])
@@ -173,6 +170,38 @@ struct AppSignInFacesTests {
             #expect(try await place.get("introspect", headers: headers).status == .unauthorized)
             headers[.keyProof] = try proof("introspect", nonce, of: last.access)
             #expect(try await place.get("introspect", headers: headers).status == .ok)
+        }
+    }
+
+    /// Returns a key's proof for a request to the service.
+    private static func proof(
+        _ place: AppSignIn, _ path: String, _ nonce: String?, by key: SigningKey, of access: String? = nil
+    ) throws -> String {
+        try DPoPProof.make(
+            method: access == nil ? "POST" : "GET",
+            target: #require(TargetURI("http://localhost:8080/v0/sign_in/\(path)")), accessToken: access,
+            nonce: nonce, with: key, at: place.server.clock.timeSource.now(), random: .system)
+    }
+
+    @Test("a repeated request of an app with a key ends no session, and the proof of a refused request is used up")
+    func repeated() async throws {
+        try await AppSignIn.run { place async throws in
+            let key = try SigningKey(kept: SigningKey.make(.es256, random: .system), algorithm: .es256, keyID: nil)
+            let code = try await place.code(AppSignIn.app)
+            let asked = try await place.redeem(code, proofs: [Self.proof(place, "token", nil, by: key)])
+            let nonce = try #require(asked.headers[.keyProofNonce])
+            let once = try Self.proof(place, "token", nonce, by: key)
+            let tokens = try AppTokens(try await place.redeem(code, proofs: [once]))
+            let again = try await place.redeem(code, proofs: [once])
+            #expect(try again.status == .badRequest && again.json.string("error") == "invalid_dpop_proof")
+            let spent = try Self.proof(place, "refresh", nonce, by: key)
+            let refused = try await place.post("refresh", ["refresh_token": "unknown"], proofs: [spent])
+            #expect(refused.status == .unauthorized)
+            let refresh = ["refresh_token": tokens.refresh]
+            #expect(try await place.post("refresh", refresh, proofs: [spent]).status == .unauthorized)
+            let fresh = try Self.proof(place, "refresh", nonce, by: key)
+            let renewed = try await place.post("refresh", refresh, proofs: [fresh])
+            #expect(renewed.status == .ok, "\(renewed.text)")
         }
     }
 
