@@ -15,8 +15,9 @@ import urllib.request
 import operators
 import programs
 
-KILLS = int(os.environ.get("KEY_KILLS", "12"))
-ACCOUNTS = 1500
+# How many moments of the sealing it is killed at, and of how many accounts. `make soak` has more.
+KILLS = int(os.environ.get("KEY_KILLS", "8"))
+ACCOUNTS = int(os.environ.get("KEY_ACCOUNTS", "600"))
 
 
 class Administration(http.client.HTTPConnection):
@@ -79,7 +80,8 @@ class KeyRotation(operators.OperatorTest):
             log = open(self.folder / "killed.log", "wb")
             process = subprocess.Popen(
                 list(map(str, command)), env=programs.ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-            time.sleep(random.uniform(seconds / 4, seconds))
+            # One moment of each part of the time, so that few leave no gap.
+            time.sleep(seconds / 4 + (number + random.random()) / KILLS * seconds * 3 / 4)
             process.send_signal(signal.SIGKILL)
             process.wait()
             log.close()

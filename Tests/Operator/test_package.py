@@ -11,6 +11,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import tempfile
 import unittest
 
 import operators
@@ -18,6 +19,13 @@ import programs
 
 
 class Package(operators.OperatorTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory(prefix="countersign-packages-", dir="/var/tmp")
+        cls.addClassCleanup(folder.cleanup)
+        cls.packages = pathlib.Path(folder.name)
+
     def setUp(self):
         super().setUp()
         # The unit's user must get in.
@@ -45,8 +53,10 @@ class Package(operators.OperatorTest):
         return done.stdout
 
     def package(self, version):
-        return self.call(
-            programs.ROOT / "scripts/package", programs.BINARIES / "countersign", self.folder, version,
+        """The package of a version, which is made once for all tests."""
+        made = list(self.packages.glob(f"*_{version}_*.deb"))
+        return made[0] if made else self.call(
+            programs.ROOT / "scripts/package", programs.BINARIES / "countersign", self.packages, version,
             env={**os.environ, "COMPRESSION": "none"}).strip()
 
     def dpkg(self, *arguments):
