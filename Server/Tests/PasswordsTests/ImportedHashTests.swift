@@ -180,7 +180,7 @@ struct ImportedHashTests {
         let inserts = ["$", ",", "=", "0", "1", "9", "A", "/", ".", "+", "-", " ", "\u{301}", "i=1", "ln=8", "$6$", ""]
         let limits = PasswordLimits()
         var taken = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<5_000 {
             var bytes = Array(vectors.randomElement(using: &random)!.text.utf8)
             let start = Int.random(in: 0..<bytes.count, using: &random)
             let end = min(bytes.count, start + Int.random(in: 0...2, using: &random))
@@ -204,7 +204,7 @@ struct ImportedHashTests {
             case .argon2id, .argon2i, .bcrypt: Issue.record("\(text)")
             }
         }
-        #expect(taken > 200)
+        #expect(taken > 50)
     }
 
     @Test("Nothing that prints a hash shows it")

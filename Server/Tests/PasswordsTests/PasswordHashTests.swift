@@ -245,7 +245,7 @@ struct PasswordHashTests {
         let vectors = HashVector.argon2id + HashVector.argon2i + HashVector.bcrypt
         let inserts = ["$", ",", "=", "0", "1", "9", "A", "/", "-", " ", "\u{301}", "v=19", "m=8", "$2b$", ""]
         var taken = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<5_000 {
             var bytes = Array(vectors.randomElement(using: &random)!.text.utf8)
             let start = Int.random(in: 0..<bytes.count, using: &random)
             let end = min(bytes.count, start + Int.random(in: 0...2, using: &random))
@@ -266,6 +266,6 @@ struct PasswordHashTests {
             case .pbkdf2, .scrypt, .sha512Crypt: Issue.record("\(text)")
             }
         }
-        #expect(taken > 200)
+        #expect(taken > 50)
     }
 }

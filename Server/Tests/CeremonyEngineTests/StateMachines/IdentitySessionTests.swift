@@ -336,7 +336,7 @@ struct IdentitySessionTests {
     func randomRuns() throws {
         var random = SystemRandomNumberGenerator()
         var successes = 0
-        for _ in 0..<3000 {
+        for _ in 0..<800 {
             let purpose = IdentityPurpose.allCases.randomElement(using: &random) ?? .delete
             let events = Array(Self.events(purpose).values)
             var session = Self.session(purpose, .created)
