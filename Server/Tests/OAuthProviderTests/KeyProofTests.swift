@@ -164,7 +164,7 @@ struct KeyProofTests {
     }
 
     @Test(
-        "a proof is remembered until its nonce is not taken any more: shown again at each second, at another node",
+        "a proof is remembered until its nonce is not taken any more: shown again around it, at another node",
         arguments: [-300, 0, 300])
     func eachSecond(offset: Int64) async throws {
         try await ProviderFixture.run { f in

@@ -29,7 +29,7 @@ final class RepeatingDatabase: SQLDatabase {
     private let files: DurableFiles
     private let noted = Mutex<[String]>([])
     private let counts = Mutex<[String: Int]>([:])
-    private let begunSteps = Atomic(0)
+    private let steps = Mutex((begun: 0, running: 0))
 
     init(_ database: any SQLDatabase, files: DurableFiles) {
         self.database = database
@@ -90,13 +90,18 @@ final class RepeatingDatabase: SQLDatabase {
         at step: Step, _ run: (ChangeRecord?) async throws -> Result
     ) async throws -> Result {
         let name = step.name.description
-        let begun = self.begunSteps.wrappingAdd(1, ordering: .relaxed).newValue
-        guard !Self.stopped.withLock({ $0.contains(name) }) else { return try await run(nil) }
+        let (number, isAlone) = self.steps.withLock { steps in
+            steps.begun += 1
+            steps.running += 1
+            return (steps.begun, steps.running == 1)
+        }
+        defer { self.steps.withLock { $0.running -= 1 } }
+        guard isAlone, !Self.stopped.withLock({ $0.contains(name) }) else { return try await run(nil) }
         let record = ChangeRecord()
         let result = try await run(record)
         guard let change = record.change.withLock({ $0 }) else { return result }
         let after = try self.files.copy()
-        guard self.begunSteps.load(ordering: .relaxed) == begun else { return result }
+        guard self.steps.withLock({ $0.begun == number }) else { return result }
         let before = try await self.files.rows(of: change.files)
         if !change.added.isDisjoint(with: before) || !change.removed.isSubset(of: before) {
             self.note(step, "a machine that stops before the commit has a part of the step")
