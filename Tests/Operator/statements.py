@@ -11,7 +11,7 @@ import re
 VERB = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH) ")
 # The functions of a connection whose first argument is the text of a statement. A row has functions of two of these names.
 CALL = re.compile(
-    r"(?<![\w$])(?:[a-z$]\w*\.(row|rows|run|runObserved|isTrue|requireNoRow|refuse)"
+    r"(?<![\w$])(?:[a-z$]\w*\.(row|rows|run|runObserved|changeOneRow|isTrue|requireNoRow|refuse)"
     r"|(?:db|self)\.(require|number|text|texts|bytes|changes))\(")
 GUARD = re.compile(r"\.(shared|exclusive)\(")
 NAME = r"[A-Za-z_]\w*"

@@ -221,6 +221,24 @@ struct SQLConnectionTests {
         }
     }
 
+    @Test("a statement that has to change one row is refused for no row and for two rows")
+    func oneRow() throws {
+        try self.withDatabase { _, db in
+            let refusal = StoreError(.conflict, "another number of rows")
+            func evaluated() -> StoreError {
+                Issue.record("the error of a statement that has changed one row")
+                return refusal
+            }
+            try db.changeOneRow("UPDATE thing SET size = 8 WHERE id = ?", [1], orThrow: evaluated())
+            #expect(try db.number("SELECT size FROM thing WHERE id = 1") == 8)
+            for condition in ["id = 4", "id > 1"] {
+                #expect(throws: refusal, "\(condition)") {
+                    try db.changeOneRow(.composed("DELETE FROM thing WHERE \(condition)"), [], orThrow: refusal)
+                }
+            }
+        }
+    }
+
     @Test("a connection that is let go leaves no statement that would keep its database open")
     func letGo() throws {
         let queue = try DatabaseQueue()

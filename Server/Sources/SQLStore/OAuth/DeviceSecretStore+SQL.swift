@@ -70,10 +70,9 @@ extension SQLStore: DeviceSecretStore {
                 .exclusive(.session, id: grant.session),
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
-            try db.run(
+            try db.changeOneRow(
                 "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?",
-                [moment.milliseconds, digest, grant.session])
-            try GrantRequirement.deviceSecret.check(changedRows: db.changesCount)
+                [moment.milliseconds, digest, grant.session], orThrow: GrantRequirement.deviceSecret.refusal)
             try GrantRequirement.sharingGroup.check(
                 DeviceSecretRows(db).isOfGroup(ofDeviceSecret: digest, client: grant.client))
             try SessionRows(db).useSession(grant.session, at: moment)

@@ -63,12 +63,11 @@ extension SQLStore: RegistrationStore {
     ) async throws {
         // The step relies on the number of clients, and on the absence of another owner of the client's resources.
         try await self.step(Step("client.register", guards: [], isolation: .serializable)) { [sealing] db in
-            try db.run(
+            try db.changeOneRow(
                 """
                 UPDATE oauth_initial_token SET uses_left = uses_left - 1
                 WHERE digest = ? AND expires_at > ? AND uses_left > 0
-                """, [digest, moment.milliseconds])
-            try InitialTokenRecord.check(isCounted: db.changesCount > 0)
+                """, [digest, moment.milliseconds], orThrow: InitialTokenRecord.refusal)
             try ClientRows(db).add(client, limit: limit)
             try AuditRows(db).appendAudit(audit, sealing)
         }

@@ -14,6 +14,19 @@ extension SQLConnection {
         guard try self.row(text, values) == nil else { throw error() }
     }
 
+    /// Runs a statement that has to change exactly one row. Throws `error` for any other number of rows.
+    ///
+    /// The step does not need the number. So a database that takes statements one behind the other may queue this
+    /// statement, go on, and compare the numbers of all queued statements in their order, before the next query of the
+    /// step or at the step's end. The step is undone after the error, and the error reads nothing. A statement whose
+    /// number decides about the step is run by ``changes(_:_:)``, which waits.
+    package func changeOneRow(
+        _ text: SQLText, _ values: SQLValues, orThrow error: @autoclosure () -> any Error
+    ) throws {
+        try self.run(text, values)
+        guard self.hasChangedOneRow else { throw error() }
+    }
+
     /// `true` if the latest statement has changed exactly one row.
     var hasChangedOneRow: Bool { self.changesCount == 1 }
 

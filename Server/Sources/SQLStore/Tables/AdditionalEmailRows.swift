@@ -68,11 +68,14 @@ struct AdditionalEmailRows {
         }
     }
 
-    /// Adds an address within the present step. Returns `false` if the account has `limit` addresses, or has this
-    /// address already.
-    func add(_ email: AdditionalEmail, accountID: String, limit: Int, _ sealing: Sealing) throws -> Bool {
+    /// Adds an address within the present step. Throws `error` if the account has `limit` addresses, or has this address
+    /// already.
+    func add(
+        _ email: AdditionalEmail, accountID: String, limit: Int, _ sealing: Sealing,
+        orThrow error: @autoclosure () -> any Error
+    ) throws {
         let code = sealing.emailCode(email.address)
-        try self.db.run(
+        try self.db.changeOneRow(
             """
             INSERT INTO account_email (id, account_id, address, address_code, is_verified, created_at)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6
@@ -83,8 +86,7 @@ struct AdditionalEmailRows {
             [
                 email.id, accountID, try sealing.seal(email.address, purpose: .additionalEmail, row: email.id), code,
                 email.isVerified, email.createdAt.milliseconds, limit,
-            ])
-        return self.db.changesCount == 1
+            ], orThrow: error())
     }
 
     /// Returns `true` if the account has the address in confirmed form.

@@ -91,7 +91,8 @@ struct CredentialRows {
     /// One statement does both, so nothing can come between the check and the change. Throws `notFound` if the key does
     /// not exist, `forbidden` if a condition does not hold, and `conflict` if the counter does not advance.
     func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
-        try self.db.run(
+        // The step waits for this write, because other rows decide about the refusal.
+        let isTaken = try self.db.changes(
             .composed(
                 """
                 UPDATE credential SET counter = ?1, last_used_at = ?2
@@ -99,7 +100,7 @@ struct CredentialRows {
                 AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
                 AND NOT EXISTS (\(Self.disabledActivation))
                 """), [advance.counter, now.milliseconds, advance.credentialID])
-        try KeyRefusal.checkAdvance(isTaken: self.db.hasChangedOneRow, mayBeUsed: self.mayBeUsed(advance.credentialID))
+        try KeyRefusal.checkAdvance(isTaken: isTaken, mayBeUsed: self.mayBeUsed(advance.credentialID))
     }
 
     /// Returns `true` if a key is active and its account is not locked; `nil` if the key does not exist.

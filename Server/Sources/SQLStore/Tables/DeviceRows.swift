@@ -44,8 +44,8 @@ struct DeviceRows {
 
     /// Lets a device and its keys authenticate. Throws `conflict` if the device does not exist.
     func activateDevice(id: String) throws {
-        try self.db.run("UPDATE device SET is_active = 1 WHERE id = ?", [id])
-        try KeyRefusal.checkActivation(isDeviceThere: self.db.hasChangedOneRow)
+        try self.db.changeOneRow(
+            "UPDATE device SET is_active = 1 WHERE id = ?", [id], orThrow: KeyRefusal.ofActivation)
         try self.db.run("UPDATE credential SET is_active = 1 WHERE device_id = ?", [id])
     }
 

@@ -37,10 +37,12 @@ struct InviteRows {
             of: invite, offer: try OfferRows(self.db).offer(id: merge.invite, sealing), into: accountID)
         try merge.requireProvisional(isUnlockedWithoutDevice: try self.isUnlockedWithoutDevice(provisional))
         try self.deleteProvisionalAccount(provisional, at: now)
-        let email = AdditionalEmail(id: merge.addressID, address: invite.email, createdAt: now)
-        try merge.requireAddress(
-            isHeld: try AdditionalEmailRows(self.db).hasEmail(sealing.emailCode(invite.email), accountID: accountID)
-                || AdditionalEmailRows(self.db).add(email, accountID: accountID, limit: merge.addresses, sealing))
+        let emails = AdditionalEmailRows(self.db)
+        let isHeld = try emails.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
+        try merge.addedAddress(of: invite, isHeld: isHeld).map {
+            try emails.add(
+                $0, accountID: accountID, limit: merge.addresses, sealing, orThrow: InviteMerge.addressRefusal)
+        }
         try self.accept(invite, accountID: accountID, merge.audit, sealing)
     }
 

@@ -65,12 +65,12 @@ struct SessionRows {
     /// ``StoreError/Code/notFound`` if the session has ended, or has a cookie other than the cookie of the digest. No
     /// session has the cookie `nil`.
     func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]?) throws {
-        try self.db.run(
+        try self.db.changeOneRow(
             """
             UPDATE oauth_session SET cookie_digest = ?, used_at = greatest(used_at, ?)
             WHERE id = ? AND cookie_digest = ?
-            """, [session.cookieDigest, session.usedAt.milliseconds, session.id, cookieDigest])
-        try AuthorizationRequirement.session.check(self.db.changesCount > 0)
+            """, [session.cookieDigest, session.usedAt.milliseconds, session.id, cookieDigest],
+            orThrow: AuthorizationRequirement.session.refusal)
         try self.db.run(
             "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)",
             [session.id, session.authentication.id])
@@ -113,9 +113,9 @@ struct SessionRows {
 
     /// Notes that a session was used. Throws ``StoreError/Code/notFound`` if the session has ended.
     func useSession(_ id: String?, at moment: Timestamp) throws {
-        try self.db.run(
-            "UPDATE oauth_session SET used_at = greatest(used_at, ?) WHERE id = ?", [moment.milliseconds, id])
-        try AuthorizationRequirement.session.check(self.db.changesCount > 0)
+        try self.db.changeOneRow(
+            "UPDATE oauth_session SET used_at = greatest(used_at, ?) WHERE id = ?", [moment.milliseconds, id],
+            orThrow: AuthorizationRequirement.session.refusal)
     }
 
     /// Ends the sessions chosen by a condition on `oauth_session`. Leaves a message for each client of these sessions

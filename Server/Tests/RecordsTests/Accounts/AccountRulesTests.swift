@@ -119,10 +119,9 @@ struct AccountRulesTests {
         try KeyRefusal.checkAdvance(isTaken: true, mayBeUsed: read())
     }
 
-    @Test("Only a device that exists is activated")
-    func activation() throws {
-        try KeyRefusal.checkActivation(isDeviceThere: true)
-        #expect(throws: StoreError(.conflict, "")) { try KeyRefusal.checkActivation(isDeviceThere: false) }
+    @Test("The activation of a device that is gone is a conflict")
+    func activation() {
+        #expect(KeyRefusal.ofActivation.code == .conflict)
     }
 
     @Test("A stored profile and a stored address are read, and nothing else")

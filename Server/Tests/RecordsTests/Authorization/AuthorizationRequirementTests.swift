@@ -24,6 +24,7 @@ struct AuthorizationRequirementTests {
         try requirement.check(true)
         #expect(throws: error) { try requirement.check(false) }
         #expect(throws: error) { try requirement.check(nil) }
+        #expect(requirement.refusal == error)
         #expect(try requirement.found("value") == "value")
         #expect(throws: error) { _ = try requirement.found(nil as String?) }
     }

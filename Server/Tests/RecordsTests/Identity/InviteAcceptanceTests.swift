@@ -129,8 +129,16 @@ struct InviteAcceptanceTests {
         #expect(throws: InviteRefusal.notMergeable) {
             try Self.merge.requireProvisional(isUnlockedWithoutDevice: false)
         }
-        #expect(throws: Never.self) { try Self.merge.requireAddress(isHeld: true) }
-        #expect(throws: InviteRefusal.notMergeable) { try Self.merge.requireAddress(isHeld: false) }
+        #expect(InviteMerge.addressRefusal == InviteRefusal.notMergeable)
+    }
+
+    @Test("The accepting account gets the invited address, unless it has the address")
+    func addedAddress() {
+        let invite = Self.invite(provisional: "guest")
+        #expect(
+            Self.merge.addedAddress(of: invite, isHeld: false)
+                == AdditionalEmail(id: "address", address: invite.email, createdAt: Self.now))
+        #expect(Self.merge.addedAddress(of: invite, isHeld: true) == nil)
     }
 
     // MARK: The role

@@ -33,10 +33,9 @@ struct GrantRequirementTests {
             ]))
     func requirement(requirement: GrantRequirement, reason: String) throws {
         #expect(try Self.refusal { try requirement.check(true) } == nil)
-        #expect(try Self.refusal { try requirement.check(changedRows: 1) } == nil)
         for refusal in [
             try Self.refusal { try requirement.check(false) },
-            try Self.refusal { try requirement.check(changedRows: 0) },
+            try Self.refusal { throw requirement.refusal },
         ] {
             #expect(refusal == Refusal(code: .notFound, reason: reason))
         }

@@ -11,10 +11,8 @@ package enum KeyRefusal: Sendable {
         }
     }
 
-    /// Throws the refusal of a device's activation if the device does not exist.
-    package static func checkActivation(isDeviceThere: Bool) throws(StoreError) {
-        guard isDeviceThere else { throw StoreError(.conflict, "the device is gone") }
-    }
+    /// The refusal of the activation of a device that does not exist.
+    package static let ofActivation = StoreError(.conflict, "the device is gone")
 
     /// Throws the refusal of a signature unless its counter was taken.
     ///

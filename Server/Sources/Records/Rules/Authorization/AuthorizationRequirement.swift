@@ -20,7 +20,8 @@ package enum AuthorizationRequirement: Sendable, CaseIterable {
     /// The backchannel request exists, has not expired, and has no grant.
     case openBackchannelRequest
 
-    private var error: StoreError {
+    /// The error of a step whose rows do not meet the requirement.
+    package var refusal: StoreError {
         switch self {
         case .request: StoreError(.notFound, "the authorization request is gone")
         case .sessionOfRequest: StoreError(.notFound, "the session that the request waited in has ended")
@@ -34,17 +35,17 @@ package enum AuthorizationRequirement: Sendable, CaseIterable {
         }
     }
 
-    /// Throws the requirement's error unless the requirement is met.
+    /// Throws ``refusal`` unless the requirement is met.
     ///
     /// - Parameter isMet: `nil` if the store has found nothing to judge.
     package func check(_ isMet: Bool?) throws(StoreError) {
-        guard isMet == true else { throw self.error }
+        guard isMet == true else { throw self.refusal }
     }
 
-    /// Returns the value that meets the requirement. Throws the requirement's error for `nil`: the store has found no
+    /// Returns the value that meets the requirement. Throws ``refusal`` for `nil`: the store has found no
     /// value.
     package func found<Value>(_ value: Value?) throws(StoreError) -> Value {
-        guard let value else { throw self.error }
+        guard let value else { throw self.refusal }
         return value
     }
 }

@@ -2,10 +2,8 @@ import PersonalInformation
 import _Primitives
 
 extension AdditionalEmail {
-    /// Throws `conflict` if the address was not added to its account.
-    package func requireAdded(_ isAdded: Bool) throws(StoreError) {
-        guard isAdded else { throw StoreError(.conflict, "an account has that address, or has enough of them") }
-    }
+    /// The refusal of a further address of an account that has the address, or has enough addresses.
+    package static let refusal = StoreError(.conflict, "an account has that address, or has enough of them")
 }
 
 /// An account's values of `email`, compared with an address of the account.

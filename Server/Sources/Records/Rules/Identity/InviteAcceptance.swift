@@ -105,9 +105,13 @@ extension InviteMerge {
         guard isUnlockedWithoutDevice else { throw .notMergeable }
     }
 
-    /// Throws `notMergeable` for an account that does not have the invited address after the merge. The address is part
-    /// of the merge, so an account without room for the address gets nothing of the invitation.
-    package func requireAddress(isHeld: Bool) throws(InviteRefusal) {
-        guard isHeld else { throw .notMergeable }
+    /// Returns the invited address, which the accepting account gets; `nil` if the account has the address already.
+    package func addedAddress(of invite: InviteRecord, isHeld: Bool) -> AdditionalEmail? {
+        guard !isHeld else { return nil }
+        return AdditionalEmail(id: self.addressID, address: invite.email, createdAt: self.audit.at)
     }
+
+    /// The refusal for an account that has neither the invited address nor room for the address. The address is part of
+    /// the merge, so such an account gets nothing of the invitation.
+    package static let addressRefusal = InviteRefusal.notMergeable
 }

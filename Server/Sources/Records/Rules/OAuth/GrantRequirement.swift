@@ -15,7 +15,7 @@ package enum GrantRequirement: Sendable, CaseIterable {
     /// The grant exists after the end of the surplus grants: it came of none of them.
     case room
 
-    private var refusal: String {
+    private var reason: String {
         switch self {
         case .consent: "the consent was taken back"
         case .service: "the authentication is not for this service"
@@ -26,13 +26,13 @@ package enum GrantRequirement: Sendable, CaseIterable {
         }
     }
 
-    /// Throws ``StoreError/Code/notFound`` if the requirement is not met.
-    package func check(_ isMet: Bool) throws {
-        guard isMet else { throw StoreError(.notFound, self.refusal) }
-    }
+    /// The error of a step whose rows do not meet the requirement.
+    package var refusal: StoreError { StoreError(.notFound, self.reason) }
 
-    /// Throws ``StoreError/Code/notFound`` if no row was changed: the changed row would have met the requirement.
-    package func check(changedRows count: Int) throws { try self.check(count > 0) }
+    /// Throws ``refusal`` if the requirement is not met.
+    package func check(_ isMet: Bool) throws {
+        guard isMet else { throw self.refusal }
+    }
 }
 
 extension PassedSession {

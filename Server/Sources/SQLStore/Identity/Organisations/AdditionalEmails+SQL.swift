@@ -27,7 +27,8 @@ extension SQLStore: AdditionalEmailStore {
             Step("account-email.add", guards: [.exclusive(.account, id: accountID)], isolation: .readCommitted),
             noting: audit, on: "account", id: accountID
         ) { [sealing] db in
-            try email.requireAdded(try AdditionalEmailRows(db).add(email, accountID: accountID, limit: limit, sealing))
+            try AdditionalEmailRows(db).add(
+                email, accountID: accountID, limit: limit, sealing, orThrow: AdditionalEmail.refusal)
         }
     }
 
