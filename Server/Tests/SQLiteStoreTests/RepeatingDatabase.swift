@@ -14,12 +14,19 @@ final class RepeatingDatabase: SQLDatabase {
     /// The number of steps of a name that run twice in a database. A check that fills a table with steps of a name would
     /// take the square of the steps' number.
     private static let repeatedSteps = 3
-    /// The steps that may refuse after a write: something has changed between the verification of a request and the step,
-    /// or the step counts a use before the step judges. The list only shrinks.
+    /// The steps that may refuse after a write. The list only shrinks.
     private static let lateRefusals: Set<String> = [
-        "activation-offer.step", "ceremony.answer-challenge", "ceremony.change", "client.register",
-        "device-secret.add-grant", "grant.add", "grant.pass-on", "identity-outcome.apply", "identity-session.step",
-        "request.authenticate", "request.complete", "request.step-up", "token.begin-refresh", "upstream.arrive",
+        // Constraints of the tables judge the keys of the new device, after the offer has changed its state.
+        "activation-offer.step",
+        // The challenge is spent before the answer is judged: of two answers at once, one is judged.
+        "ceremony.answer-challenge",
+        // Constraints judge new keys, and the statement that advances a counter judges the key. A device can be deleted
+        // or locked after the signature was verified.
+        "ceremony.change",
+        // A chosen value can be one of the values that the same step adds, so the choice is judged after the values.
+        "identity-outcome.apply",
+        // The step has the writes of a ceremony, of an offer and of an outcome, each with the judgement above.
+        "identity-session.step",
     ]
 
     /// The names of the steps of this process that have met a machine that stops.

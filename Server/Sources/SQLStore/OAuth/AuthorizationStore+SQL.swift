@@ -64,10 +64,12 @@ extension SQLStore: AuthorizationStore {
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            try RequestRows(db).end(request: completed.request, by: session, language: completed.language)
+            let person = try RequestRows(db).admit(session, toEnd: completed.request, language: completed.language)
+            let admitted = try GrantRows(db).admit(grant, by: session.authentication)
+            try RequestRows(db).end(request: completed.request, by: person)
             try SessionRows(db).replace("cookie_digest = ?", cookieDigest, by: session)
             try SessionRows(db).begin(session, until: grant.expiresAt, sealing)
-            try GrantRows(db).insert(grant, redirectURI: completed.code.redirectURI, sealing)
+            try GrantRows(db).insert(admitted, redirectURI: completed.code.redirectURI, sealing)
             try CodeRows(db).insert(completed.code, grant: grant.id)
         }
     }
@@ -86,11 +88,12 @@ extension SQLStore: AuthorizationStore {
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            try RequestRows(db).end(request: completed.request, by: session, language: completed.language)
-            try AuthenticationRows(db).insert(
-                session.authentication, until: session.authenticationsEnd(atLeast: grant.expiresAt), sealing)
-            try SessionRows(db).stepUp(session, from: cookieDigest)
-            try GrantRows(db).insert(grant, redirectURI: completed.code.redirectURI, sealing)
+            let person = try RequestRows(db).admit(session, toEnd: completed.request, language: completed.language)
+            let admitted = try GrantRows(db).admit(grant, by: session.authentication)
+            try SessionRows(db).stepUp(
+                session, from: cookieDigest, until: session.authenticationsEnd(atLeast: grant.expiresAt), sealing)
+            try RequestRows(db).end(request: completed.request, by: person)
+            try GrantRows(db).insert(admitted, redirectURI: completed.code.redirectURI, sealing)
             try CodeRows(db).insert(completed.code, grant: grant.id)
         }
     }
@@ -107,9 +110,10 @@ extension SQLStore: AuthorizationStore {
                 .exclusive(.session, id: grant.session),
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
+            let admitted = try GrantRows(db).admit(grant)
             try SessionRows(db).useSession(grant.session, at: moment)
             try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
-            try GrantRows(db).insert(grant, redirectURI: code.redirectURI, sealing)
+            try GrantRows(db).insert(admitted, redirectURI: code.redirectURI, sealing)
             try CodeRows(db).insert(code, grant: grant.id)
             try AuditRows(db).appendAudit(audit, sealing)
         }

@@ -90,9 +90,11 @@ extension SQLStore: BackchannelStore {
                     SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
                 """, [given.request, moment.milliseconds])
             try AuthorizationRequirement.openBackchannelRequest.check(isOpen)
-            try SessionRows(db).admit(given.session)
+            // No language is told, so none is kept.
+            _ = try SessionRows(db).admit(given.session)
+            let admitted = try GrantRows(db).admit(given.grant, by: given.session.authentication)
             try SessionRows(db).begin(given.session, until: given.grant.expiresAt, sealing)
-            try GrantRows(db).insert(given.grant, redirectURI: given.redirectURI, sealing)
+            try GrantRows(db).insert(admitted, redirectURI: given.redirectURI, sealing)
             try db.run(
                 "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?", [given.grant.id, given.request])
             try AuditRows(db).appendAudit(audit, sealing)

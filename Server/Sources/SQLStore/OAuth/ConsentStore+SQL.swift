@@ -50,21 +50,20 @@ extension SQLStore: ConsentStore {
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
             let session = authenticated.session
-            let former = try AuthorizationRequirement.request.found(
-                db.row("SELECT session FROM oauth_request WHERE id = ?", [authenticated.request])
-            ).optionalText("session")
-            try RequestRows(db).checkSessionStands(ofRequest: authenticated.request)
+            let former = try RequestRows(db).checkSessionStands(ofRequest: authenticated.request)
             try RequestRows(db).check(
                 authenticated.evidence(waitingIn: former), of: session, request: authenticated.request)
-            try SessionRows(db).admit(session, language: authenticated.language)
-            try AuthenticationRows(db).insert(session.authentication, until: session.expiresAt, sealing)
+            let person = try SessionRows(db).admit(session, language: authenticated.language)
             switch authenticated.effect(replacing: cookieDigest, waitingIn: former) {
-            case .stepUp(from: let cookieDigest): try SessionRows(db).stepUp(session, from: cookieDigest)
+            case .stepUp(from: let cookieDigest):
+                try SessionRows(db).stepUp(session, from: cookieDigest, until: session.expiresAt, sealing)
             case .begins(replacing: let cookieDigest, waitingIn: let former):
+                try AuthenticationRows(db).insert(session.authentication, until: session.expiresAt, sealing)
                 try SessionRows(db).replace("cookie_digest = ?", cookieDigest, by: session)
                 try SessionRows(db).replace("id = ?", former, by: session)
                 try SessionRows(db).insert(session)
             }
+            try SessionRows(db).keepLanguage(of: person)
             try db.run("UPDATE oauth_request SET session = ? WHERE id = ?", [session.id, authenticated.request])
         }
     }
@@ -80,11 +79,14 @@ extension SQLStore: ConsentStore {
             ], isolation: .serializable)
         try await self.step(step) { [sealing] db in
             let (given, grant) = (consented.consent, consented.grant)
-            try AuthorizationRequirement.request.check(RequestRows(db).removeRequest(consented.request))
+            try AuthorizationRequirement.request.check(
+                IdentifiedRows(db).exists(RequestColumn.table, id: consented.request))
+            let admitted = try GrantRows(db).admitConsented(grant)
             try SessionRows(db).useSession(grant.session, at: moment)
+            _ = try RequestRows(db).removeRequest(consented.request)
             let kept = try ConsentRows(db).keep(given, sealing)
             try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
-            try GrantRows(db).insert(grant, redirectURI: consented.code.redirectURI, consent: kept, sealing)
+            try GrantRows(db).insert(admitted, redirectURI: consented.code.redirectURI, consent: kept, sealing)
             try CodeRows(db).insert(consented.code, grant: grant.id)
             try AuditRows(db).appendAudit(audit, sealing)
         }

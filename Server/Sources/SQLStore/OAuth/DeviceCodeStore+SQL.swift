@@ -91,11 +91,14 @@ extension SQLStore: DeviceCodeStore {
         try await self.step(step) { [sealing] db in
             let digest = try AuthorizationRequirement.waitingDevice.found(
                 db.bytes("SELECT digest FROM oauth_device_code WHERE request = ?", [confirmed.request]))
+            let person = try RequestRows(db).admit(
+                confirmed.session, toEnd: confirmed.request, language: confirmed.language)
+            let admitted = try GrantRows(db).admit(confirmed.grant, by: confirmed.session.authentication)
             // This comes first, so that the end of the request is no denial.
             try db.run("UPDATE oauth_device_code SET request = NULL WHERE digest = ?", [digest])
-            try RequestRows(db).end(request: confirmed.request, by: confirmed.session, language: confirmed.language)
+            try RequestRows(db).end(request: confirmed.request, by: person)
             try SessionRows(db).begin(confirmed.session, until: confirmed.grant.expiresAt, sealing)
-            try GrantRows(db).insert(confirmed.grant, redirectURI: confirmed.redirectURI, sealing)
+            try GrantRows(db).insert(admitted, redirectURI: confirmed.redirectURI, sealing)
             try db.run("UPDATE oauth_device_code SET grant_id = ? WHERE digest = ?", [confirmed.grant.id, digest])
             try AuditRows(db).appendAudit(audit, sealing)
         }

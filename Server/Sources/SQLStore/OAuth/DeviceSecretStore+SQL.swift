@@ -70,14 +70,16 @@ extension SQLStore: DeviceSecretStore {
                 .exclusive(.session, id: grant.session),
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
-            try db.changeOneRow(
-                "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?",
-                [moment.milliseconds, digest, grant.session], orThrow: GrantRequirement.deviceSecret.refusal)
+            try db.require(
+                "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND session = ?)",
+                [digest, grant.session], orThrow: GrantRequirement.deviceSecret.refusal)
             try GrantRequirement.sharingGroup.check(
                 DeviceSecretRows(db).isOfGroup(ofDeviceSecret: digest, client: grant.client))
+            let admitted = try GrantRows(db).admit(grant)
             try SessionRows(db).useSession(grant.session, at: moment)
+            try db.run("UPDATE oauth_device_secret SET used_at = ? WHERE digest = ?", [moment.milliseconds, digest])
             try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
-            try GrantRows(db).insert(grant, redirectURI: redirectURI, sealing)
+            try GrantRows(db).insert(admitted, redirectURI: redirectURI, sealing)
             try AuditRows(db).appendAudit(audit, sealing)
         }
     }

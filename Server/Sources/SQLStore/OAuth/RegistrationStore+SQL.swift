@@ -63,12 +63,19 @@ extension SQLStore: RegistrationStore {
     ) async throws {
         // The step relies on the number of clients, and on the absence of another owner of the client's resources.
         try await self.step(Step("client.register", guards: [], isolation: .serializable)) { [sealing] db in
+            let shown: SQLValues = [digest, moment.milliseconds]
+            try db.require(
+                """
+                SELECT EXISTS (
+                    SELECT 1 FROM oauth_initial_token WHERE digest = ? AND expires_at > ? AND uses_left > 0)
+                """, shown, orThrow: InitialTokenRecord.refusal)
+            try ClientRows(db).checkAddition(of: client, limit: limit)
             try db.changeOneRow(
                 """
                 UPDATE oauth_initial_token SET uses_left = uses_left - 1
                 WHERE digest = ? AND expires_at > ? AND uses_left > 0
-                """, [digest, moment.milliseconds], orThrow: InitialTokenRecord.refusal)
-            try ClientRows(db).add(client, limit: limit)
+                """, shown, orThrow: InitialTokenRecord.refusal)
+            try ClientRows(db).insert(client)
             try AuditRows(db).appendAudit(audit, sealing)
         }
     }

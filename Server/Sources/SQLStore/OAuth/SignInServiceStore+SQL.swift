@@ -42,12 +42,14 @@ extension SQLStore: SignInServiceStore {
             let isServed = try db.isTrue(
                 "SELECT EXISTS (SELECT 1 FROM oauth_client WHERE id = ? AND is_disabled = 0)", [grant.client])
             try GrantRequirement.servedClient.check(isServed)
+            let admitted = try GrantRows(db).admit(grant)
             if let family {
                 try RefreshRows(db).insert(
-                    grant, redirectURI: passed.redirectURI, beginning: family, at: audit.at, sealing)
+                    admitted, RefreshFamilyStart.Grant(grant), redirectURI: passed.redirectURI, beginning: family,
+                    at: audit.at, sealing)
             } else {
                 try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
-                try GrantRows(db).insert(grant, redirectURI: passed.redirectURI, sealing)
+                try GrantRows(db).insert(admitted, redirectURI: passed.redirectURI, sealing)
             }
             if let code { try CodeRows(db).insert(code, grant: grant.id) }
             try AuditRows(db).appendAudit(audit, sealing)

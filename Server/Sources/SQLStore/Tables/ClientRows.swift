@@ -34,8 +34,18 @@ struct ClientRows {
     /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, or if another
     /// client owns one of its resources. Strangers' clients take no place of clients that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
+        try self.checkAddition(of: client, limit: limit)
+        try self.insert(client)
+    }
+
+    /// Throws `conflict` as ``add(_:limit:)``.
+    func checkAddition(of client: ClientRecord, limit: Int) throws {
         try ClientRoom(count: self.count(strangers: client.isStranger), limit: limit).check("clients")
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
+    }
+
+    /// Keeps a client whose addition was checked, within the present step.
+    func insert(_ client: ClientRecord) throws {
         try self.db.runObserved(
             ClientColumn.insertion,
             ClientColumn.row([

@@ -50,13 +50,7 @@ struct GrantEnds {
                 """
                 DELETE FROM oauth_grant WHERE \(condition)
                 RETURNING id, authentication, session, device_secret, origin
-                """), values
-        ) { row in
-            EndedGrant(
-                id: try row.text("id"), authentication: try row.text("authentication"),
-                session: try row.optionalText("session"), deviceSecret: try row.optionalBytes("device_secret"),
-                origin: try row.optionalText("origin"))
-        }
+                """), values, EndedGrant.init)
     }
 
     /// Deletes the grants that apps have got by a device secret, also by a secret that has ended with its session.
@@ -130,4 +124,14 @@ struct GrantEnds {
     private static let isSecretOfAccount = """
         session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?1)
         """
+}
+
+extension EndedGrant {
+    /// Reads a row of the columns from which the end of other grants follows.
+    init(_ row: SQLRow) throws {
+        self.init(
+            id: try row.text("id"), authentication: try row.text("authentication"),
+            session: try row.optionalText("session"), deviceSecret: try row.optionalBytes("device_secret"),
+            origin: try row.optionalText("origin"))
+    }
 }

@@ -26,6 +26,14 @@ struct GrantBeginning {
     let number: Int64
 }
 
+/// A grant that meets its requirements: a step admits the grant before the step's first write, and keeps the grant with
+/// later writes.
+struct AdmittedGrant {
+    fileprivate let grant: GrantRecord
+
+    fileprivate init(_ grant: GrantRecord) { self.grant = grant }
+}
+
 /// The rows of grants.
 struct GrantRows {
     let db: SQLConnection
@@ -44,23 +52,35 @@ struct GrantRows {
         NOT EXISTS (SELECT 1 FROM oauth_client WHERE oauth_client.id = oauth_grant.client AND is_disabled = 1)
         """
 
+    /// Admits a grant. Throws ``StoreError/Code/notFound`` if the grant's consent has been withdrawn, and as
+    /// ``admitConsented(_:)``.
+    ///
+    /// - Parameter authentication: The grant's authentication, if the step is about to keep the authentication.
+    func admit(_ grant: GrantRecord, by authentication: AuthenticationRecord? = nil) throws -> AdmittedGrant {
+        try GrantRequirement.consent.check(grant.consent.map(ConsentRows(self.db).hasConsent) ?? true)
+        try GrantRequirement.service.check(authentication?.isForService(of: grant) == true || self.takes(grant))
+        return AdmittedGrant(grant)
+    }
+
+    /// Admits a grant whose consent the step is about to keep. Throws ``StoreError/Code/notFound`` if the client is a
+    /// service of personalised identities and the authentication was not for this service: no way to a grant bypasses
+    /// the service's requirements of people.
+    func admitConsented(_ grant: GrantRecord) throws -> AdmittedGrant {
+        try GrantRequirement.service.check(self.takes(grant))
+        return AdmittedGrant(grant)
+    }
+
     /// Keeps a grant within the present step, with the subject by which its client knows the account. For a grant with
     /// a session, notes the service that the session has signed in to.
     ///
     /// - Parameters:
     ///   - consent: The consent that replaces the grant's own consent.
     ///   - lasting: The grant's lifetime, if its family begins in the same step.
-    ///
-    /// Throws ``StoreError/Code/notFound`` if the consent has been withdrawn. Throws the same if the client is a
-    /// service of personalised identities and the authentication was not for this service: no way to a grant bypasses
-    /// the service's requirements of people.
     func insert(
-        _ grant: GrantRecord, redirectURI: String, consent: String? = nil,
+        _ admitted: AdmittedGrant, redirectURI: String, consent: String? = nil,
         lasting: GrantBeginning? = nil, _ sealing: Sealing
     ) throws {
-        let consent = consent ?? grant.consent
-        try GrantRequirement.consent.check(consent.map(ConsentRows(self.db).hasConsent) ?? true)
-        try GrantRequirement.service.check(self.takes(grant))
+        let grant = admitted.grant
         let (end, key) =
             lasting.map { ($0.family.end, $0.family.keyThumbprint) } ?? (grant.expiresAt, grant.keyThumbprint)
         let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id) }
@@ -71,7 +91,7 @@ struct GrantRows {
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
                 .expiresAt: end.milliseconds, .isLasting: grant.isLasting, .keyThumbprint: key,
                 .resources: grant.resources.joined(separator: " "),
-                .claims: claims, .consent: consent,
+                .claims: claims, .consent: consent ?? grant.consent,
                 .details: details, .deviceSecret: grant.deviceSecret, .origin: grant.origin,
                 .lastingSince: lasting?.at.milliseconds, .lastingNumber: lasting?.number,
             ], by: GrantColumn.insertion)

@@ -9,22 +9,45 @@ struct LastingGrantRows {
     init(_ db: SQLConnection) { self.db = db }
 
     /// Begins a family within the present step: makes its grant last as the family says, and ends the oldest grants if
-    /// too many exist. Throws ``StoreError/Code/notFound`` if the grant would end with them.
+    /// too many exist. Throws ``StoreError/Code/notFound`` before the first write if the grant would end with them.
     func letLast(
         _ grant: RefreshFamilyStart.Grant, by start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing
     ) throws {
+        let place = try self.place(for: start, of: grant)
         try self.db.run(
             """
-            UPDATE oauth_grant SET expires_at = ?1, key_thumbprint = ?2, lasting_since = ?3, lasting_number = (
-                SELECT coalesce(max(other.lasting_number), 0) + 1 FROM oauth_grant AS other
-                WHERE other.client = oauth_grant.client AND other.subject = oauth_grant.subject
-                    AND other.lasting_number IS NOT NULL)
-            WHERE id = ?4
-            """, [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
+            UPDATE oauth_grant SET expires_at = ?, key_thumbprint = ?, lasting_since = ?, lasting_number = ?
+            WHERE id = ?
+            """,
+            [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, place.number, start.grant])
         try AuthenticationRows(self.db).keepAuthentication(grant.authentication, until: start.end)
-        let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject)
-        try self.endDisplaced(by: start, client: grant.client, subject: grant.subject, numbers, sealing)
+        try self.end(place.displaced, by: start, sealing)
         try RefreshRows(self.db).insertFamily(start)
+    }
+
+    /// Returns the place of a grant whose family begins among the lasting grants of its client and its person. Throws
+    /// ``StoreError/Code/notFound`` if the grant came of a displaced grant, and so would end as well.
+    ///
+    /// The first and the last number show that the grants are few enough: the limit of the query is 0 then, and the
+    /// query looks at no grant. Only if too many could exist, the grants are counted, in the index alone and up to the
+    /// number of grants that may stay.
+    func place(for start: RefreshFamilyStart, of grant: RefreshFamilyStart.Grant) throws -> LastingGrantPlace {
+        let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject).withNext
+        // The new grant is one of the grants that stay.
+        let displaced = try self.db.rows(
+            """
+            SELECT oauth_grant.id AS id, authentication, session, device_secret, origin, account FROM oauth_grant
+            JOIN oauth_authentication ON oauth_authentication.id = authentication
+            WHERE oauth_grant.id IN (
+                SELECT own.id FROM oauth_grant AS own
+                WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
+                ORDER BY own.lasting_number DESC LIMIT ? OFFSET ?)
+            ORDER BY lasting_number DESC
+            """, [grant.client, grant.subject, numbers.surplus(over: start.most), start.most - 1]
+        ) { row in LastingGrantPlace.Displaced(grant: try EndedGrant(row), account: try row.text("account")) }
+        let place = LastingGrantPlace(number: numbers.newest, displaced: displaced)
+        try GrantRequirement.room.check(!place.ends(grant))
+        return place
     }
 
     /// Returns the first and the last number of a client's and a person's lasting grants. Cost: two look-ups in the
@@ -42,33 +65,13 @@ struct LastingGrantRows {
             ?? LastingGrantNumbers.none
     }
 
-    /// Ends the oldest lasting grants of a client and a person, if too many exist. Throws
-    /// ``StoreError/Code/notFound`` if the grant of the beginning family came of an oldest grant, and so ends as well.
-    ///
-    /// The first and the last number show that the grants are few enough: the limit of the query is 0 then, and the
-    /// query looks at no grant. Only if too many could exist, the grants are counted, in the index alone and up to the
-    /// number of grants that may stay.
-    func endDisplaced(
-        by start: RefreshFamilyStart, client: String, subject: String, _ numbers: LastingGrantNumbers,
-        _ sealing: Sealing
-    ) throws {
-        let displaced = try self.db.rows(
-            """
-            SELECT oauth_grant.id AS id, account FROM oauth_grant
-            JOIN oauth_authentication ON oauth_authentication.id = authentication
-            WHERE oauth_grant.id IN (
-                SELECT own.id FROM oauth_grant AS own
-                WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
-                ORDER BY own.lasting_number DESC LIMIT ? OFFSET ?)
-            ORDER BY lasting_number DESC
-            """, [client, subject, numbers.surplus(over: start.most), start.most]
-        ) { (id: try $0.text("id"), account: try $0.text("account")) }
-        for (id, account) in displaced {
-            _ = try GrantEnds(self.db).endGrants(where: "id = ?", [id])
+    /// Ends the lasting grants that a beginning family displaces, with an event for each.
+    func end(_ displaced: [LastingGrantPlace.Displaced], by start: RefreshFamilyStart, _ sealing: Sealing) throws {
+        for ended in displaced {
+            _ = try GrantEnds(self.db).endGrants(where: "id = ?", [ended.grant.id])
             var event = start.displaced
-            (event.accountID, event.detail) = (account, id)
+            (event.accountID, event.detail) = (ended.account, ended.grant.id)
             try AuditRows(self.db).appendAudit(event, sealing)
-            try GrantRequirement.room.check(IdentifiedRows(self.db).exists("oauth_grant", id: start.grant))
         }
     }
 }

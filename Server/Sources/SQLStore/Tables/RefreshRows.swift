@@ -34,13 +34,14 @@ struct RefreshRows {
     func begin(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
         let grant = try self.db.row(
             """
-            SELECT authentication, client, subject, head FROM oauth_grant
+            SELECT authentication, client, subject, device_secret, origin, head FROM oauth_grant
             LEFT JOIN oauth_refresh ON grant_id = id WHERE id = ?
             """, [start.grant]
         ).map { row in
             RefreshFamilyStart.Grant(
                 authentication: try row.text("authentication"), client: try row.text("client"),
-                subject: try row.text("subject"), head: try row.optionalBytes("head"))
+                subject: try row.text("subject"), deviceSecret: try row.optionalBytes("device_secret"),
+                origin: try row.optionalText("origin"), head: try row.optionalBytes("head"))
         }
         switch start.verdict(on: grant) {
         case .answered(let isAtHead): return isAtHead
@@ -52,18 +53,17 @@ struct RefreshRows {
 
     /// Keeps a grant together with its beginning family, within the present step. The lifetime is written with the
     /// grant, not by a second update. Ends the oldest lasting grants of the client and the person if too many exist.
+    /// Throws ``StoreError/Code/notFound`` before the first write if the grant would end with them.
     func insert(
-        _ grant: GrantRecord, redirectURI: String, beginning start: RefreshFamilyStart, at moment: Timestamp,
-        _ sealing: Sealing
+        _ admitted: AdmittedGrant, _ grant: RefreshFamilyStart.Grant, redirectURI: String,
+        beginning start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing
     ) throws {
-        let numbers = try LastingGrantRows(self.db).lastingNumbers(client: grant.client, subject: grant.subject)
-            .withNext
+        let place = try LastingGrantRows(self.db).place(for: start, of: grant)
         try GrantRows(self.db).insert(
-            grant, redirectURI: redirectURI,
-            lasting: GrantBeginning(family: start, at: moment, number: numbers.newest), sealing)
+            admitted, redirectURI: redirectURI,
+            lasting: GrantBeginning(family: start, at: moment, number: place.number), sealing)
         try AuthenticationRows(self.db).keepAuthentication(grant.authentication, until: start.end)
-        try LastingGrantRows(self.db).endDisplaced(
-            by: start, client: grant.client, subject: grant.subject, numbers, sealing)
+        try LastingGrantRows(self.db).end(place.displaced, by: start, sealing)
         try self.insertFamily(start)
     }
 

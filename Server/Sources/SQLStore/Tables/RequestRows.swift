@@ -72,16 +72,21 @@ struct RequestRows {
         return ended.count
     }
 
-    /// Ends a request with a sign-in that is to begin within the present step.
+    /// Admits the person whose sign-in is to end a request within the present step.
     ///
     /// Throws ``StoreError/Code/notFound`` if the request or its session is gone; if the sign-in by password, or the
     /// link to the provider, was ended since; or if the person may not sign in any more
     /// (``SessionRows/admit(_:language:)``).
-    func end(request: String, by session: SessionRecord, language: String?) throws {
+    func admit(_ session: SessionRecord, toEnd request: String, language: String?) throws -> AdmittedPerson {
         try self.checkSessionStands(ofRequest: request)
         try self.check(session.authentication.evidence, of: session, request: request)
-        try AuthorizationRequirement.request.check(self.removeRequest(request))
-        try SessionRows(self.db).admit(session, language: language)
+        return try SessionRows(self.db).admit(session, language: language)
+    }
+
+    /// Ends a request with the sign-in of a person who was admitted to the end of the request.
+    func end(request: String, by person: AdmittedPerson) throws {
+        _ = try self.removeRequest(request)
+        try SessionRows(self.db).keepLanguage(of: person)
     }
 
     /// Checks the evidence for the authentication of a request. Throws ``StoreError/Code/notFound`` if the evidence does
@@ -107,16 +112,20 @@ struct RequestRows {
         try AuthorizationRequirement.passwordSignIn.check(stands)
     }
 
-    /// Checks the session of a request. Throws ``StoreError/Code/notFound`` if the session has ended: the person's acts
-    /// for an ended session begin no other session.
-    func checkSessionStands(ofRequest id: String) throws {
-        let stands = try self.db.isTrue(
-            """
-            SELECT NOT EXISTS (
-                SELECT 1 FROM oauth_request WHERE id = ? AND session IS NOT NULL
-                AND session NOT IN (SELECT oauth_session.id FROM oauth_session))
-            """, [id])
-        try AuthorizationRequirement.sessionOfRequest.check(stands)
+    /// Checks a request and its session, and returns the session; `nil` if the request waits in no session. Throws
+    /// ``StoreError/Code/notFound`` if the request is gone, or if the session has ended: the person's acts for an ended
+    /// session begin no other session.
+    @discardableResult
+    func checkSessionStands(ofRequest id: String) throws -> String? {
+        let row = try AuthorizationRequirement.request.found(
+            self.db.row(
+                """
+                SELECT session, session IS NULL OR EXISTS (
+                    SELECT 1 FROM oauth_session WHERE oauth_session.id = oauth_request.session) AS stands
+                FROM oauth_request WHERE id = ?
+                """, [id]))
+        try AuthorizationRequirement.sessionOfRequest.check(row.flag("stands"))
+        return try row.optionalText("session")
     }
 }
 

@@ -11,6 +11,18 @@ enum SessionColumn: Int, TableColumn {
     case id, cookieDigest, account, usedAt, expiresAt, hasBrowser
 }
 
+/// A person who may sign in: a step admits the person before the step's first write.
+struct AdmittedPerson {
+    fileprivate let account: String
+    /// The language that the account gets; `nil` if the account keeps its language.
+    fileprivate let language: String?
+
+    fileprivate init(account: String, language: String?) {
+        self.account = account
+        self.language = language
+    }
+}
+
 /// The rows of sessions, and of the services that a session has signed in to.
 struct SessionRows {
     let db: SQLConnection
@@ -60,17 +72,21 @@ struct SessionRows {
         try self.insert(session)
     }
 
-    /// Adds the last authentication of an existing session to the session, and continues the session under its new
-    /// cookie. The oldest authentications beyond ``Limits/Fixed/authenticationsPerSession`` leave the session. Throws
-    /// ``StoreError/Code/notFound`` if the session has ended, or has a cookie other than the cookie of the digest. No
-    /// session has the cookie `nil`.
-    func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]?) throws {
+    /// Keeps the last authentication of an existing session until `end`, adds the authentication to the session, and
+    /// continues the session under its new cookie. The oldest authentications beyond
+    /// ``Limits/Fixed/authenticationsPerSession`` leave the session. Throws ``StoreError/Code/notFound`` with the first
+    /// write if the session has ended, or has a cookie other than the cookie of the digest. No session has the cookie
+    /// `nil`.
+    func stepUp(
+        _ session: SessionRecord, from cookieDigest: [UInt8]?, until end: Timestamp, _ sealing: Sealing
+    ) throws {
         try self.db.changeOneRow(
             """
             UPDATE oauth_session SET cookie_digest = ?, used_at = greatest(used_at, ?)
             WHERE id = ? AND cookie_digest = ?
             """, [session.cookieDigest, session.usedAt.milliseconds, session.id, cookieDigest],
             orThrow: AuthorizationRequirement.session.refusal)
+        try AuthenticationRows(self.db).insert(session.authentication, until: end, sealing)
         try self.db.run(
             "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)",
             [session.id, session.authentication.id])
@@ -83,12 +99,11 @@ struct SessionRows {
             """, [session.id, Limits.Fixed.authenticationsPerSession])
     }
 
-    /// Admits the person of a session, whose account gets the language. An account keeps its language nearly always,
-    /// and nothing is written then.
+    /// Admits the person of a session. `language` is the language that the sign-in tells.
     ///
     /// Throws ``StoreError/Code/notFound`` if the person may not sign in any more: the device is gone or inactive, or
     /// the account is gone, is locked, or was locked since the authentication.
-    func admit(_ session: SessionRecord, language: String? = nil) throws {
+    func admit(_ session: SessionRecord, language: String? = nil) throws -> AdmittedPerson {
         try AuthorizationRequirement.device.check(DeviceRows(self.db).isActiveDevice(session.authentication.device))
         let former = try AuthorizationRequirement.account.found(
             self.db.row(
@@ -97,8 +112,15 @@ struct SessionRows {
                 WHERE id = ? AND is_locked = 0 AND (locked_at IS NULL OR locked_at < ?)
                 """, [session.account, session.authentication.at.milliseconds])
         ).optionalText("language")
-        try AccountRecord.languageToWrite(language, former: former).map {
-            try self.db.run("UPDATE account SET language = ? WHERE id = ?", [$0, session.account])
+        return AdmittedPerson(
+            account: session.account, language: AccountRecord.languageToWrite(language, former: former))
+    }
+
+    /// Keeps the language that the sign-in of a person has told. An account keeps its language nearly always, and nothing
+    /// is written then.
+    func keepLanguage(of person: AdmittedPerson) throws {
+        try person.language.map {
+            try self.db.run("UPDATE account SET language = ? WHERE id = ?", [$0, person.account])
         }
     }
 

@@ -33,16 +33,26 @@ struct UpstreamArrivalRows {
         try self.db.run("DELETE FROM upstream_arrival WHERE request = ? AND provider = ?", [request, provider])
     }
 
-    /// Finishes a sign-in by another provider, and returns its account. Throws ``StoreError/Code/forbidden`` if the
-    /// account is locked.
+    /// Throws ``StoreError/Code/forbidden`` if an account is locked.
+    func requireUnlocked(_ account: String) throws {
+        try self.db.require(
+            "SELECT is_locked = 0 FROM account WHERE id = ?", [account],
+            orThrow: StoreError(.forbidden, "the account is locked"))
+    }
+
+    /// Throws ``StoreError/Code/notFound`` if the request of an arrival is gone.
+    func requireRequest(of arrival: UpstreamArrival) throws {
+        try self.db.require(
+            "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)", [arrival.request],
+            orThrow: StoreError(.notFound, "the request is gone"))
+    }
+
+    /// Finishes a sign-in by another provider, and returns its account.
     func finish(
         _ arrival: UpstreamArrival, of account: String, at moment: Timestamp, _ sealing: Sealing,
         _ told: (_ account: String) -> (AuditEvent, NoticeRecord)
     ) throws -> String {
         try self.replace(arrival, account: account, at: moment, sealing)
-        try self.db.require(
-            "SELECT is_locked = 0 FROM account WHERE id = ?", [account],
-            orThrow: StoreError(.forbidden, "the account is locked"))
         let (event, notice) = told(account)
         try AuditRows(self.db).record(event, notice: notice, sealing)
         return account
@@ -52,9 +62,6 @@ struct UpstreamArrivalRows {
         _ arrival: UpstreamArrival, account: String?, at moment: Timestamp, _ sealing: Sealing
     ) throws {
         let (request, provider) = (arrival.request, arrival.identity.provider)
-        try self.db.require(
-            "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)", [request],
-            orThrow: StoreError(.notFound, "the request is gone"))
         // The trip of this arrival is over. A trip that was begun since, and waits for its browser, is a different
         // trip.
         try UpstreamTripRows(self.db).forgetTrip(request, provider, isTaken: true)

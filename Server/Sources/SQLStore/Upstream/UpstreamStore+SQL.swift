@@ -91,6 +91,7 @@ extension SQLStore: UpstreamStore {
                 .shared(.provider, id: arrival.identity.provider), .exclusive(.request, id: arrival.request),
             ], isolation: .readCommitted)
         return try await self.step(step) { [sealing] db in
+            try UpstreamArrivalRows(db).requireRequest(of: arrival)
             let linked = try UpstreamLinkRows(db).account(linkedTo: arrival.identity, sealing)
             switch ArrivedPerson(linkedTo: linked, newcomer: newcomer) {
             case .stranger:
@@ -102,6 +103,7 @@ extension SQLStore: UpstreamStore {
                 try AuditRows(db).record(newcomer.audit, sealing)
                 return try UpstreamArrivalRows(db).finish(arrival, of: newcomer.account.id, at: moment, sealing, told)
             case .known(let account):
+                try UpstreamArrivalRows(db).requireUnlocked(account)
                 return try UpstreamArrivalRows(db).finish(arrival, of: account, at: moment, sealing, told)
             }
         }

@@ -77,4 +77,41 @@ struct EndedGrantsTests {
     func most(oldest: Int64, newest: Int64, most: Int, surplus: Int64) {
         #expect(LastingGrantNumbers(oldest: oldest, newest: newest).surplus(over: most) == surplus)
     }
+
+    private static func ended(_ id: String, secret: [UInt8]?, origin: String? = nil) -> EndedGrant {
+        EndedGrant(id: id, authentication: "authentication", session: "session", deviceSecret: secret, origin: origin)
+    }
+
+    @Test(
+        "A grant takes along the grants that were passed on from it, or were got by its device secret.",
+        arguments: [
+            (nil, nil, false), (nil, [7], false), ("grant", nil, true), ("grant", [8], true), ("other", nil, false),
+            ("other", [7], true), ("other", [8], false), ("other", [7, 7], false), ("other", [], false),
+        ] as [(String?, [UInt8]?, Bool)])
+    func takesAlong(origin: String?, secret: [UInt8]?, isTaken: Bool) {
+        #expect(Self.ended("grant", secret: [7]).takesAlong(origin: origin, deviceSecret: secret) == isTaken)
+        let isOrigin = origin == "grant"
+        #expect(Self.ended("grant", secret: nil).takesAlong(origin: origin, deviceSecret: secret) == isOrigin)
+        // The secret was given with another grant.
+        let got = Self.ended("grant", secret: [7], origin: "first")
+        #expect(got.takesAlong(origin: origin, deviceSecret: secret) == isOrigin)
+    }
+
+    @Test(
+        "A grant has no place among the lasting grants if it came of a displaced grant.",
+        arguments: [
+            ([], "first", false), (["first"], nil, false), (["first"], "first", true), (["other"], "first", false),
+            (["other", "first"], "first", true),
+        ] as [([String], String?, Bool)])
+    func place(displaced: [String], origin: String?, ends: Bool) {
+        let place = LastingGrantPlace(
+            number: 9,
+            displaced: displaced.map {
+                LastingGrantPlace.Displaced(grant: Self.ended($0, secret: nil), account: "account")
+            })
+        let grant = RefreshFamilyStart.Grant(
+            authentication: "authentication", client: "client", subject: "subject", deviceSecret: nil, origin: origin,
+            head: nil)
+        #expect(place.ends(grant) == ends)
+    }
 }

@@ -53,6 +53,19 @@ struct GrantRequirementTests {
             scope: "openid", deviceSecret: deviceSecret, origin: origin, expiresAt: expiresAt)
     }
 
+    @Test(
+        "An authentication is for the service of a grant that rests on it.",
+        arguments: [
+            ("authentication", "client", true), ("authentication", "other", false), ("authentication", nil, false),
+            ("another", "client", false),
+        ] as [(String, String?, Bool)])
+    func service(authentication: String, service: String?, isForService: Bool) {
+        let record = AuthenticationRecord(
+            id: authentication, account: "account", method: "phone", at: Self.now, acr: "", amr: [], browser: nil,
+            address: nil, device: nil, role: service.map { RoleAtService(service: $0, role: "user") })
+        #expect(record.isForService(of: Self.grant()) == isForService)
+    }
+
     private static let ended = "the session has ended, or was passed on itself"
     private static let other = "the session is another device's"
 

@@ -171,6 +171,18 @@ struct RefreshStepTests {
         }
     }
 
+    @Test("A grant that is kept with its family has no family before.")
+    func grantOfRecord() {
+        let record = GrantRecord(
+            id: "grant", client: "client", subject: "subject", authentication: "authentication", session: "session",
+            scope: "openid", deviceSecret: [7], origin: "origin", expiresAt: Self.nextEnd)
+        #expect(
+            RefreshFamilyStart.Grant(record)
+                == RefreshFamilyStart.Grant(
+                    authentication: "authentication", client: "client", subject: "subject", deviceSecret: [7],
+                    origin: "origin", head: nil))
+    }
+
     @Test("A family begins once, and begins again at its own head alone.")
     func beginning() {
         let start = RefreshFamilyStart(
@@ -178,7 +190,8 @@ struct RefreshStepTests {
             most: 5, displaced: Self.reuse)
         func grant(head: [UInt8]?) -> RefreshFamilyStart.Grant {
             RefreshFamilyStart.Grant(
-                authentication: "authentication", client: "client", subject: "subject", head: head)
+                authentication: "authentication", client: "client", subject: "subject", deviceSecret: nil, origin: nil,
+                head: head)
         }
         #expect(start.verdict(on: grant(head: nil)) == .begins(grant(head: nil)))
         #expect(start.verdict(on: grant(head: Self.head)) == .answered(isAtHead: true))

@@ -1,3 +1,5 @@
+import _Primitives
+
 /// A deleted grant, with the data by which the grants made from it are found.
 package struct EndedGrant: Sendable, Equatable {
     /// A device secret that was given with a grant.
@@ -32,6 +34,19 @@ package struct EndedGrant: Sendable, Equatable {
         } else {
             self.givenSecret = nil
         }
+    }
+
+    /// Returns `true` if another grant ends with this grant. The other grant was passed on from this grant, or was got by
+    /// the device secret that was given with this grant. No grant comes of a grant that came of another grant.
+    ///
+    /// - Parameters:
+    ///   - origin: The origin of the other grant (``GrantRecord/origin``).
+    ///   - deviceSecret: The device secret of the other grant (``GrantRecord/deviceSecret``).
+    package func takesAlong(origin: String?, deviceSecret: [UInt8]?) -> Bool {
+        guard let origin else { return false }
+        if origin.hasSameBytes(as: self.id) { return true }
+        guard let given = self.givenSecret?.digest, let deviceSecret else { return false }
+        return constantTimeEqual(given, deviceSecret)
     }
 }
 

@@ -35,6 +35,15 @@ package enum GrantRequirement: Sendable, CaseIterable {
     }
 }
 
+extension AuthenticationRecord {
+    /// Returns `true` if a grant rests on the authentication, and the authentication is for the service that is the
+    /// grant's client.
+    package func isForService(of grant: GrantRecord) -> Bool {
+        self.id.hasSameBytes(as: grant.authentication)
+            && self.role?.service.hasSameBytes(as: grant.client) == true
+    }
+}
+
 extension PassedSession {
     /// Throws ``StoreError/Code/notFound`` if the session cannot be passed on at `moment`. The origin has to stand, to
     /// have come of no other grant, and to have the new grant's authentication. A shown device secret has to be the

@@ -24,3 +24,36 @@ package struct LastingGrantNumbers: Sendable, Equatable {
     /// can be any, the grants have to be counted: the grants between may have ended.
     package func surplus(over most: Int) -> Int64 { max(0, self.newest - self.oldest + 1 - Int64(most)) }
 }
+
+/// The place of a grant that begins to last, among the lasting grants of its client and its person.
+package struct LastingGrantPlace: Sendable, Equatable {
+    /// An old lasting grant that ends for the new grant.
+    package struct Displaced: Sendable, Equatable {
+        /// The grant.
+        package let grant: EndedGrant
+        /// The account of the grant.
+        package let account: String
+
+        /// Makes a displaced grant of these values.
+        package init(grant: EndedGrant, account: String) {
+            self.grant = grant
+            self.account = account
+        }
+    }
+
+    /// The number of the new grant.
+    package let number: Int64
+    /// The oldest grants, which end because too many grants would last.
+    package let displaced: [Displaced]
+
+    /// Makes a place of these values.
+    package init(number: Int64, displaced: [Displaced]) {
+        self.number = number
+        self.displaced = displaced
+    }
+
+    /// Returns `true` if the new grant would end with a displaced grant, because the new grant came of that grant.
+    package func ends(_ grant: RefreshFamilyStart.Grant) -> Bool {
+        self.displaced.contains { $0.grant.takesAlong(origin: grant.origin, deviceSecret: grant.deviceSecret) }
+    }
+}

@@ -76,15 +76,31 @@ extension RefreshFamilyStart {
         package let client: String
         /// The subject by which the client knows the person.
         package let subject: String
+        /// The device secret of the grant (``GrantRecord/deviceSecret``).
+        package let deviceSecret: [UInt8]?
+        /// The origin of the grant (``GrantRecord/origin``).
+        package let origin: String?
         /// SHA-256 of the secret of the head of the grant's present family; `nil` if the grant has no family.
         package let head: [UInt8]?
 
         /// Makes a grant of these values.
-        package init(authentication: String, client: String, subject: String, head: [UInt8]?) {
+        package init(
+            authentication: String, client: String, subject: String, deviceSecret: [UInt8]?, origin: String?,
+            head: [UInt8]?
+        ) {
             self.authentication = authentication
             self.client = client
             self.subject = subject
+            self.deviceSecret = deviceSecret
+            self.origin = origin
             self.head = head
+        }
+
+        /// Makes a grant whose family is to begin with the grant.
+        package init(_ grant: GrantRecord) {
+            self.init(
+                authentication: grant.authentication, client: grant.client, subject: grant.subject,
+                deviceSecret: grant.deviceSecret, origin: grant.origin, head: nil)
         }
     }
 
