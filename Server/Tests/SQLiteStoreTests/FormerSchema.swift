@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 16
+    static let count = 17
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -47,6 +47,20 @@ enum FormerSchema {
             INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
             SELECT client, 1, id, NEW.changed_at, NEW.changed_at, 0
             FROM oauth_backchannel_request WHERE id = NEW.reference AND notification IS NOT NULL;
+        END;
+        CREATE TRIGGER oauth_authentication_left AFTER DELETE ON oauth_session_authentication
+        BEGIN
+            UPDATE oauth_authentication SET expires_at = coalesce(
+                (SELECT max(expires_at) FROM oauth_grant WHERE authentication = OLD.authentication), 0)
+            WHERE id = OLD.authentication AND NOT EXISTS (
+                SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
+        END;
+        CREATE TRIGGER oauth_authentication_granted AFTER DELETE ON oauth_grant WHEN OLD.is_lasting = 1
+        BEGIN
+            UPDATE oauth_authentication SET expires_at = coalesce(
+                (SELECT max(expires_at) FROM oauth_grant WHERE authentication = OLD.authentication), 0)
+            WHERE id = OLD.authentication AND NOT EXISTS (
+                SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
         END;
         """
 }

@@ -180,15 +180,19 @@ extension SQLStore: AuthorizationStore {
             count += try RequestRows(db).deleteRequests(
                 where: "id IN (SELECT id FROM oauth_request WHERE expires_at <= ? LIMIT ?)",
                 [moment.milliseconds, limit])
+            count += try GrantEnds(db).deleteSpentGrants(at: moment, limit: limit)
+            count += try SessionRows(db).deleteSessions(
+                where: "id IN (SELECT id FROM oauth_session WHERE expires_at <= ? LIMIT ?)",
+                [moment.milliseconds, limit])
             for (table, name) in [
-                ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
-                ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
+                ("oauth_authentication", "id"), ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {
                 count += try sweep(table, by: name)
             }
-            let idle = "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)"
-            try db.run(.composed("DELETE FROM oauth_session WHERE \(idle)"), [idleSince.milliseconds, limit])
-            return count + db.changesCount
+            return try count
+                + SessionRows(db).deleteSessions(
+                    where: "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)",
+                    [idleSince.milliseconds, limit])
         }
     }
 }

@@ -60,6 +60,20 @@ struct AuthenticationRows {
             "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2", [id, end.milliseconds])
     }
 
+    /// Lets those of the authentications that no session holds up end with the last of their grants, within the step that
+    /// has deleted a session, or a lasting grant, of each.
+    func endWithGrants(_ ids: [String]) throws {
+        for id in ids {
+            try self.db.run(
+                """
+                UPDATE oauth_authentication SET expires_at = coalesce(
+                    (SELECT max(expires_at) FROM oauth_grant WHERE authentication = ?1), 0)
+                WHERE id = ?1 AND NOT EXISTS (
+                    SELECT 1 FROM oauth_session_authentication WHERE authentication = ?1)
+                """, [id])
+        }
+    }
+
     private static let authenticationQuery = SQLText.once(
         """
         SELECT \(AuthenticationColumn.selection), coalesce((

@@ -41,16 +41,30 @@ struct GrantEnds {
         }
     }
 
-    /// Deletes the grants chosen by a condition on `oauth_grant`, and returns the data from which other grants came.
+    /// Deletes grants that have run out, at most `limit`. Returns the number of grants.
+    func deleteSpentGrants(at moment: Timestamp, limit: Int) throws -> Int {
+        try self.deleteGrants(
+            where: "id IN (SELECT id FROM oauth_grant WHERE expires_at <= ? LIMIT ?)", [moment.milliseconds, limit]
+        ).count
+    }
+
+    /// Deletes the grants chosen by a condition on `oauth_grant`, and returns the data from which other grants came. An
+    /// authentication ends with its last lasting grant, if no session holds up the authentication.
+    ///
+    /// Every deletion of a grant goes through this function, except for the deletion of the authentication itself, and
+    /// for a restore.
     private func deleteGrants(where condition: String, _ values: SQLValues) throws
         -> [EndedGrant]
     {
-        try self.db.rows(
+        let deleted = try self.db.rows(
             .composed(
                 """
                 DELETE FROM oauth_grant WHERE \(condition)
-                RETURNING id, authentication, session, device_secret, origin
-                """), values, EndedGrant.init)
+                RETURNING id, authentication, session, device_secret, origin, is_lasting
+                """), values
+        ) { (grant: try EndedGrant($0), isLasting: try $0.flag("is_lasting")) }
+        try AuthenticationRows(self.db).endWithGrants(deleted.filter(\.isLasting).map(\.grant.authentication))
+        return deleted.map(\.grant)
     }
 
     /// Deletes the grants that apps have got by a device secret, also by a secret that has ended with its session.

@@ -90,13 +90,15 @@ struct SessionRows {
         try self.db.run(
             "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)",
             [session.id, session.authentication.id])
-        try self.db.run(
+        let left = try self.db.texts(
             """
             DELETE FROM oauth_session_authentication WHERE session = ?1 AND authentication NOT IN (
                 SELECT authentication FROM oauth_session_authentication
                 JOIN oauth_authentication ON oauth_authentication.id = authentication
                 WHERE session = ?1 ORDER BY at DESC, oauth_authentication.id LIMIT ?2)
+            RETURNING authentication
             """, [session.id, Limits.Fixed.authenticationsPerSession])
+        try AuthenticationRows(self.db).endWithGrants(left)
     }
 
     /// Admits the person of a session. `language` is the language that the sign-in tells.
@@ -130,7 +132,7 @@ struct SessionRows {
     func replace(_ condition: String, _ value: (any SQLBindable)?, by session: SessionRecord) throws {
         _ = try self.endSessions(
             where: "\(condition) AND account <> ?", [value, session.account], at: session.usedAt)
-        try self.db.run(.composed("DELETE FROM oauth_session WHERE \(condition)"), [value])
+        _ = try self.deleteSessions(where: condition, [value])
     }
 
     /// Notes that a session was used. Throws ``StoreError/Code/notFound`` if the session has ended.
@@ -160,9 +162,29 @@ struct SessionRows {
                     AND oauth_subject.client = service.client
                 WHERE service.session = ?1
                 """, [id, moment.milliseconds, ClientDelivery.Kind.logout.rawValue])
-            try self.db.run("DELETE FROM oauth_session WHERE id = ?", [id])
+            try self.delete(id)
         }
         return ended.count
+    }
+
+    /// Deletes the sessions chosen by a condition on `oauth_session`, without a message to their clients. Returns the
+    /// number of sessions.
+    func deleteSessions(where condition: String, _ values: SQLValues) throws -> Int {
+        let ids = try self.db.texts(
+            .composed("SELECT oauth_session.id FROM oauth_session WHERE \(condition)"), values)
+        for id in ids { try self.delete(id) }
+        return ids.count
+    }
+
+    /// Deletes a session. Its authentications stay for as long as another session or a grant stands on them.
+    ///
+    /// Every deletion of a session goes through this function, except for a restore, which deletes all authentications
+    /// as well.
+    private func delete(_ id: String) throws {
+        let held = try self.db.texts(
+            "DELETE FROM oauth_session_authentication WHERE session = ? RETURNING authentication", [id])
+        try self.db.run("DELETE FROM oauth_session WHERE id = ?", [id])
+        try AuthenticationRows(self.db).endWithGrants(held)
     }
 
     /// Ends those of the sessions that no browser has and in which nothing stands any more: no grant, and no device

@@ -227,6 +227,12 @@ extension Migration {
         try db.execute(sql: "DROP TRIGGER oauth_backchannel_answered")
     }
 
+    /// Removes the triggers that let an authentication end with the last of its grants. The steps that delete a session
+    /// or a lasting grant do so.
+    static let endedAuthentications = Migration(name: "authentications that steps end") { db, _ in
+        try db.execute(sql: "DROP TRIGGER oauth_authentication_left; DROP TRIGGER oauth_authentication_granted;")
+    }
+
     /// Adds the secrets by which the apps of a device sign in through each other. A secret ends with its session, and
     /// with the consent that it rests on.
     static let deviceSecretsOfApps = Migration(name: "device secrets of apps") { db, _ in

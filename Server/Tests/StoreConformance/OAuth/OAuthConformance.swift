@@ -12,8 +12,8 @@ public enum OAuthConformance {
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
-        Self.clients + Self.kinds + Self.resources + Self.replays + Self.requests + Self.codes + Self.sessions
-        + Self.subjects + Self.keys
+        Self.clients + Self.kinds + Self.resources + Self.replays + Self.requests + Self.codes + Self.ends
+        + Self.sessions + Self.subjects + Self.keys
 
     // MARK: Records of the runs
 
@@ -365,6 +365,33 @@ public enum OAuthConformance {
                 let count = try await store.sweepAuthorizations(at: later, idleSince: Self.start, limit: 2)
                 try expect(count == expected, "\(expected), not \(count)")
             }
+        },
+    ]
+
+    private static let ends: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("an authentication ends with its last grant after another sign-in has replaced its session") {
+            store in
+            for (name, cookie, account) in [("a", UInt8(10), "a"), ("b", 20, "b")] {
+                try await Self.signIn(store, "old-\(name)", cookie: cookie, account: "a")
+                try await Self.signIn(
+                    store, "new-\(name)", cookie: cookie + 1, replacing: Self.bytes(cookie), account: account)
+            }
+            let grant = Self.start + .seconds(360)
+            let swept = try await store.sweepAuthorizations(at: grant, idleSince: Self.start - .seconds(1), limit: 10)
+            try expect(swept == 6, "four grants and two authentications, not \(swept)")
+        },
+        ConformanceCheck("an authentication ends with its last grant after too many others have joined its session") {
+            store in
+            var session = try await Self.signIn(store, "0", cookie: 10).session
+            for index in 1...Limits.Fixed.authenticationsPerSession {
+                let stepUp = try await Self.stepUp(
+                    of: session, "\(index)", cookie: UInt8(10 + index), at: Self.start + .seconds(index), store)
+                try await store.stepUp(stepUp, from: session.cookieDigest)
+                session = stepUp.session
+            }
+            let grant = Self.start + .seconds(360)
+            let swept = try await store.sweepAuthorizations(at: grant, idleSince: Self.start - .seconds(1), limit: 10)
+            try expect(swept == 2, "the first grant and its authentication, not \(swept)")
         },
     ]
 

@@ -259,6 +259,13 @@ public enum RefreshConformance {
                 at: Self.start, idleSince: Self.start - Self.day, limit: 10)
             try expect(swept == 1, "the authentication, not \(swept)")
         },
+        ConformanceCheck("with its session an authentication goes whose lasting grant was given up before") { store in
+            try await Self.begin(store)
+            try expect(try await store.deleteGrant("grant", client: "c", audit: Self.event), "given up")
+            let swept = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(3600), idleSince: Self.start - Self.day, limit: 10)
+            try expect(swept == 2, "session and authentication, not \(swept)")
+        },
         ConformanceCheck("whoever takes a session back takes its lasting grants back") { store in
             try await Self.begin(store)
             try expect(try await store.endSession("session-r", account: "a", audit: Self.event), "taken back")
