@@ -16,16 +16,16 @@ final class RepeatingDatabase: SQLDatabase {
     private static let repeatedSteps = 3
     /// The steps that may refuse after a write. The list only shrinks.
     private static let lateRefusals: Set<String> = [
-        // Constraints of the tables judge the keys of the new device, after the offer has changed its state.
+        // The account, the keys of the new device and a further offer are judged by the statements that write them, after
+        // the offer has changed its state.
         "activation-offer.step",
-        // The challenge is spent before the answer is judged: of two answers at once, one is judged.
+        // The challenge is spent first: of two answers at once, one is carried out. Counters and further keys are judged
+        // by the statements that write them.
         "ceremony.answer-challenge",
-        // Constraints judge new keys, and the statement that advances a counter judges the key. A device can be deleted
-        // or locked after the signature was verified.
+        // Of several counters, a later counter can be refused. Further keys, and the device that is activated, are judged
+        // by the statements that write them.
         "ceremony.change",
-        // A chosen value can be one of the values that the same step adds, so the choice is judged after the values.
-        "identity-outcome.apply",
-        // The step has the writes of a ceremony, of an offer and of an outcome, each with the judgement above.
+        // A counter, a merge of accounts and the enrolment of a device are judged by the statements that write them.
         "identity-session.step",
     ]
 

@@ -101,14 +101,18 @@ extension SQLStore: CeremonyStore {
                         [key.aaid, key.keyID])
                 }, isolation: .readCommitted)
         ) { [sealing] db in
-            try db.run(
-                "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                [challenge.digest, challenge.expiresAt.milliseconds])
-            guard db.hasChangedOneRow else { return nil }
-            let (change, result) = try judge(
-                keys.map { try CredentialRows(db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
-            try CeremonyChanges(db).apply(change, to: nil, at: now, sealing)
-            return result
+            // An answer that the judgement refuses has written nothing.
+            try CeremonyRows(db).unansweredKeys(keys, challenge: challenge.digest, sealing).flatMap {
+                stored -> Result? in
+                let (change, result) = try judge(stored)
+                let admitted = try CeremonyChanges(db).admit(change, sealing)
+                let isFirst = try db.changes(
+                    "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    [challenge.digest, challenge.expiresAt.milliseconds])
+                guard isFirst else { return nil }
+                try CeremonyChanges(db).apply(admitted, to: nil, at: now, sealing)
+                return result
+            }
         }
     }
 
@@ -158,11 +162,7 @@ extension SQLStore: CeremonyStore {
         -> [StoredCredential?]?
     {
         try await self.read { [sealing] db in
-            try db.row(
-                "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM answered_challenge WHERE digest = ?)", [challengeDigest]
-            ).map { _ in
-                try keys.map { try CredentialRows(db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
-            }
+            try CeremonyRows(db).unansweredKeys(keys, challenge: challengeDigest, sealing)
         }
     }
 

@@ -2,6 +2,17 @@ import Records
 import Sealing
 import _Primitives
 
+/// A change with a ceremony that a step has admitted before the step's first write.
+struct AdmittedChange {
+    fileprivate let change: CeremonyChange
+    fileprivate let outcome: AdmittedOutcome?
+
+    fileprivate init(_ change: CeremonyChange, _ outcome: AdmittedOutcome?) {
+        self.change = change
+        self.outcome = outcome
+    }
+}
+
 /// The writes of a step about a ceremony, in the tables of all kinds of writes.
 struct CeremonyChanges {
     let db: SQLConnection
@@ -14,24 +25,47 @@ struct CeremonyChanges {
         _ before: CeremonyRecord, _ sealing: Sealing, by judge: (inout CeremonyRecord) throws -> CeremonyChange
     ) throws -> CeremonyRecord {
         var ceremony = before
-        let change = try judge(&ceremony)
+        let admitted = try self.admit(try judge(&ceremony), sealing)
+        // The first write can be refused: a refusal costs nothing then.
+        try self.advance(admitted, at: ceremony.changedAt)
         try CeremonyRows(self.db).update(ceremony, from: before, sealing)
-        try self.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
+        try self.applyAdvanced(admitted, to: ceremony, at: ceremony.changedAt, sealing)
         return ceremony
     }
 
+    /// Admits the further changes of a step. Throws `conflict` if a device is added with a key that is registered
+    /// already, or with another device's key for itself, and throws as ``IdentityHistoryRows/admit(_:)``.
+    func admit(_ change: CeremonyChange, _ sealing: Sealing) throws -> AdmittedChange {
+        try change.registration.map { try DeviceRows(self.db).requireNewKeys(of: $0, sealing) }
+        return AdmittedChange(
+            change, try change.identityOutcome.map { try IdentityHistoryRows(self.db).admit($0) })
+    }
+
     /// Writes the further changes of a step.
-    func apply(_ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing) throws {
-        try change.forEachWrite(to: ceremony) { write in
-            try self.carryOut(write, of: change, at: now, sealing)
+    func apply(_ admitted: AdmittedChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing) throws {
+        try self.advance(admitted, at: now)
+        try self.applyAdvanced(admitted, to: ceremony, at: now, sealing)
+    }
+
+    /// Advances the counters of a change.
+    private func advance(_ admitted: AdmittedChange, at now: Timestamp) throws {
+        for advance in admitted.change.advances { try CredentialRows(self.db).advance(advance, at: now) }
+    }
+
+    /// Writes the further changes of a step whose counters have advanced.
+    private func applyAdvanced(
+        _ admitted: AdmittedChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing
+    ) throws {
+        try admitted.change.forEachWrite(to: ceremony) { write in
+            try self.carryOut(write, of: admitted, at: now, sealing)
         }
     }
 
     private func carryOut(
-        _ write: CeremonyWrite, of change: CeremonyChange, at now: Timestamp, _ sealing: Sealing
+        _ write: CeremonyWrite, of admitted: AdmittedChange, at now: Timestamp, _ sealing: Sealing
     ) throws {
+        let change = admitted.change
         switch write {
-        case .advance(let advance): try CredentialRows(self.db).advance(advance, at: now)
         case .register(let registration): try DeviceRows(self.db).insert(registration, sealing)
         case .join(let keys): try CredentialRows(self.db).join(keys, sealing)
         case .addIdentity(let addition): try DeviceIdentityRows(self.db).add(addition, sealing)
@@ -55,7 +89,7 @@ struct CeremonyChanges {
         case .replaceTokens(let tokens, let ceremony):
             try DispatchTokenRows(self.db).expireTokens(ceremonyID: ceremony, at: now)
             try DispatchTokenRows(self.db).insert(tokens, ceremonyID: ceremony)
-        case .keepOutcome(let outcome): try IdentityHistoryRows(self.db).apply(outcome, sealing)
+        case .keepOutcome: try admitted.outcome.map { try IdentityHistoryRows(self.db).keep($0, sealing) }
         case .keepChange(let record): try AccountChangeRows(self.db).insert(record, sealing)
         case .letter(let letter, let most): _ = try MailRows(self.db).leaveMail((letter, most))
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)

@@ -122,6 +122,15 @@ struct CeremonyRows {
         }
     }
 
+    /// Returns the stored keys for an answer to a challenge; `nil` if the challenge was answered before.
+    func unansweredKeys(
+        _ keys: [(aaid: String, keyID: [UInt8])], challenge digest: [UInt8], _ sealing: Sealing
+    ) throws -> [StoredCredential?]? {
+        try self.db.row("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM answered_challenge WHERE digest = ?)", [digest]).map {
+            _ in try keys.map { try CredentialRows(self.db).storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
+        }
+    }
+
     /// Returns the keys that a ceremony has deleted, the newest first.
     func deregistered(ceremonyID: String) throws -> [CredentialSelection.Name] {
         try self.db.rows(

@@ -8,14 +8,19 @@ package struct DeviceIdentityRows {
 
     package init(_ db: SQLConnection) { self.db = db }
 
-    /// Keeps the keys of a device that has just been added. Throws `conflict` if another device has one of the keys.
-    /// Keys of a row of the same account do not conflict if both keys are the same, in the same places.
+    /// Keeps the keys of a device that has just been added. Throws as ``requireFree(_:accountID:_:)``.
     func insert(_ identity: DeviceIdentityRecord, deviceID: String, accountID: String, _ sealing: Sealing) throws {
+        try self.requireFree(identity, accountID: accountID, sealing)
+        try self.keep(identity, deviceID: deviceID, accountID: accountID, sealing)
+    }
+
+    /// Throws `conflict` if another device has one of the keys. Keys of a row of the same account do not conflict if both
+    /// keys are the same, in the same places.
+    func requireFree(_ identity: DeviceIdentityRecord, accountID: String, _ sealing: Sealing) throws {
         try self.db.require(
             .composed("SELECT NOT EXISTS (\(Self.othersOfKeys))"),
             [sealing.deviceKeyCode(identity.signing.name), sealing.deviceKeyCode(identity.encryption.name), accountID],
             orThrow: StoreError(.conflict, "another device's key"))
-        try self.keep(identity, deviceID: deviceID, accountID: accountID, sealing)
     }
 
     /// Keeps the keys of a device that has none, or replaces the device's keys if the addition allows a replacement.

@@ -16,8 +16,19 @@ struct DeviceRows {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Adds a device and its keys. Throws `conflict` if a key of the same model and name exists already, or if another
+    /// Throws `conflict` if a key of a device that is to be added exists already, by its model and name, or if another
     /// device has one of the keys by which the device speaks for itself.
+    func requireNewKeys(of registration: DeviceRegistration, _ sealing: Sealing) throws {
+        for key in registration.credentials {
+            try self.db.refuse(
+                "SELECT 1 FROM credential WHERE aaid = ? AND key_id = ?", [key.aaid, key.keyID], KeyRefusal.knownKey)
+        }
+        try registration.identity.map {
+            try DeviceIdentityRows(self.db).requireFree($0, accountID: registration.device.accountID, sealing)
+        }
+    }
+
+    /// Adds a device and its keys. Throws `conflict` as ``requireNewKeys(of:_:)``.
     func insert(_ registration: DeviceRegistration, _ sealing: Sealing) throws {
         let device = registration.device
         let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)

@@ -13,10 +13,11 @@ struct IdentityChanges {
         _ change: IdentityChange, _ scene: IdentityScene, from before: IdentityScene, _ sealing: Sealing
     ) throws {
         let (ceremony, device) = (scene.ceremony, before.activation.device)
+        let admitted = try CeremonyChanges(self.db).admit(change.ceremony, sealing)
         try CeremonyRows(self.db).update(ceremony, from: before.ceremony, sealing)
         try ActivationRows(self.db).update(scene.activation, from: before.activation, sealing)
         try CredentialRows(self.db).deleteCredentials(change.withdrawnCredentials, ofActivation: device.id)
-        try CeremonyChanges(self.db).apply(change.ceremony, to: ceremony, at: ceremony.changedAt, sealing)
+        try CeremonyChanges(self.db).apply(admitted, to: ceremony, at: ceremony.changedAt, sealing)
         try self.carryOut(change.writes(of: device, before: before.ceremony, after: ceremony), sealing)
     }
 

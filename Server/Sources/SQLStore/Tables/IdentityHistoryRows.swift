@@ -3,18 +3,42 @@ import Records
 import Sealing
 import _Primitives
 
+/// The outcome of an identity session that a step has admitted before the step's first write.
+struct AdmittedOutcome {
+    fileprivate let change: IdentityOutcomeChange
+    fileprivate let writes: [IdentityOutcomeWrite]
+
+    fileprivate init(_ change: IdentityOutcomeChange, _ writes: [IdentityOutcomeWrite]) {
+        self.change = change
+        self.writes = writes
+    }
+}
+
 /// The rows of outcomes of identity sessions: history and selections.
 struct IdentityHistoryRows {
     let db: SQLConnection
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Writes the outcome of an identity session within the present step. Throws `outdated` if an attribute has no room
-    /// for a supplied value. If the account does not exist, throws `notFound` for supplied values or a selection, and
-    /// otherwise writes nothing.
-    func apply(_ change: IdentityOutcomeChange, _ sealing: Sealing) throws {
-        for write in try change.writes(forExisting: try IdentifiedRows(self.db).exists("account", id: change.accountID))
-        {
+    /// Admits the outcome of an identity session. Throws `outdated` if an attribute has no room for a supplied value, or
+    /// if a chosen value that the service has to have is gone. Throws `notFound` for a selection without its service. If
+    /// the account does not exist, throws `notFound` for supplied values or a selection, and otherwise admits an outcome
+    /// that writes nothing.
+    func admit(_ change: IdentityOutcomeChange) throws -> AdmittedOutcome {
+        let isThere = try IdentifiedRows(self.db).exists("account", id: change.accountID)
+        let writes = try change.writes(forExisting: isThere)
+        let values = PersonalValueRows(self.db)
+        try change.requireRoom { try values.count(of: $0.rawValue, accountID: change.accountID) }
+        try change.requireSelection(
+            service: { try IdentifiedRows(self.db).exists("service", id: $0) },
+            value: { try values.attribute(ofValue: $0, accountID: change.accountID) })
+        return AdmittedOutcome(change, writes)
+    }
+
+    /// Writes an admitted outcome within the present step.
+    func keep(_ outcome: AdmittedOutcome, _ sealing: Sealing) throws {
+        let change = outcome.change
+        for write in outcome.writes {
             switch write {
             case .supplied(let value, let audit):
                 try PersonalValueRows(self.db).add(
@@ -28,7 +52,6 @@ struct IdentityHistoryRows {
 
     private func select(_ selection: [PersonalAttribute: String], _ change: IdentityOutcomeChange) throws {
         let service = try change.serviceOfSelection()
-        try change.requireService(exists: try IdentifiedRows(self.db).exists("service", id: service))
         try self.db.run(
             "DELETE FROM attribute_selection WHERE account_id = ? AND service = ?", [change.accountID, service])
         for (attribute, id) in selection {
@@ -38,7 +61,6 @@ struct IdentityHistoryRows {
                 SELECT account_id, ?, attribute, id FROM personal_value
                 WHERE id = ? AND account_id = ? AND attribute = ?
                 """, [service, id, change.accountID, attribute.rawValue])
-            try change.requireChosen(attribute, exists: self.db.hasChangedRows)
         }
     }
 

@@ -50,7 +50,8 @@ struct IdentitySessionRows {
                 AND kind = ? AND \(CeremonyRecord.isOpen)
                 """), [accountID, device, session, CeremonyRecord.Kind.identity.rawValue]
         ) { try CeremonyRecord($0, sealing) }
-        for outcome in try open.compactMap(ending) { try IdentityHistoryRows(self.db).apply(outcome, sealing) }
+        let history = IdentityHistoryRows(self.db)
+        for outcome in try open.compactMap(ending) { try history.keep(history.admit(outcome), sealing) }
     }
 
     /// Ends the device's open ceremonies of every kind as failed, except for `session`.

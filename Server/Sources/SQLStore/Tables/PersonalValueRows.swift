@@ -20,6 +20,12 @@ struct PersonalValueRows {
             """, [accountID, attribute])
     }
 
+    /// Returns the number of values of an attribute.
+    func count(of attribute: String, accountID: String) throws -> Int {
+        try self.db.number(
+            "SELECT count(*) FROM personal_value WHERE account_id = ? AND attribute = ?", [accountID, attribute]) ?? 0
+    }
+
     /// Adds a value within the present step. Throws as `bound` does if the attribute has `limit` values already. The
     /// first value becomes the primary value; later values do not.
     func add(
@@ -27,10 +33,7 @@ struct PersonalValueRows {
         _ sealing: Sealing
     ) throws {
         let attribute = value.attribute.rawValue
-        let count =
-            try self.db.number(
-                "SELECT count(*) FROM personal_value WHERE account_id = ? AND attribute = ?", [accountID, attribute])
-            ?? 0
+        let count = try self.count(of: attribute, accountID: accountID)
         try bound.requireRoom(count, most: limit)
         let place = Sealing.place(ofValue: value.id, account: accountID, attribute: attribute)
         try self.db.run(

@@ -142,4 +142,51 @@ struct PersonalValueRulesTests {
         case .failure(let error): #expect(!exists && isRequired && error.code == .outdated)
         }
     }
+
+    @Test(
+        "Supplied values have room beside the present values, attribute by attribute",
+        arguments: [(0, 2, true), (0, 3, false), (1, 1, true), (1, 2, false), (2, 1, false), (9, 0, true)])
+    func roomForSupplied(present: Int, supplied: Int, hasRoom: Bool) {
+        var outcome = Self.outcome(supplied: (0..<supplied).map { Self.value("\($0)") })
+        outcome.valuesPerAttribute = 2
+        var isRefused = false
+        do {
+            try outcome.requireRoom { $0 == .email ? present : 0 }
+        } catch {
+            isRefused = error as? StoreError == StoreError(.outdated, "")
+        }
+        #expect(isRefused == !hasRoom)
+    }
+
+    @Test(
+        "A value that the service has to have is supplied in the same step, or is the account's value of the attribute",
+        arguments: [
+            ("1", nil, true), ("2", nil, false), ("2", "email", true), ("2", "nickname", false),
+        ] as [(String, String?, Bool)])
+    func requiredChoice(id: String, attribute: String?, isChosen: Bool) {
+        var outcome = Self.outcome(supplied: [Self.value("1")], selection: [.email: id])
+        outcome.required = [.email]
+        #expect(Self.refusal(of: outcome, attribute: attribute) == (isChosen ? nil : .outdated))
+        outcome.required = []
+        #expect(Self.refusal(of: outcome, attribute: nil) == nil)
+    }
+
+    @Test("A selection needs its service, and an outcome without a selection needs none")
+    func serviceOfSelection() {
+        #expect(Self.refusal(of: Self.outcome(selection: [:]), isServiceThere: false) == .notFound)
+        #expect(Self.refusal(of: Self.outcome(service: nil, selection: [:])) == .notFound)
+        #expect(Self.refusal(of: Self.outcome(selection: [:])) == nil)
+        #expect(Self.refusal(of: Self.outcome(service: nil), isServiceThere: false) == nil)
+    }
+
+    private static func refusal(
+        of outcome: IdentityOutcomeChange, isServiceThere: Bool = true, attribute: String? = nil
+    ) -> StoreError.Code? {
+        do {
+            try outcome.requireSelection(service: { _ in isServiceThere }, value: { _ in attribute })
+            return nil
+        } catch {
+            return (error as? StoreError)?.code
+        }
+    }
 }

@@ -11,6 +11,9 @@ package enum KeyRefusal: Sendable {
         }
     }
 
+    /// The reason against the registration of a key whose model and name are registered.
+    package static let knownKey = "the key is registered already"
+
     /// The refusal of the activation of a device that does not exist.
     package static let ofActivation = StoreError(.conflict, "the device is gone")
 

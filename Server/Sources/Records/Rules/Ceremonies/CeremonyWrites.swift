@@ -2,8 +2,6 @@ package import _Primitives
 
 /// A single write that becomes durable together with a ceremony's change.
 package enum CeremonyWrite: Sendable {
-    /// The counter of a key advances.
-    case advance(CounterAdvance)
     /// A device and its keys are added.
     case register(DeviceRegistration)
     /// Keys are added to an existing device.
@@ -22,8 +20,8 @@ package enum CeremonyWrite: Sendable {
     case deleteTokens(ceremony: String, expiredBefore: Timestamp)
     /// Tokens replace the earlier tokens of the ceremony, which answer as expired from now on.
     case replaceTokens([DispatchTokenRecord], ceremony: String)
-    /// The results of a personalised identity's session are kept.
-    case keepOutcome(IdentityOutcomeChange)
+    /// The results of a personalised identity's session are kept (``CeremonyChange/identityOutcome``).
+    case keepOutcome
     /// A change of the account is kept, so that its person can disown it.
     case keepChange(AccountChangeRecord)
     /// A letter is left in the outbox, if fewer than `most` letters wait.
@@ -35,7 +33,7 @@ package enum CeremonyWrite: Sendable {
 }
 
 extension CeremonyChange {
-    /// Calls `carryOut` for every write of the change, in the order of the writes. A step collects no list of the
+    /// Calls `carryOut` for every write of the change behind the advances of counters, in the order of the writes. A step collects no list of the
     /// writes, because most steps have only two or three.
     ///
     /// - Parameter ceremony: The ceremony after its change; `nil` for an answer to a challenge without a row. Then the
@@ -43,12 +41,11 @@ extension CeremonyChange {
     package func forEachWrite(
         to ceremony: CeremonyRecord?, _ carryOut: (CeremonyWrite) throws -> Void
     ) rethrows {
-        for advance in self.advances { try carryOut(.advance(advance)) }
         if let registration = self.registration { try carryOut(.register(registration)) }
         if !self.newCredentials.isEmpty { try carryOut(.join(self.newCredentials)) }
         if let addition = self.identityAddition { try carryOut(.addIdentity(addition)) }
         if let ceremony { try self.forEachOwnWrite(to: ceremony, carryOut) }
-        if let outcome = self.identityOutcome { try carryOut(.keepOutcome(outcome)) }
+        if self.identityOutcome != nil { try carryOut(.keepOutcome) }
         if let (record, mail) = self.accountChange {
             try carryOut(.keepChange(record))
             if let (letter, most) = mail { try carryOut(.letter(letter, most: most)) }

@@ -1,4 +1,5 @@
 package import PersonalInformation
+import _Primitives
 
 /// A write of the outcome of a session.
 package enum IdentityOutcomeWrite: Sendable, Equatable {
@@ -51,6 +52,35 @@ extension IdentityOutcomeChange {
     /// Throws `notFound` if the service of a selection is gone.
     package func requireService(exists: Bool) throws(StoreError) {
         guard exists else { throw Self.missingService }
+    }
+
+    /// Throws `outdated` if an attribute has no room for a supplied value.
+    ///
+    /// - Parameter present: Returns the number of values that the account has of an attribute.
+    package func requireRoom(beside present: (PersonalAttribute) throws -> Int) throws {
+        var counts: [PersonalAttribute: Int] = [:]
+        for attribute in self.supplied.map(\.attribute) {
+            let count = try counts[attribute] ?? present(attribute)
+            try IdentityBound.suppliedValues.requireRoom(count, most: self.valuesPerAttribute)
+            counts[attribute] = count + 1
+        }
+    }
+
+    /// Throws as ``serviceOfSelection()``, ``requireService(exists:)`` and ``requireChosen(_:exists:)``. Checks nothing
+    /// without a selection. A supplied value can be chosen.
+    ///
+    /// - Parameters:
+    ///   - service: Returns `true` if a service exists.
+    ///   - value: Returns the attribute of a value of the account; `nil` if the account has no such value.
+    package func requireSelection(
+        service: (String) throws -> Bool, value: (_ id: String) throws -> String?
+    ) throws {
+        guard let selection else { return }
+        try self.requireService(exists: service(self.serviceOfSelection()))
+        for (attribute, id) in selection where self.required.contains(attribute) {
+            let isSupplied = self.supplied.contains { $0.id.hasSameBytes(as: id) && $0.attribute == attribute }
+            try self.requireChosen(attribute, exists: isSupplied || value(id) == attribute.rawValue)
+        }
     }
 
     private static var missingService: StoreError { StoreError(.notFound, "the service of a session") }

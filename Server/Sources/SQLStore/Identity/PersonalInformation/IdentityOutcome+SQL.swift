@@ -9,7 +9,7 @@ extension SQLStore: IdentityHistoryStore {
                 "identity-outcome.apply",
                 guards: [.exclusive(.account, id: change.accountID), .shared(.service, id: change.service)],
                 isolation: .readCommitted)
-        ) { [sealing] db in try IdentityHistoryRows(db).apply(change, sealing) }
+        ) { [sealing] db in try IdentityHistoryRows(db).keep(IdentityHistoryRows(db).admit(change), sealing) }
     }
 
     public func identityHistory(accountID: String, before number: Int64?, limit: Int) async throws
