@@ -25,7 +25,7 @@ final class RepeatingDatabase: SQLDatabase {
         // Of several counters, a later counter can be refused. Further keys, and the device that is activated, are judged
         // by the statements that write them.
         "ceremony.change",
-        // A counter, a merge of accounts and the enrolment of a device are judged by the statements that write them.
+        // A counter and an offer of an activation are judged by the statements that write them.
         "identity-session.step",
     ]
 

@@ -89,6 +89,11 @@ struct AdditionalEmailRows {
             ], orThrow: error())
     }
 
+    /// Returns the number of further addresses of an account.
+    func count(accountID: String) throws -> Int {
+        try self.db.number("SELECT count(*) FROM account_email WHERE account_id = ?", [accountID]) ?? 0
+    }
+
     /// Returns `true` if the account has the address in confirmed form.
     func hasVerifiedEmail(_ code: [UInt8], accountID: String) throws -> Bool {
         try self.db.isTrue(

@@ -14,15 +14,19 @@ struct IdentityChanges {
     ) throws {
         let (ceremony, device) = (scene.ceremony, before.activation.device)
         let admitted = try CeremonyChanges(self.db).admit(change.ceremony, sealing)
+        let merge = try change.merge.flatMap {
+            try InviteRows(self.db).admit($0, into: device.accountID, sealing)
+        }
         try CeremonyRows(self.db).update(ceremony, from: before.ceremony, sealing)
         try ActivationRows(self.db).update(scene.activation, from: before.activation, sealing)
         try CredentialRows(self.db).deleteCredentials(change.withdrawnCredentials, ofActivation: device.id)
         try CeremonyChanges(self.db).apply(admitted, to: ceremony, at: ceremony.changedAt, sealing)
-        try self.carryOut(change.writes(of: device, before: before.ceremony, after: ceremony), sealing)
+        try self.carryOut(
+            change.writes(of: device, before: before.ceremony, after: ceremony), merging: merge, sealing)
     }
 
-    /// Carries out the writes of a step, in their order.
-    func carryOut(_ writes: [IdentityWrite], _ sealing: Sealing) throws {
+    /// Carries out the writes of a step, in their order. `merge` is the merge of accounts of the step, if any.
+    func carryOut(_ writes: [IdentityWrite], merging merge: AdmittedMerge? = nil, _ sealing: Sealing) throws {
         for write in writes {
             switch write {
             case .enrolment(let activation, let credentials):
@@ -32,7 +36,7 @@ struct IdentityChanges {
             case .offer(let offer): try OfferRows(self.db).insert(offer, sealing)
             case .mailedOffer(let offer, let mail):
                 try OfferRows(self.db).insert(offer.afterLetter(isLeft: try MailRows(self.db).leaveMail(mail)), sealing)
-            case .merge(let merge, let account): try InviteRows(self.db).merge(merge, into: account, sealing)
+            case .merge: try merge.map { try InviteRows(self.db).carryOut($0, sealing) }
             case .endOfSessions(let device, let session, let now, let ending):
                 try IdentitySessionRows(self.db).noteEnds(
                     of: device.id, accountID: device.accountID, but: session, sealing, ending)

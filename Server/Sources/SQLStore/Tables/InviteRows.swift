@@ -2,6 +2,16 @@ import Records
 import Sealing
 import _Primitives
 
+/// A merge of accounts that a step has admitted before the step's first write.
+struct AdmittedMerge {
+    fileprivate let merge: InviteMerge
+    fileprivate let invite: InviteRecord
+    fileprivate let provisional: String
+    fileprivate let accountID: String
+    /// The address that the account gets; `nil` if the account has the address.
+    fileprivate let address: AdditionalEmail?
+}
+
 /// The rows of invitations.
 struct InviteRows {
     let db: SQLConnection
@@ -17,33 +27,40 @@ struct InviteRows {
         }
     }
 
-    /// Lets another account accept an invitation in place of the invitation's provisional account, within the present
-    /// step. Deletes the provisional account, and adds the invited address to the other account, if it lacks the
-    /// address. Does nothing if the other account has accepted the invitation already.
-    ///
-    /// Throws ``InviteRefusal``: the whole step is undone then.
-    func merge(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws {
+    /// Admits the merge of an invitation's provisional account into another account. Returns `nil` if the other account
+    /// has accepted the invitation already. Throws ``InviteRefusal``.
+    func admit(_ merge: InviteMerge, into accountID: String, _ sealing: Sealing) throws -> AdmittedMerge? {
         let found = try self.invites("WHERE id = ?", [merge.invite], sealing).first
         let verdict = try InviteAcceptance.verdict(on: found, accountID: accountID, at: merge.audit.at)
-        try verdict.openInvite.map { try self.merge(merge, of: $0, into: accountID, sealing) }
+        return try verdict.openInvite.map { try self.admit(merge, of: $0, into: accountID, sealing) }
     }
 
-    func merge(
+    private func admit(
         _ merge: InviteMerge, of invite: InviteRecord, into accountID: String, _ sealing: Sealing
-    ) throws {
-        let now = merge.audit.at
+    ) throws -> AdmittedMerge {
         // The code's activation has the identifier of the invitation.
         let provisional = try merge.provisionalAccount(
             of: invite, offer: try OfferRows(self.db).offer(id: merge.invite, sealing), into: accountID)
         try merge.requireProvisional(isUnlockedWithoutDevice: try self.isUnlockedWithoutDevice(provisional))
-        try self.deleteProvisionalAccount(provisional, at: now)
         let emails = AdditionalEmailRows(self.db)
-        let isHeld = try emails.hasEmail(sealing.emailCode(invite.email), accountID: accountID)
-        try merge.addedAddress(of: invite, isHeld: isHeld).map {
-            try emails.add(
+        let address = try merge.addedAddress(
+            of: invite, isHeld: try emails.hasEmail(sealing.emailCode(invite.email), accountID: accountID),
+            beside: emails.count(accountID: accountID))
+        return AdmittedMerge(
+            merge: merge, invite: invite, provisional: provisional, accountID: accountID, address: address)
+    }
+
+    /// Lets another account accept an invitation in place of the invitation's provisional account, within the present
+    /// step. Deletes the provisional account, and adds the invited address to the other account, if it lacks the
+    /// address.
+    func carryOut(_ admitted: AdmittedMerge, _ sealing: Sealing) throws {
+        let (merge, accountID) = (admitted.merge, admitted.accountID)
+        try self.deleteProvisionalAccount(admitted.provisional, at: merge.audit.at)
+        try admitted.address.map {
+            try AdditionalEmailRows(self.db).add(
                 $0, accountID: accountID, limit: merge.addresses, sealing, orThrow: InviteMerge.addressRefusal)
         }
-        try self.accept(invite, accountID: accountID, merge.audit, sealing)
+        try self.accept(admitted.invite, accountID: accountID, merge.audit, sealing)
     }
 
     /// Revokes the open invitations that match a condition, and deletes their provisional accounts, unless an account

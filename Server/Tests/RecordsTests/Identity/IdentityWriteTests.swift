@@ -11,7 +11,7 @@ extension IdentityWrite {
         case .consent(let consent): "consent \(consent.record.session)"
         case .offer(let offer): "offer \(offer.id)"
         case .mailedOffer(let offer, _): "mailed offer \(offer.id)"
-        case .merge(let merge, let account): "merge \(merge.invite) into \(account)"
+        case .merge: "merge"
         case .endOfSessions(let device, let session, _, _): "end of \(device.id) except \(session)"
         case .erasedAnswers(let caller, let session): "erased answers \(caller) \(session)"
         case .deletedAccount(let account, _): "deleted \(account)"
@@ -88,7 +88,7 @@ struct IdentityWriteTests {
         }
         #expect(
             writes == [
-                "consent session", "offer offer", "merge invite into ada", "end of device except session",
+                "consent session", "offer offer", "merge", "end of device except session",
                 "erased answers device session", "deleted ada", "answer jti session",
             ])
     }

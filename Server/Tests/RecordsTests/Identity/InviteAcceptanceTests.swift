@@ -133,12 +133,17 @@ struct InviteAcceptanceTests {
     }
 
     @Test("The accepting account gets the invited address, unless it has the address")
-    func addedAddress() {
+    func addedAddress() throws {
         let invite = Self.invite(provisional: "guest")
         #expect(
-            Self.merge.addedAddress(of: invite, isHeld: false)
+            try Self.merge.addedAddress(of: invite, isHeld: false, beside: 2)
                 == AdditionalEmail(id: "address", address: invite.email, createdAt: Self.now))
-        #expect(Self.merge.addedAddress(of: invite, isHeld: true) == nil)
+        #expect(try Self.merge.addedAddress(of: invite, isHeld: true, beside: 3) == nil)
+        for count in 3...4 {
+            #expect(throws: InviteRefusal.notMergeable) {
+                try Self.merge.addedAddress(of: invite, isHeld: false, beside: count)
+            }
+        }
     }
 
     // MARK: The role

@@ -12,8 +12,8 @@ package enum IdentityWrite: Sendable {
     /// Another device is offered an activation, and a letter is left that carries the code. An offer whose letter is
     /// not left keeps no code.
     case mailedOffer(OfferRecord, mail: (MailRecord, most: Int)?)
-    /// The account of an invitation is merged into this account.
-    case merge(InviteMerge, into: String)
+    /// The account of an invitation is merged into the account of the session (``IdentityChange/merge``).
+    case merge
     /// The open sessions of a device end, except for one session, and its authentications end.
     case endOfSessions(DeviceRecord, except: String, at: Timestamp, SessionEnding)
     /// The answers given in a session are erased: the end of the session refuses every repeated request.
@@ -52,7 +52,7 @@ extension IdentityChange {
         let now = after.changedAt
         if let consent { writes.append(.consent(consent)) }
         if let offer { writes.append(offer.letter == nil ? .offer(offer) : .mailedOffer(offer, mail: self.mail)) }
-        if let merge { writes.append(.merge(merge, into: device.accountID)) }
+        if self.merge != nil { writes.append(.merge) }
         if let ending = self.endOfOtherSessions {
             writes.append(.endOfSessions(device, except: after.id, at: now, ending))
         }

@@ -106,8 +106,14 @@ extension InviteMerge {
     }
 
     /// Returns the invited address, which the accepting account gets; `nil` if the account has the address already.
-    package func addedAddress(of invite: InviteRecord, isHeld: Bool) -> AdditionalEmail? {
+    /// Throws ``addressRefusal`` if the account has no room for the address.
+    ///
+    /// - Parameter count: The number of further addresses of the account.
+    package func addedAddress(
+        of invite: InviteRecord, isHeld: Bool, beside count: Int
+    ) throws(InviteRefusal) -> AdditionalEmail? {
         guard !isHeld else { return nil }
+        guard count < self.addresses else { throw Self.addressRefusal }
         return AdditionalEmail(id: self.addressID, address: invite.email, createdAt: self.audit.at)
     }
 
