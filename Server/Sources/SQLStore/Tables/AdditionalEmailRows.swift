@@ -68,8 +68,8 @@ struct AdditionalEmailRows {
         }
     }
 
-    /// Adds an address within the present step. Throws `error` if the account has `limit` addresses, or has this address
-    /// already.
+    /// Adds an address within the present step. Throws `error` if the account has `limit` addresses, or has this
+    /// address already.
     func add(
         _ email: AdditionalEmail, accountID: String, limit: Int, _ sealing: Sealing,
         orThrow error: @autoclosure () -> any Error

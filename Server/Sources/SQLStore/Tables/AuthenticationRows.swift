@@ -60,8 +60,8 @@ struct AuthenticationRows {
             "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2", [id, end.milliseconds])
     }
 
-    /// Lets those of the authentications that no session holds up end with the last of their grants, within the step that
-    /// has deleted a session, or a lasting grant, of each.
+    /// Lets those of the authentications that no session holds up end with the last of their grants, within the step
+    /// that has deleted a session, or a lasting grant, of each.
     func endWithGrants(_ ids: [String]) throws {
         for id in ids {
             try self.db.run(

@@ -14,8 +14,8 @@ package struct DeviceIdentityRows {
         try self.keep(identity, deviceID: deviceID, accountID: accountID, sealing)
     }
 
-    /// Throws `conflict` if another device has one of the keys. Keys of a row of the same account do not conflict if both
-    /// keys are the same, in the same places.
+    /// Throws `conflict` if another device has one of the keys. Keys of a row of the same account do not conflict if
+    /// both keys are the same, in the same places.
     func requireFree(_ identity: DeviceIdentityRecord, accountID: String, _ sealing: Sealing) throws {
         try self.db.require(
             .composed("SELECT NOT EXISTS (\(Self.othersOfKeys))"),

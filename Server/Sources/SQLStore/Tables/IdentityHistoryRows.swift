@@ -20,10 +20,10 @@ struct IdentityHistoryRows {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Admits the outcome of an identity session. Throws `outdated` if an attribute has no room for a supplied value, or
-    /// if a chosen value that the service has to have is gone. Throws `notFound` for a selection without its service. If
-    /// the account does not exist, throws `notFound` for supplied values or a selection, and otherwise admits an outcome
-    /// that writes nothing.
+    /// Admits the outcome of an identity session. Throws `outdated` if an attribute has no room for a supplied value,
+    /// or if a chosen value that the service has to have is gone. Throws `notFound` for a selection without its
+    /// service. If the account does not exist, throws `notFound` for supplied values or a selection, and otherwise
+    /// admits an outcome that writes nothing.
     func admit(_ change: IdentityOutcomeChange) throws -> AdmittedOutcome {
         let isThere = try IdentifiedRows(self.db).exists("account", id: change.accountID)
         let writes = try change.writes(forExisting: isThere)

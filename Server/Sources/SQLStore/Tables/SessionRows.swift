@@ -118,8 +118,8 @@ struct SessionRows {
             account: session.account, language: AccountRecord.languageToWrite(language, former: former))
     }
 
-    /// Keeps the language that the sign-in of a person has told. An account keeps its language nearly always, and nothing
-    /// is written then.
+    /// Keeps the language that the sign-in of a person has told. An account keeps its language nearly always, and
+    /// nothing is written then.
     func keepLanguage(of person: AdmittedPerson) throws {
         try person.language.map {
             try self.db.run("UPDATE account SET language = ? WHERE id = ?", [$0, person.account])

@@ -33,8 +33,9 @@ package enum CeremonyWrite: Sendable {
 }
 
 extension CeremonyChange {
-    /// Calls `carryOut` for every write of the change behind the advances of counters, in the order of the writes. A step collects no list of the
-    /// writes, because most steps have only two or three.
+    /// Calls `carryOut` for every write of the change, in the order of the writes. The advances of counters come
+    /// before, and are no such writes. A step collects no list of the writes, because most steps have only two or
+    /// three.
     ///
     /// - Parameter ceremony: The ceremony after its change; `nil` for an answer to a challenge without a row. Then the
     ///   parts of the change that need a ceremony have no effect.

@@ -26,7 +26,7 @@ package struct ClientRoom: Sendable, Equatable {
 }
 
 extension InitialTokenRecord {
-    /// The refusal of a client that cannot be counted against a token: the token does not exist, has expired, or is used
-    /// up.
+    /// The refusal of a client that cannot be counted against a token: the token does not exist, has expired, or is
+    /// used up.
     package static let refusal = StoreError(.notFound, "no initial token, or one that is used up")
 }

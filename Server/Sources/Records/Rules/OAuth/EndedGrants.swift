@@ -36,8 +36,8 @@ package struct EndedGrant: Sendable, Equatable {
         }
     }
 
-    /// Returns `true` if another grant ends with this grant. The other grant was passed on from this grant, or was got by
-    /// the device secret that was given with this grant. No grant comes of a grant that came of another grant.
+    /// Returns `true` if another grant ends with this grant. The other grant was passed on from this grant, or was got
+    /// by the device secret that was given with this grant. No grant comes of a grant that came of another grant.
     ///
     /// - Parameters:
     ///   - origin: The origin of the other grant (``GrantRecord/origin``).
