@@ -16,17 +16,8 @@ final class RepeatingDatabase: SQLDatabase {
     private static let repeatedSteps = 3
     /// The steps that may refuse after a write. The list only shrinks.
     private static let lateRefusals: Set<String> = [
-        // The account and the keys of the new device are judged by the statements that write them, after the offer has
-        // changed its state.
-        "activation-offer.step",
-        // The challenge is spent first: of two answers at once, one is carried out. Counters and further keys are
-        // judged by the statements that write them.
-        "ceremony.answer-challenge",
-        // Of several counters, a later counter can be refused. Further keys, and the device that is activated, are
-        // judged by the statements that write them.
-        "ceremony.change",
-        // A counter and an offer of an activation are judged by the statements that write them.
-        "identity-session.step",
+        // A counter, an activation and an offer of another activation are judged by the statements that write them.
+        "identity-session.step"
     ]
 
     /// The names of the steps of this process that have met a machine that stops.

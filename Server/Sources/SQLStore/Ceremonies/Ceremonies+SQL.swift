@@ -105,7 +105,8 @@ extension SQLStore: CeremonyStore {
             try CeremonyRows(db).unansweredKeys(keys, challenge: challenge.digest, sealing).flatMap {
                 stored -> Result? in
                 let (change, result) = try judge(stored)
-                let admitted = try CeremonyChanges(db).admit(change, sealing)
+                let admitted = try CeremonyChanges(db).admit(change, to: nil, sealing)
+                try CeremonyChanges(db).requireAdvances(change.advances)
                 let isFirst = try db.changes(
                     "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
                     [challenge.digest, challenge.expiresAt.milliseconds])

@@ -25,20 +25,33 @@ struct CeremonyChanges {
         _ before: CeremonyRecord, _ sealing: Sealing, by judge: (inout CeremonyRecord) throws -> CeremonyChange
     ) throws -> CeremonyRecord {
         var ceremony = before
-        let admitted = try self.admit(try judge(&ceremony), sealing)
-        // The first write can be refused: a refusal costs nothing then.
+        let admitted = try self.admit(try judge(&ceremony), to: ceremony, sealing)
+        // The first write can be refused: a refusal costs nothing then. Nearly every change advances one counter at
+        // most.
+        try self.requireAdvances(admitted.change.advances.dropFirst())
         try self.advance(admitted, at: ceremony.changedAt)
         try CeremonyRows(self.db).update(ceremony, from: before, sealing)
         try self.applyAdvanced(admitted, to: ceremony, at: ceremony.changedAt, sealing)
         return ceremony
     }
 
-    /// Admits the further changes of a step. Throws `conflict` if a device is added with a key that is registered
-    /// already, or with another device's key for itself, and throws as ``IdentityHistoryRows/admit(_:)``.
-    func admit(_ change: CeremonyChange, _ sealing: Sealing) throws -> AdmittedChange {
+    /// Admits the further changes of a step, except for the advances of counters. Throws `conflict` if a device is
+    /// added with a key that is registered already, or with another device's key for itself, and if a device to
+    /// activate is gone. Throws as ``CredentialRows/requireDevices(of:)`` for further keys, and as
+    /// ``IdentityHistoryRows/admit(_:)``.
+    func admit(
+        _ change: CeremonyChange, to ceremony: CeremonyRecord?, _ sealing: Sealing
+    ) throws -> AdmittedChange {
         try change.registration.map { try DeviceRows(self.db).requireNewKeys(of: $0, sealing) }
+        try CredentialRows(self.db).requireDevices(of: change.newCredentials)
+        try change.deviceToActivate(of: ceremony).map { try DeviceRows(self.db).requireDevice(id: $0) }
         return AdmittedChange(
             change, try change.identityOutcome.map { try IdentityHistoryRows(self.db).admit($0) })
+    }
+
+    /// Throws as ``CredentialRows/advance(_:at:)`` if one of the counters cannot advance.
+    func requireAdvances(_ advances: some Sequence<CounterAdvance>) throws {
+        for advance in advances { try CredentialRows(self.db).requireAdvance(advance) }
     }
 
     /// Writes the further changes of a step.

@@ -49,10 +49,9 @@ struct CredentialRows {
         }
     }
 
-    /// Adds keys to active devices of accounts that are not locked. The new keys replace the devices' keys of the same
-    /// models. Throws `notFound` for any other device, `forbidden` if the account is locked, and `conflict` if a key of
-    /// the same model and name exists elsewhere.
-    func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
+    /// Throws `notFound` unless the devices of further keys are active devices of the keys' accounts, and `forbidden`
+    /// if an account is locked.
+    func requireDevices(of credentials: [CredentialRecord]) throws {
         for key in credentials {
             let isLocked = try self.db.row(
                 """
@@ -60,6 +59,13 @@ struct CredentialRows {
                 WHERE device.id = ? AND account_id = ? AND is_active = 1
                 """, [key.deviceID, key.accountID])?.flag("is_locked")
             try KeyRefusal.checkJoining(isAccountLocked: isLocked)
+        }
+    }
+
+    /// Adds keys to their devices, which ``requireDevices(of:)`` has checked. The new keys replace the devices' keys of
+    /// the same models. Throws `conflict` if a key of the same model and name exists elsewhere.
+    func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
+        for key in credentials {
             try self.db.run("DELETE FROM credential WHERE device_id = ? AND aaid = ?", [key.deviceID, key.aaid])
         }
         try self.insert(credentials, sealing)
@@ -95,13 +101,25 @@ struct CredentialRows {
         let isTaken = try self.db.changes(
             .composed(
                 """
-                UPDATE credential SET counter = ?1, last_used_at = ?2
-                WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
-                AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
-                AND NOT EXISTS (\(Self.disabledActivation))
-                """), [advance.counter, now.milliseconds, advance.credentialID])
+                UPDATE credential SET counter = ?1, last_used_at = ?3 WHERE \(Self.takesCounter)
+                """), [advance.counter, advance.credentialID, now.milliseconds])
         try KeyRefusal.checkAdvance(isTaken: isTaken, mayBeUsed: self.mayBeUsed(advance.credentialID))
     }
+
+    /// Throws as ``advance(_:at:)``, and writes nothing.
+    func requireAdvance(_ advance: CounterAdvance) throws {
+        let isTaken = try self.db.isTrue(
+            .composed("SELECT EXISTS (SELECT 1 FROM credential WHERE \(Self.takesCounter))"),
+            [advance.counter, advance.credentialID])
+        try KeyRefusal.checkAdvance(isTaken: isTaken, mayBeUsed: self.mayBeUsed(advance.credentialID))
+    }
+
+    /// A condition on `credential`: the key `?2` takes the counter `?1`.
+    private static let takesCounter = """
+        id = ?2 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
+        AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
+        AND NOT EXISTS (\(Self.disabledActivation))
+        """
 
     /// Returns `true` if a key is active and its account is not locked; `nil` if the key does not exist.
     private func mayBeUsed(_ credential: String) throws -> Bool? {

@@ -28,6 +28,12 @@ struct DeviceRows {
         }
     }
 
+    /// Throws `conflict` if a device to activate does not exist.
+    func requireDevice(id: String) throws {
+        try self.db.require(
+            "SELECT EXISTS (SELECT 1 FROM device WHERE id = ?)", [id], orThrow: KeyRefusal.ofActivation)
+    }
+
     /// Adds a device and its keys. Throws `conflict` as ``requireNewKeys(of:_:)``.
     func insert(_ registration: DeviceRegistration, _ sealing: Sealing) throws {
         let device = registration.device

@@ -13,7 +13,7 @@ struct IdentityChanges {
         _ change: IdentityChange, _ scene: IdentityScene, from before: IdentityScene, _ sealing: Sealing
     ) throws {
         let (ceremony, device) = (scene.ceremony, before.activation.device)
-        let admitted = try CeremonyChanges(self.db).admit(change.ceremony, sealing)
+        let admitted = try CeremonyChanges(self.db).admit(change.ceremony, to: ceremony, sealing)
         let merge = try change.merge.flatMap {
             try InviteRows(self.db).admit($0, into: device.accountID, sealing)
         }
@@ -54,14 +54,23 @@ struct IdentityChanges {
         }
     }
 
-    /// Adds the device of an activation, with its keys, to an account. Throws `notFound` if the account does not exist,
-    /// `forbidden` if it is locked, and `conflict` if a key exists already.
+    /// Throws `notFound` if the account of a new activation does not exist, `forbidden` if the account is locked, and
+    /// `conflict` if one of the keys is registered already.
+    func requireEnrolment(
+        of activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
+    ) throws {
+        let device = activation.device
+        let isLocked = try self.db.row("SELECT is_locked FROM account WHERE id = ?", [device.accountID])?.flag(
+            "is_locked")
+        try ActivationRecord.requireAccount(isLocked: isLocked)
+        try DeviceRows(self.db).requireNewKeys(
+            of: DeviceRegistration(device: device, credentials: credentials), sealing)
+    }
+
+    /// Adds the device of an activation, with its keys, to an account.
     private func enrol(
         _ activation: ActivationRecord, _ credentials: [CredentialRecord], _ sealing: Sealing
     ) throws {
-        let account = activation.device.accountID
-        let isLocked = try self.db.row("SELECT is_locked FROM account WHERE id = ?", [account])?.flag("is_locked")
-        try ActivationRecord.requireAccount(isLocked: isLocked)
         try DeviceRows(self.db).insert(DeviceRegistration(device: activation.device, credentials: credentials), sealing)
         try ActivationRows(self.db).insert(activation, sealing)
     }

@@ -154,6 +154,19 @@ struct CeremonyRuleTests {
         return change
     }
 
+    @Test("A device to activate has to exist, unless the same change adds the device")
+    func deviceToActivate() {
+        var change = CeremonyChange()
+        #expect(change.deviceToActivate(of: Self.ceremony(device: "phone")) == nil)
+        change.deviceFate = .activate
+        #expect(change.deviceToActivate(of: Self.ceremony(device: "phone")) == "phone")
+        #expect(change.deviceToActivate(of: Self.ceremony()) == nil)
+        #expect(change.deviceToActivate(of: nil) == nil)
+        change.registration = Self.fullChange().registration
+        #expect(change.deviceToActivate(of: Self.ceremony(device: "phone")) == nil)
+        #expect(change.deviceToActivate(of: Self.ceremony(device: "other")) == "other")
+    }
+
     @Test("The writes of a whole change, in their order")
     func wholeChange() {
         let before = ["register phone", "join 1", "identity of phone"]

@@ -78,6 +78,14 @@ extension CeremonyChange {
         }
     }
 
+    /// Returns the device that the change activates, and that has to exist before the change; `nil` for no such device.
+    ///
+    /// - Parameter ceremony: The ceremony after its change.
+    package func deviceToActivate(of ceremony: CeremonyRecord?) -> String? {
+        guard self.deviceFate == .activate, let device = ceremony?.deviceID else { return nil }
+        return self.registration?.device.id.hasSameBytes(as: device) == true ? nil : device
+    }
+
     /// Returns the audit events for the devices that lost keys to an activated device.
     package func replacementEvents(for devices: [String]) -> [AuditEvent] {
         guard let audit = self.replacementAudit else { return [] }

@@ -74,6 +74,9 @@ extension SQLStore {
                 try OfferRows(db).offer(id: id, sealing).map { before -> IdentityStep<Result> in
                     var offer = before
                     let (change, result) = try judge(&offer)
+                    try change.enrolled.map {
+                        try IdentityChanges(db).requireEnrolment(of: $0.activation, $0.credentials, sealing)
+                    }
                     try OfferRows(db).update(offer, from: before, sealing)
                     try IdentityChanges(db).carryOut(change.writes, sealing)
                     return .decided(result)
