@@ -283,7 +283,9 @@ struct DispatchTests {
         let bare = try await server.directory.account(username: "bare")
         for (dispatcher, subject, result) in [
             ("link", "shop|\(account.id)", DispatchResult.userNotFound), ("link", "bank|nobody", .userNotFound),
-            ("carrier-pigeon", "bank|\(account.id)", .dispatcherNotFound), ("link", "bank|\(bare.id)", .dispatchError),
+            ("carrier-pigeon", "bank|\(account.id)", .dispatcherNotFound),
+            ("typed", "bank|\(account.id)", .dispatcherNotFound), ("device", "bank|\(account.id)", .dispatcherNotFound),
+            ("link", "bank|\(bare.id)", .dispatchError),
         ] {
             let answer = try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: dispatcher, operation: nil, context: ["subject": .string(subject)]),

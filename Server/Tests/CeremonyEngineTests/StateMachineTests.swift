@@ -2,6 +2,7 @@ import CeremonyEngine
 import Records
 import Settings
 import Testing
+import UAF
 import _Primitives
 
 /// The machines are pure: they are held against the whole table here, and through the engine elsewhere.
@@ -10,13 +11,13 @@ struct StateMachineTests {
     private static let stages: [CeremonyStage] =
         [.created, .claimed, .answering] + CeremonyRecord.Outcome.allCases.map { .ended($0) }
     private static let events: [CeremonyEvent] =
-        CeremonyRecord.Channel.allCases.map { .redeem($0) } + [
+        DispatchChannel.allCases.map { .redeem($0) } + [
             .accept, .deny, .fail, .continueInBrowser(isStartingBrowser: true),
             .continueInBrowser(isStartingBrowser: false), .confirm(isRightNumber: true),
             .confirm(isRightNumber: false), .expire, .cancel,
         ]
 
-    private static let channels: [String: CeremonyRecord.Channel] = [
+    private static let channels: [String: DispatchChannel] = [
         "sign-in by link": .link, "sign-in by QR code with a link": .linkQRCode, "dispatch by link": .link,
         "dispatch by QR code with a link": .linkQRCode,
     ]
@@ -27,7 +28,7 @@ struct StateMachineTests {
         for stage in [CeremonyStage.created, .claimed, .answering] {
             table[stage] = [.expire: (.ended(.expired), .proceed), .cancel: (.ended(.cancelled), .proceed)]
         }
-        for channel in CeremonyRecord.Channel.allCases { table[.created]?[.redeem(channel)] = (.claimed, .proceed) }
+        for channel in DispatchChannel.allCases { table[.created]?[.redeem(channel)] = (.claimed, .proceed) }
         table[.claimed]?[.deny] = (.ended(.denied), .proceed)
         table[.claimed]?[.fail] = (.ended(.failed), .proceed)
         switch kind {
@@ -42,7 +43,7 @@ struct StateMachineTests {
             table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
             table[.answering] = [:]
         case "deregistration":
-            for channel in CeremonyRecord.Channel.allCases {
+            for channel in DispatchChannel.allCases {
                 table[.created]?[.redeem(channel)] = (.ended(.succeeded), .proceed)
             }
             table[.claimed] = [:]

@@ -8,6 +8,7 @@ import Sealing
 import StoreConformance
 import Synchronization
 import Testing
+import UAF
 import _Primitives
 
 #if canImport(Glibc)

@@ -4,6 +4,7 @@ import SQLStore
 import SQLiteStore
 import Sealing
 import Testing
+import UAF
 import _Primitives
 
 @Suite("Identity sessions (decisions 60 and 66) outlast the end of the process that began them")

@@ -8,6 +8,7 @@ import Sealing
 import Settings
 import StoreConformance
 import Testing
+import UAF
 import _Primitives
 
 @Suite("SQLite store: one file, one process, one key")

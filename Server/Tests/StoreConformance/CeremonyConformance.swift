@@ -1,4 +1,5 @@
 public import Records
+import UAF
 import _Primitives
 
 /// The rules for every store of ceremonies.
@@ -80,7 +81,7 @@ public enum CeremonyConformance {
                 try await store.ceremony(.reference("request"))?.id == "two", "another browser takes nothing over")
         },
         ConformanceCheck("a token and its ceremony keep the channel") { store in
-            for (number, channel) in CeremonyRecord.Channel.allCases.enumerated() {
+            for (number, channel) in DispatchChannel.allCases.enumerated() {
                 let (id, byte) = ("ceremony-\(number)", UInt8(number))
                 try await store.createCeremony(
                     sampleCeremony(id), tokens: [sampleToken(byte, channel: channel)], audit: sampleAudit())

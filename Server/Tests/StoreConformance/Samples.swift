@@ -1,4 +1,5 @@
 import Records
+import UAF
 import _Primitives
 
 // Records that the checks share. Every value is different, so that a check detects a store that mixes two columns.
@@ -52,7 +53,7 @@ func sampleCeremony(
             client: "client"))
 }
 
-func sampleToken(_ byte: UInt8 = 1, channel: CeremonyRecord.Channel = .qrCode) -> DispatchTokenRecord {
+func sampleToken(_ byte: UInt8 = 1, channel: DispatchChannel = .qrCode) -> DispatchTokenRecord {
     DispatchTokenRecord(
         digest: [UInt8](repeating: byte, count: 32), channel: channel, expiresAt: .start + .seconds(60))
 }

@@ -20,7 +20,10 @@ struct ReceivedRequest: Sendable {
     }
 
     /// `true` if the request's token was made to travel in a link. A server that names no channel allows links.
-    var isForLinks: Bool { [nil, "link", "link-png-qr-code"].contains(self.message.dispatchChannel) }
+    var isForLinks: Bool {
+        guard let name = self.message.dispatchChannel else { return true }
+        return DispatchChannel(exactly: name)?.canBeSentOn ?? false
+    }
 
     /// Returns the header for a failure report: the header of the operation, in the highest version of the message,
     /// even if this client does not support the version. `nil` if the message cannot be read.

@@ -52,7 +52,8 @@ public struct ReturnUAFRequest: Hashable, Sendable {
     public var lifetimeMilliseconds: Int64?
     /// `requester`: the party that started the operation, and its place.
     public var requester: Requester?
-    /// `dispatchChannel`: the way of the token to the phone, one of `link`, `link-png-qr-code`, `png-qr-code`, `typed`.
+    /// `dispatchChannel`: the way of the token to the phone, the name of a ``DispatchChannel``. Another server may have
+    /// names of its own.
     public var dispatchChannel: String?
 
     /// Creates a body.

@@ -1,6 +1,6 @@
 import Ceremony
 import Foundation
-public import Records
+import Records
 import Sealing
 import Settings
 public import UAF
@@ -24,15 +24,16 @@ struct DispatchCodes: Sendable {
         self.expiresAt = expiresAt
     }
 
+    /// Returns the token of the payload that travels over a channel. A typed code is no payload.
+    func token(of channel: DispatchChannel) -> String { channel.crossesDevices ? self.qrToken : self.linkToken }
+
     /// Returns the records of the offered channels.
-    func records(_ channels: Set<CeremonyRecord.Channel>, sealing: Sealing) -> [DispatchTokenRecord] {
-        CeremonyRecord.Channel.allCases.filter(channels.contains).map { channel in
+    func records(_ channels: Set<DispatchChannel>, sealing: Sealing) -> [DispatchTokenRecord] {
+        DispatchChannel.allCases.filter(channels.contains).map { channel in
             let digest =
-                switch channel {
-                case .qrCode, .linkQRCode: Sealing.digest(ofSecret: self.qrToken)
-                case .link: Sealing.digest(ofSecret: self.linkToken)
-                case .typed: sealing.code(self.typedCode.letters, purpose: .typedCode)
-                }
+                channel == .typed
+                ? sealing.code(self.typedCode.letters, purpose: .typedCode)
+                : Sealing.digest(ofSecret: self.token(of: channel))
             return DispatchTokenRecord(digest: digest, channel: channel, expiresAt: self.expiresAt)
         }
     }
@@ -103,27 +104,16 @@ extension CeremonyConfiguration {
     }
 }
 
-extension CeremonyRecord.Channel {
-    /// The channel's name in `dispatchChannel` of answers to phones, and the dispatcher's name in requests of back
-    /// ends. A phone with a payload from a link decides by the name.
-    var wireName: String {
-        switch self {
-        case .qrCode: "png-qr-code"
-        case .linkQRCode: "link-png-qr-code"
-        case .link: "link"
-        case .typed: "typed"
-        }
+extension DispatchChannel {
+    /// The names of the dispatchers for back ends. Only the sign-in page uses typed codes, and the server knows no
+    /// devices as targets of dispatches.
+    public static var dispatchers: [String] {
+        Self.allCases.filter { $0 != .typed && !$0.needsTarget }.map(\.name)
     }
 
-    /// The dispatcher names for back ends.
-    public static var dispatchers: [String] { Self.allCases.filter { $0 != .typed }.map(\.wireName) }
-
-    /// Creates the channel of a dispatcher; `nil` for an unknown name, and for typed codes, because only the sign-in
-    /// page uses typed codes.
+    /// Creates the channel of a dispatcher; `nil` for a name that is no dispatcher's.
     init?(dispatcher name: String) {
-        guard let channel = Self.allCases.first(where: { $0.wireName.hasSameBytes(as: name) }), channel != .typed else {
-            return nil
-        }
-        self = channel
+        guard Self.dispatchers.containsBytes(of: name) else { return nil }
+        self.init(exactly: name)
     }
 }

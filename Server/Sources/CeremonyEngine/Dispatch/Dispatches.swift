@@ -76,7 +76,7 @@ public struct Dispatches: CeremonyPart {
     ///
     /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
-        guard let channel = CeremonyRecord.Channel(dispatcher: request.dispatcher) else {
+        guard let channel = DispatchChannel(dispatcher: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
         }
         if request.operation == .deregistration {
@@ -112,14 +112,14 @@ public struct Dispatches: CeremonyPart {
     }
 
     /// Creates the ceremony of a dispatch, and returns its token in the dispatcher's form.
-    func offer(_ ceremony: CeremonyRecord, by dispatcher: String, _ channel: CeremonyRecord.Channel) async throws
+    func offer(_ ceremony: CeremonyRecord, by dispatcher: String, _ channel: DispatchChannel) async throws
         -> DispatchAnswer
     {
         let codes = DispatchCodes(expiresAt: ceremony.expiresAt, random: self.random, limits: self.limits)
         try await self.store.createCeremony(
             ceremony, tokens: codes.records([channel], sealing: self.sealing), audit: nil)
         var answer = DispatchAnswer(.dispatched, dispatcher: dispatcher)
-        let token = channel == .link ? codes.linkToken : codes.qrToken
+        let token = codes.token(of: channel)
         let payload = try self.configuration.payload(token: token, kind: ceremony.kind)
         let link = payload.link(base: self.configuration.issuer)
         answer.sessionID = ceremony.id
@@ -131,7 +131,7 @@ public struct Dispatches: CeremonyPart {
         case .linkQRCode:
             answer.link = link
             answer.qrContent = link
-        case .typed: break
+        case .typed, .device: break
         }
         return answer
     }

@@ -97,7 +97,7 @@ public struct Redemptions: CeremonyPart {
         return [
             AuditEvent(
                 .dispatchClaimed, at: now, accountID: record.accountID, ceremonyID: record.id, actor: client,
-                detail: record.channel?.wireName)
+                detail: record.channel?.name)
         ]
     }
 
@@ -106,7 +106,7 @@ public struct Redemptions: CeremonyPart {
     {
         var message = try self.deregistration.message(of: keys)
         message.requester = ceremony.detail.requester
-        message.dispatchChannel = ceremony.channel?.wireName
+        message.dispatchChannel = ceremony.channel?.name
         return message
     }
 
@@ -142,7 +142,7 @@ public struct Redemptions: CeremonyPart {
             return ReturnUAFRequest(
                 statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
                 lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.detail.requester,
-                dispatchChannel: ceremony.channel?.wireName)
+                dispatchChannel: ceremony.channel?.name)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             refused("the policy went between dispatch and redeem: \(error.reason)")
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)

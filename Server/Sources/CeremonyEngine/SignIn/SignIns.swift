@@ -158,7 +158,7 @@ public struct SignIns: CeremonyPart {
     let endings: Endings
     let logins: LoginCodes
 
-    private static let signInChannels: Set = [CeremonyRecord.Channel.qrCode, .link, .typed]
+    private static let signInChannels: Set = [DispatchChannel.qrCode, .link, .typed]
 
     /// Shows the sign-in page of a request.
     ///
@@ -435,7 +435,7 @@ public struct SignIns: CeremonyPart {
         case .succeeded:
             guard now < record.changedAt + self.limits.outcomeLifetime else { return .expired }
             // After a link, the page that the phone opened completes the sign-in, and not the page that has waited.
-            return record.channel?.isLink == true ? .approvedOnDevice : .approved
+            return record.channel?.canBeSentOn == true ? .approvedOnDevice : .approved
         case .denied: return .denied
         case .expired, .cancelled: return .expired
         case .failed, nil: return .failed

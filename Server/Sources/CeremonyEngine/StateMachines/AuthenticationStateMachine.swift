@@ -1,4 +1,5 @@
-package import Records
+import Records
+package import UAF
 
 /// The state machine of an authentication, for a waiting browser or for a back end.
 ///
@@ -21,14 +22,14 @@ package struct AuthenticationStateMachine: Equatable {
     /// `true` if the starting browser must continue the approval.
     private let needsContinuation: Bool
 
-    package init(_ stage: CeremonyStage, channel: CeremonyRecord.Channel?, isBoundToBrowser: Bool) {
+    package init(_ stage: CeremonyStage, channel: DispatchChannel?, isBoundToBrowser: Bool) {
         switch stage {
         case .created: self.state = .offered
         case .claimed: self.state = .claimed
         case .answering: self.state = .approvedOnDevice
         case .ended(let outcome): self.state = .ended(outcome)
         }
-        self.needsContinuation = isBoundToBrowser && channel?.isLink == true
+        self.needsContinuation = isBoundToBrowser && channel?.canBeSentOn == true
     }
 
     package var stage: CeremonyStage {

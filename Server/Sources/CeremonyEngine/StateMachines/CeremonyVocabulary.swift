@@ -1,9 +1,10 @@
 package import Records
+package import UAF
 
 /// An event of a ceremony, of any kind.
 package enum CeremonyEvent: Hashable, Sendable {
     /// A phone redeems a token.
-    case redeem(CeremonyRecord.Channel)
+    case redeem(DispatchChannel)
     /// The phone's answer was verified.
     case accept
     /// The person refused.

@@ -69,7 +69,7 @@ struct DispatchRoutes: Sendable {
             body: (
                 .json,
                 [
-                    .required("dispatcher", .choice(CeremonyRecord.Channel.dispatchers), "In which form."),
+                    .required("dispatcher", .choice(DispatchChannel.dispatchers), "In which form."),
                     .required("getUafRequest", .members(Self.requestFields), "What is asked."),
                 ]
             ),

@@ -1,3 +1,4 @@
+public import UAF
 public import _Primitives
 
 /// A single run between a person's device and the server, from creation to end.
@@ -40,19 +41,6 @@ public struct CeremonyRecord: Sendable, Equatable {
         case cancelled = 5
     }
 
-    /// The way a token travels to the phone.
-    public enum Channel: Int, Sendable, CaseIterable {
-        /// A QR code with a link. A phone's own camera opens the link.
-        case linkQRCode = 1
-        case link = 2
-        case typed = 3
-        /// A QR code with the payload alone. Only the app reads the payload.
-        case qrCode = 4
-
-        /// `true` if a link carries the token. Any person can pass a link on.
-        public var isLink: Bool { self == .link || self == .linkQRCode }
-    }
-
     /// Random, 16 bytes as base64url: the session identifier of back ends.
     public var id: String
     /// The purpose of the ceremony.
@@ -71,7 +59,7 @@ public struct CeremonyRecord: Sendable, Equatable {
     /// The person: set from the start if the person is known, otherwise from the phone's answer.
     public var accountID: String?
     /// The way the redeemed token had travelled.
-    public var channel: Channel?
+    public var channel: DispatchChannel?
     /// The moment when the ceremony was created.
     public var createdAt: Timestamp
     /// The moment when the present phase is over.
@@ -182,12 +170,12 @@ public struct DispatchTokenRecord: Sendable, Equatable {
     /// SHA-256 of a token of 128 bits and more, HMAC of a typed code.
     public var digest: [UInt8]
     /// The way the token travels.
-    public var channel: CeremonyRecord.Channel
+    public var channel: DispatchChannel
     /// The moment when the token expires.
     public var expiresAt: Timestamp
 
     /// Describes a token.
-    public init(digest: [UInt8], channel: CeremonyRecord.Channel, expiresAt: Timestamp) {
+    public init(digest: [UInt8], channel: DispatchChannel, expiresAt: Timestamp) {
         self.digest = digest
         self.channel = channel
         self.expiresAt = expiresAt

@@ -100,7 +100,7 @@ extension CeremonyRecord {
                     stored: try sealing.open(try row.bytes(CeremonyColumn.detail), purpose: .ceremonyDetail, row: id)))
         self.phase = phase
         self.outcome = try row.optionalInteger(CeremonyColumn.outcome).flatMap { Outcome(rawValue: $0) }
-        self.channel = try row.optionalInteger(CeremonyColumn.channel).flatMap { Channel(rawValue: $0) }
+        self.channel = try row.optionalInteger(CeremonyColumn.channel).flatMap { .init(stored: $0) }
         self.changedAt = try row.moment(CeremonyColumn.changedAt)
         self.continuationDigest = try row.optionalBytes(CeremonyColumn.continuationDigest)
         self.confirmationCode = try row.optionalBytes(CeremonyColumn.confirmationCode)
@@ -133,7 +133,7 @@ extension CeremonyRecord {
         case .reference: self.reference
         case .browserDigest: self.browserDigest
         case .accountID: self.accountID
-        case .channel: self.channel?.rawValue
+        case .channel: self.channel?.stored
         case .createdAt: self.createdAt.milliseconds
         case .expiresAt: self.expiresAt.milliseconds
         case .changedAt: self.changedAt.milliseconds

@@ -54,12 +54,10 @@ struct CeremonyRows {
         CeremonyRecord, DispatchTokenRecord
     )? {
         try self.db.row(Self.tokenQuery, [digest]).map { row in
-            let channel = try CeremonyRecord.Channel(storedForToken: row.integer("token_channel"))
-            return (
-                try CeremonyRecord(row, sealing, detail: detail),
-                DispatchTokenRecord(
-                    digest: digest, channel: channel, expiresAt: try row.moment("token_expires_at"))
-            )
+            let token = DispatchTokenRecord(
+                digest: digest, channel: try .init(storedForToken: row.integer("token_channel")),
+                expiresAt: try row.moment("token_expires_at"))
+            return (try CeremonyRecord(row, sealing, detail: detail), token)
         }
     }
 

@@ -11,7 +11,7 @@ struct DispatchTokenRows {
         for token in tokens {
             try self.db.run(
                 "INSERT INTO dispatch_token (digest, ceremony_id, channel, expires_at) VALUES (?, ?, ?, ?)",
-                [token.digest, ceremonyID, token.channel.rawValue, token.expiresAt.milliseconds])
+                [token.digest, ceremonyID, token.channel.stored, token.expiresAt.milliseconds])
         }
     }
 

@@ -1,5 +1,6 @@
 public import Records
 import Settings
+import UAF
 import _Primitives
 
 /// The store protocols for sessions and activations of personalised identities.

@@ -227,7 +227,7 @@ public struct FactorJudgement: CeremonyPart {
             try turn.take(.conclude(isProvisional: merge != nil))
             turn.change.merge = merge
             var location: String?
-            if turn.progress.session.purpose == .userLogin, turn.ceremony.channel?.isLink == true,
+            if turn.progress.session.purpose == .userLogin, turn.ceremony.channel?.canBeSentOn == true,
                 turn.ceremony.browserDigest != nil
             {
                 turn.ceremony.continuationDigest = Sealing.digest(ofSecret: continuation)

@@ -149,7 +149,7 @@ extension CeremonyRecord {
     mutating func keep(_ progress: IdentityProgress, at now: Timestamp, limits: Limits) throws {
         var progress = progress
         let session = progress.session
-        let stage = session.stage(isContinued: self.browserDigest != nil && self.channel?.isLink == true)
+        let stage = session.stage(isContinued: self.browserDigest != nil && self.channel?.canBeSentOn == true)
         if case .ended = stage { progress.forget() }
         let bytes = progress.stored
         guard bytes != self.progress else { return }

@@ -1,6 +1,7 @@
 import Ceremony
 import Foundation
 import Records
+import UAF
 import _Primitives
 
 /// Codes of logins with personalised identities at services, for the pages that show them.
@@ -35,7 +36,7 @@ struct LoginCodes: CeremonyPart {
     ) {
         let now = self.time.now()
         var tokens: [DispatchTokenRecord] = []
-        func code(_ channel: CeremonyRecord.Channel) throws -> String {
+        func code(_ channel: DispatchChannel) throws -> String {
             let secret = SecretBytes(self.random.bytes(ProcessCode.secretBytes))
             let digest = ProcessCode.digest(ofClaim: ProcessCode.claim(of: secret))
             tokens.append(DispatchTokenRecord(digest: digest, channel: channel, expiresAt: expiresAt))

@@ -59,7 +59,7 @@ public struct SessionBinding: CeremonyPart {
                         return RequestDocument.Role(
                             id: role.id, name: role.name, alternatives: asked.alternatives, missing: asked.missing)
                     }, attributes: terms.requested, bounds: bounds, deadlines: turn.deadlines,
-                    isForLinks: turn.token?.channel.isLink ?? false)
+                    isForLinks: turn.token?.channel.canBeSentOn ?? false)
             }
         }
     }

@@ -1,3 +1,5 @@
+package import UAF
+
 /// The data beside the ceremony that the answer to a redeemed token needs.
 extension CeremonyRecord {
     /// The account that the answer describes: a registration's; `nil` for every other kind, and if the account is not
@@ -19,10 +21,27 @@ extension CeremonyRecord {
     }
 }
 
-extension CeremonyRecord.Channel {
+extension DispatchChannel {
+    /// The number that stands for the channel in the store.
+    package var stored: Int {
+        switch self {
+        case .linkQRCode: 1
+        case .link: 2
+        case .typed: 3
+        case .qrCode: 4
+        case .device: 5
+        }
+    }
+
+    /// Reads a stored channel; `nil` for an unknown number.
+    package init?(stored number: Int) {
+        guard let channel = Self.allCases.first(where: { $0.stored == number }) else { return nil }
+        self = channel
+    }
+
     /// Reads the stored channel of a token. Throws ``StoreError/Code/corrupt`` for an unknown number.
     package init(storedForToken number: Int) throws {
-        guard let channel = Self(rawValue: number) else {
+        guard let channel = Self(stored: number) else {
             throw StoreError(.corrupt, "a token of an unknown channel")
         }
         self = channel
