@@ -37,8 +37,7 @@ struct AdminRoutes: Sendable {
             || !operation.body.isEmpty && request.headers[.contentType] != nil
         {
             body = try await request.jsonObject(limit: self.bodyLimit)
-            for member in body.members where !operation.body.contains(where: { $0.name.hasSameBytes(as: member.name) })
-            {
+            guard body.unknownMember(among: operation.body) == nil else {
                 throw JSONError(.wrongType, "an unknown member")
             }
         }

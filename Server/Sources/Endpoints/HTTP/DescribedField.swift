@@ -12,6 +12,8 @@ package struct DescribedField: Sendable {
         case object
         /// An object with these members.
         case members([DescribedField])
+        /// An object with these members and no others.
+        case closed([DescribedField])
         case objects([DescribedField])
     }
 
@@ -47,6 +49,7 @@ package struct DescribedField: Sendable {
                 "items": .object(["type": .string("array"), "items": .object(["type": .string("string")])]),
             ]
         case .members(let inner): Self.schema(inner)
+        case .closed(let inner): Self.schema(inner, isClosed: true)
         case .objects(let inner): ["type": .string("array"), "items": .object(Self.schema(inner))]
         }
     }
@@ -75,6 +78,13 @@ package struct DescribedField: Sendable {
         if !required.isEmpty { schema["required"] = .array(required) }
         if isClosed { schema["additionalProperties"] = .bool(false) }
         return schema
+    }
+}
+
+extension JSONObject {
+    /// Returns the name of the first member that no field describes; `nil` if the fields describe all members.
+    package func unknownMember(among fields: [DescribedField]) -> String? {
+        self.members.first { member in !fields.contains { $0.name.hasSameBytes(as: member.name) } }?.name
     }
 }
 

@@ -98,6 +98,8 @@ package struct Endpoint: Sendable {
     let headers: [DescribedField]
     /// The type and the members of the requests' body; `nil` for requests without a body.
     package let body: (type: BodyType, members: [DescribedField])?
+    /// `true` if the endpoint refuses a body with further members.
+    let isBodyClosed: Bool
     /// The answers of a success.
     let answers: [Answer]
     let refusals: Refusals
@@ -112,9 +114,9 @@ package struct Endpoint: Sendable {
         method: HTTPRequest.Method, path: String, id: String, summary: String, effect: Effect,
         caller: Caller = .anybody,
         query: [DescribedField] = [], headers: [DescribedField] = [],
-        body: (type: BodyType, members: [DescribedField])? = nil, answers: [Answer], refusals: Refusals = .problems,
-        refusing: [(status: Int, meaning: String)] = [], get: ServerRouter.GetEffect = .acts,
-        handler: @escaping ServerRouter.Handler
+        body: (type: BodyType, members: [DescribedField])? = nil, isBodyClosed: Bool = false, answers: [Answer],
+        refusals: Refusals = .problems, refusing: [(status: Int, meaning: String)] = [],
+        get: ServerRouter.GetEffect = .acts, handler: @escaping ServerRouter.Handler
     ) {
         self.method = method
         self.path = path
@@ -125,6 +127,7 @@ package struct Endpoint: Sendable {
         self.query = query
         self.headers = headers
         self.body = body
+        self.isBodyClosed = isBodyClosed
         self.answers = answers
         self.refusals = refusals
         self.refusing = refusing
@@ -153,7 +156,7 @@ package struct Endpoint: Sendable {
             + self.query.map { $0.parameter(in: "query") } + self.headers.map { $0.parameter(in: "header") }
         if !parameters.isEmpty { document["parameters"] = .array(parameters) }
         if let body {
-            let schema = DescribedField.schema(body.members)
+            let schema = DescribedField.schema(body.members, isClosed: self.isBodyClosed)
             document["requestBody"] = .object([
                 "required": .bool(true),
                 "content": .object([body.type.rawValue: .object(["schema": .object(schema)])]),

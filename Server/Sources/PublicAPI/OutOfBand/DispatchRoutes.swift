@@ -30,6 +30,12 @@ struct DispatchRoutes: Sendable {
         .optional("previousRequest", "The request before."), .optional("context", "An object as JSON."),
     ]
 
+    /// The members of a dispatch. A dispatch with another member is refused.
+    private static let dispatchFields: [DescribedField] = [
+        .required("dispatcher", .choice(DispatchChannel.dispatchers), "In which form."),
+        .required("getUafRequest", .closed(Self.requestFields), "What is asked."),
+    ]
+
     /// The endpoints for back ends.
     var endpoints: [Endpoint] {
         // A waiting request keeps the function that writes the events: a reference to the routes, and no copy of the
@@ -66,13 +72,7 @@ struct DispatchRoutes: Sendable {
         Endpoint(
             method: .post, path: "/token/dispatch/\(name)", id: "dispatch-\(name)",
             summary: "Have something asked on a phone.", effect: effect, caller: .clientByHeader,
-            body: (
-                .json,
-                [
-                    .required("dispatcher", .choice(DispatchChannel.dispatchers), "In which form."),
-                    .required("getUafRequest", .members(Self.requestFields), "What is asked."),
-                ]
-            ),
+            body: (.json, Self.dispatchFields), isBodyClosed: true,
             answers: [
                 .init(
                     status: 200, meaning: "What became of it.", type: "application/json",
@@ -93,9 +93,12 @@ struct DispatchRoutes: Sendable {
         let client = try await self.clients.client(of: request)
         context.notes.note(client: client.id)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
+        try Self.refuseOthers(in: body, than: Self.dispatchFields, of: "a dispatch")
         let message: GetUAFRequest
         do {
-            message = try GetUAFRequest(json: try body.requiredObject("getUafRequest"))
+            let asked = try body.requiredObject("getUafRequest")
+            try Self.refuseOthers(in: asked, than: Self.requestFields, of: "getUafRequest")
+            message = try GetUAFRequest(json: asked)
         } catch let error as UAFError {
             throw Problem(.badRequest, "invalid-request", "getUafRequest is not one (\(error.code)).")
         }
@@ -112,6 +115,26 @@ struct DispatchRoutes: Sendable {
         }
         return .json(try self.document(of: answer))
     }
+
+    /// Refuses a member that this server would pass over: the back end would wait for an effect that never comes.
+    private static func refuseOthers(
+        in object: JSONObject, than fields: [DescribedField], of whose: String
+    ) throws(Problem) {
+        guard let name = object.unknownMember(among: fields) else { return }
+        let reason = Self.unsupported.first { $0.name.hasSameBytes(as: name) }?.reason
+        let known = fields.map(\.name).joined(separator: ", ")
+        let shown = DisplayText.line(name, maximumLength: 64)
+        throw Problem(
+            .badRequest, "invalid-request",
+            reason.map { "\(shown) is not supported: \($0)" }
+                ?? "There is no member \"\(shown)\": the members of \(whose) are \(known).")
+    }
+
+    /// The members that dispatches of other servers have, each with the reason for the refusal.
+    private static let unsupported = [
+        (name: "dispatchTargetId", reason: "no dispatcher sends to a single device, or encrypts to its key."),
+        (name: "dispatchInformation", reason: "no dispatcher takes data of its own."),
+    ]
 
     private func document(of answer: DispatchAnswer) throws -> JSONObject {
         var document: JSONObject = ["dispatchResult": .string(answer.result.rawValue)]
