@@ -179,6 +179,34 @@ struct DeviceProofRoutesTests {
         }
     }
 
+    /// The problem document of a refused request.
+    private static func problem(_ response: TransportResponse) throws -> JSONObject {
+        guard case .object(let problem) = try JSON(parsing: response.body) else { throw JSONError(.wrongType, "body") }
+        return problem
+    }
+
+    @Test("Operations parity 63: the proof of a deregistration counts once, and without it nobody deregisters")
+    func replayedDeregistration() async throws {
+        try await Self.with { scene in
+            try await scene.deregister()
+            let request = try #require(scene.transport.requests(to: "request/deregistration").last)
+            #expect(request.proof != nil && !request.headers.contains { $0.name == "Authorization" })
+            for _ in 0..<2 {
+                let again = try await scene.transport.send(request)
+                #expect(again.status == 401)
+                #expect(try Self.problem(again)["type"] == .string("urn:countersign:error:replay-refused"))
+            }
+            var altered = request
+            altered.body.append(UInt8(ascii: " "))
+            #expect(
+                try Self.problem(await scene.transport.send(altered))["type"]
+                    == .string("urn:countersign:error:not-proven"))
+            var bare = request
+            bare.headers.removeAll { $0.name == "Device-Proof" }
+            #expect(try await scene.transport.send(bare).status == 401)
+        }
+    }
+
     @Test("A provider that the app gives wins over the device's own proof")
     func provider() async throws {
         try await Self.with { scene in
@@ -205,6 +233,28 @@ struct DeviceProofRoutesTests {
             clock.advance(by: .seconds(3600))
             try await scene.deregister()
             #expect(await scene.phone.client.localData.accounts.isEmpty)
+        }
+    }
+
+    @Test(
+        "Operations parity 70: a phone whose clock is ten minutes ahead or behind is told the server's time, and taken",
+        arguments: [Duration.seconds(600), .seconds(-600)])
+    func tenMinutes(difference: Duration) async throws {
+        let clock = FakeClock()
+        try await Self.with(clock: clock) { scene in
+            clock.moveWall(by: difference)
+            #expect(try await scene.questions().isEmpty)
+            try await scene.deregister()
+            let answers =
+                scene.transport.answers(to: "questions") + scene.transport.answers(to: "request/deregistration")
+            #expect(answers.map(\.status) == [401, 200, 401, 200])
+            for refused in answers where refused.status == 401 {
+                let problem = try Self.problem(refused)
+                #expect(problem["type"] == .string("urn:countersign:error:clock-skew"))
+                #expect(problem["now"] == .integer(scene.server.clock.now().milliseconds))
+            }
+            #expect(await scene.phone.client.localData.accounts.isEmpty)
+            #expect(scene.phone.person.asked.isEmpty)
         }
     }
 
