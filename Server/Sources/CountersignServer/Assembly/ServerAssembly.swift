@@ -163,7 +163,7 @@ public struct ServerAssembly: Sendable {
         _ configuration: Configuration, store: any ServerStore, sealing: Sealing, trace: TraceRecorder? = nil,
         time: TimeSource = .system, random: RandomSource = .system
     ) async throws -> ServerAssembly {
-        let limits = configuration.limits
+        let (limits, logger) = (configuration.limits, configuration.logger)
         let directory = AccountDirectory(
             store: store, time: time, random: random, limits: limits,
             endOfSessions: Identities.endOfSessions(limits: limits))
@@ -182,7 +182,7 @@ public struct ServerAssembly: Sendable {
             issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
             levels: AssuranceLevel.words.map { word in
                 AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
-            }, note: { Self.log($0, configuration.logger) })
+            }, note: { Self.log($0, logger) })
         settings.uiLocales = Languages.catalogue.all.map(\.tag)
         settings.calls = configuration.calls
         settings.terms = configuration.terms
@@ -208,14 +208,14 @@ public struct ServerAssembly: Sendable {
         engine.versions = configuration.versions
         engine.sendsMail = configuration.mail != nil
         engine.identities = configuration.identities
-        engine.facetRefused = { Self.log(refusedFacet: $0, configuration.logger) }
+        engine.facetRefused = { Self.log(refusedFacet: $0, logger) }
         engine.pinServiceMissing = {
-            configuration.logger.error(
+            logger.error(
                 "A phone's PIN is evaluated by a PIN service, and this server has none",
                 metadata: ["setting": "--pin-service", "remedy": "countersign pin-service"])
         }
         engine.inventedAccountsRefused = {
-            configuration.logger.error(
+            logger.error(
                 "The stored document of invented accounts cannot be read: the program's own stands in for it",
                 metadata: ["remedy": "countersign admin invented set"])
         }

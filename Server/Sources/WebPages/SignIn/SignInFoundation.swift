@@ -31,19 +31,24 @@ package struct SignInFoundation: Sendable {
 
 /// The ceremonies, which open after the provider: the provider asks the ceremonies for outcomes, and the ceremonies ask
 /// the provider for subjects.
+///
+/// The server keeps the ceremonies. A second strong reference here would keep a server that nobody uses any more, with
+/// its threads and its files.
 package final class LateCeremonies: Sendable {
-    private let parts = Mutex<(signIns: SignIns, backchannel: BackchannelSignIns)?>(nil)
+    private struct Opened {
+        weak var engine: CeremonyEngine?
+    }
+
+    private let opened = Mutex(Opened())
 
     /// Creates ceremonies that are not open yet.
     package init() {}
 
-    /// The ceremonies of sign-ins; `nil` before the ceremonies are open.
-    var signIns: SignIns? { self.parts.withLock { $0?.signIns } }
-    /// The questions without a browser; `nil` before the ceremonies are open.
-    package var backchannel: BackchannelSignIns? { self.parts.withLock { $0?.backchannel } }
+    /// The ceremonies of sign-ins; `nil` while the ceremonies are not open.
+    var signIns: SignIns? { self.opened.withLock { $0.engine?.signIns } }
+    /// The questions without a browser; `nil` while the ceremonies are not open.
+    package var backchannel: BackchannelSignIns? { self.opened.withLock { $0.engine?.backchannel } }
 
-    /// Takes the ceremonies, which are open from now on.
-    package func open(_ engine: CeremonyEngine) {
-        self.parts.withLock { $0 = (engine.signIns, engine.backchannel) }
-    }
+    /// Takes the ceremonies, which are open from now on, for as long as the server keeps the ceremonies.
+    package func open(_ engine: CeremonyEngine) { self.opened.withLock { $0.engine = engine } }
 }
