@@ -3,6 +3,7 @@ import Foundation
 import Records
 import SQLStore
 import SQLiteStore
+import Sealing
 import Synchronization
 import Testing
 import _Primitives
@@ -19,11 +20,48 @@ struct SharedCommitTests {
         case succeeds
         /// It refuses before it has written anything.
         case refuses
-        /// It has changed a ceremony by the time that a key's counter stops it.
+        /// It has changed a ceremony by the time that it fails.
         case failsLate
     }
 
     private struct Refusal: Error {}
+
+    /// A database whose steps fail after their last write, where the task wants that.
+    private struct LateFailures: SQLDatabase {
+        @TaskLocal static var areWanted = false
+
+        let database: any SQLDatabase
+
+        var sealing: Sealing { self.database.sealing }
+        var knownClients: KnownClients { self.database.knownClients }
+        var waiting: (steps: Int, reads: Int) { self.database.waiting }
+
+        func step<Result: Sendable>(
+            _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
+        ) async throws -> Result {
+            let isWanted = Self.areWanted
+            return try await self.database.step(step) { db in
+                let result = try body(db)
+                if isWanted { throw StoreError(.notFound, "") }
+                return result
+            }
+        }
+
+        func step<Found: Sendable, Result: Sendable>(
+            _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
+            _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
+        ) async throws -> Result {
+            try await self.database.step(step, screenedBy: screen, body)
+        }
+
+        func read<Result: Sendable>(
+            _ body: @escaping @Sendable (SQLConnection) throws -> Result
+        ) async throws -> Result {
+            try await self.database.read(body)
+        }
+
+        func close() async { await self.database.close() }
+    }
 
     private let now = Timestamp(seconds: 1_800_000_000)
 
@@ -31,7 +69,7 @@ struct SharedCommitTests {
     private func store(steps count: Int, of client: String? = nil, progress: [UInt8]? = nil) async throws
         -> TemporaryStore
     {
-        let store = try TemporaryStore()
+        let store = try TemporaryStore(decorate: { LateFailures(database: $0) })
         for number in 0...count {
             var ceremony = CeremonyRecord(
                 id: "\(number)", kind: .transaction, clientID: client, createdAt: self.now,
@@ -48,15 +86,16 @@ struct SharedCommitTests {
         looking look: @escaping @Sendable () throws -> Void = {}
     ) async throws {
         let now = self.now
-        _ = try await database.change(.id("\(number)")) { ceremony in
-            try look()
-            guard kind != .refuses else { throw Refusal() }
-            ceremony.authenticators = ["changed"]
-            ceremony.changedAt = now
-            var change = CeremonyChange()
-            change.audit = [AuditEvent(AuditEvent.Kind(rawValue: "step"), at: now, ceremonyID: "\(number)")]
-            if kind == .failsLate { change.advances = [CounterAdvance(credentialID: "nobody's", counter: 1)] }
-            return change
+        _ = try await LateFailures.$areWanted.withValue(kind == .failsLate) {
+            try await database.change(.id("\(number)")) { ceremony in
+                try look()
+                guard kind != .refuses else { throw Refusal() }
+                ceremony.authenticators = ["changed"]
+                ceremony.changedAt = now
+                var change = CeremonyChange()
+                change.audit = [AuditEvent(AuditEvent.Kind(rawValue: "step"), at: now, ceremonyID: "\(number)")]
+                return change
+            }
         }
     }
 

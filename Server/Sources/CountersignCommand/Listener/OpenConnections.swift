@@ -200,12 +200,10 @@ final class OpenConnections: AvailableConnectionsDelegate {
     private func watch() {
         self.registry.gauge(.connectionsLimit).record(self.limit)
         self.registry.gauge(.connectionsShare).record(self.share)
-        let open = self.registry.gauge(.connectionsOpen)
-        let stalled = self.registry.gauge(.connectionsStalled)
-        self.registry.collect { [weak self] in
+        self.registry.collect { [weak self] registry in
             guard let self else { return }
-            open.record(self.state.withLock { $0.accepted })
-            stalled.record(self.stalled)
+            registry.gauge(.connectionsOpen).record(self.state.withLock { $0.accepted })
+            registry.gauge(.connectionsStalled).record(self.stalled)
         }
     }
 }

@@ -22,7 +22,7 @@ public final class PrometheusMetrics: MetricsFactory {
         /// The families by the names of metrics, which are our own words.
         var families: [String: Family] = [:]  // check: unicode-words
         var help: [String: String] = [:]  // check: unicode-words
-        var collectors: [@Sendable () -> Void] = []
+        var collectors: [@Sendable (PrometheusMetrics) -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -33,14 +33,15 @@ public final class PrometheusMetrics: MetricsFactory {
     /// Notes the help of a name, a sentence for operators.
     func describe(_ name: String, _ help: String) { self.state.withLock { $0.help[name] = help } }
 
-    /// Calls `collect` whenever the numbers are about to be written, so that `collect` can set its gauges.
-    public func collect(_ collect: @escaping @Sendable () -> Void) {
+    /// Calls `collect` with the registry whenever the numbers are about to be written, so that `collect` can set its
+    /// gauges. A gauge holds its registry: a function that captured one would keep the registry, and itself.
+    public func collect(_ collect: @escaping @Sendable (PrometheusMetrics) -> Void) {
         self.state.withLock { $0.collectors.append(collect) }
     }
 
     /// The present numbers, with names and labels in their order.
     public var text: String {
-        for collect in self.state.withLock(\.collectors) { collect() }
+        for collect in self.state.withLock(\.collectors) { collect(self) }
         let (families, help) = self.state.withLock { ($0.families, $0.help) }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {

@@ -55,8 +55,7 @@ public struct ServerMetrics: Sendable {
 
     /// Measures whenever somebody reads the numbers.
     package func watch(_ metric: GaugeMetric, _ measure: @escaping @Sendable () -> Int) {
-        let gauge = self.registry.gauge(metric)
-        self.registry.collect { gauge.record(measure()) }
+        self.registry.collect { $0.gauge(metric).record(measure()) }
     }
 
     /// Records the time that the store took for a step or a read, and counts a step by its name.
@@ -75,12 +74,10 @@ public struct ServerMetrics: Sendable {
     /// Reads the number of waiting deliveries to services, and the age of the oldest, whenever somebody reads the
     /// numbers.
     package func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
-        let count = self.registry.gauge(.deliveriesWaiting)
-        let age = self.registry.gauge(.oldestDelivery)
-        self.registry.collect {
+        self.registry.collect { registry in
             let waiting = deliveries()
-            count.record(waiting.count)
-            age.record(waiting.age.components.seconds)
+            registry.gauge(.deliveriesWaiting).record(waiting.count)
+            registry.gauge(.oldestDelivery).record(waiting.age.components.seconds)
         }
     }
 
@@ -89,8 +86,7 @@ public struct ServerMetrics: Sendable {
         store numbers: @escaping @Sendable () -> StoreCounts,
         signingKeys: @escaping @Sendable () -> [(algorithm: String, age: Duration)]
     ) {
-        let registry = self.registry
-        registry.collect {
+        self.registry.collect { registry in
             let seen = numbers()
             registry.gauge(.mailsWaiting).record(seen.mails)
             registry.gauge(.oldestMail).record(seen.mailAge.components.seconds)
@@ -103,8 +99,7 @@ public struct ServerMetrics: Sendable {
 
     /// Reads the numbers of the machine whenever somebody reads the numbers.
     public func watch(host numbers: @escaping @Sendable () -> HostNumbers) {
-        let registry = self.registry
-        registry.collect {
+        self.registry.collect { registry in
             let numbers = numbers()
             registry.gauge(.buildInfo, numbers.version).record(1)
             registry.gauge(.databaseSize).record(numbers.databaseBytes)
@@ -123,12 +118,10 @@ public struct ServerMetrics: Sendable {
 
     /// Reads the number of steps and reads that wait for the store, whenever somebody reads the numbers.
     public func watch(waiting: @escaping @Sendable () -> (steps: Int, reads: Int)) {
-        let steps = self.registry.gauge(.storeWaiting, StoreMeasurement.Work.step.rawValue)
-        let reads = self.registry.gauge(.storeWaiting, StoreMeasurement.Work.read.rawValue)
-        self.registry.collect {
+        self.registry.collect { registry in
             let waiting = waiting()
-            steps.record(waiting.steps)
-            reads.record(waiting.reads)
+            registry.gauge(.storeWaiting, StoreMeasurement.Work.step.rawValue).record(waiting.steps)
+            registry.gauge(.storeWaiting, StoreMeasurement.Work.read.rawValue).record(waiting.reads)
         }
     }
 }
