@@ -34,7 +34,7 @@ struct SignInServiceCodes: Sendable {
         }
         let shortVerifier = parameters["code_verifier"].flatMap(CodeVerifier.init(shortHexadecimal:))
         let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) } ?? shortVerifier
-        // A repeated request, by somebody without the key, never reaches the code, which would end its session.
+        // A request that somebody repeats as it is never reaches the code, which would end its session.
         if let proof { try await self.endpoint.proofs.take(proof) }
         let now = self.clients.time.now()
         let taking = try await self.store.takeCode(

@@ -25,8 +25,8 @@ public struct SignInServiceRenewals: Sendable {
 
     /// Renews a session (`POST /v0/sign_in/refresh`): the next refresh token, the next access token.
     ///
-    /// The checks before the use of the token change nothing, except that a refresh token of the other face ends its
-    /// own grant. A client with the wrong anti-CSRF token, or a person who has to agree to something, stays signed in.
+    /// The checks before the use of the token use up the proof of the key, and a refresh token of the other face ends
+    /// its own grant. Nothing else changes. A client with the wrong anti-CSRF token, or a person who has to agree to something, stays signed in.
     /// A past token ends the session.
     ///
     /// Cost: two queries, one store step, one signature.
@@ -104,7 +104,7 @@ public struct SignInServiceRenewals: Sendable {
         .refused("The refresh token is not valid.", detail)
     }
 
-    /// Checks the key before the proof of the key is taken.
+    /// Checks that the request shows the key of the grant.
     private static func checkKey(of shown: ShownRefreshToken, _ binding: TokenBinding?) throws {
         let key = ShownKey(of: shown.standing.grant.keyThumbprint, shown: binding?.text)
         guard key == .right else { throw Self.refusal(.key(key)) }
