@@ -9,7 +9,7 @@ import Synchronization
 /// bytes that the store has made durable.
 final class DurableFiles: Sendable {
     /// A copy of both files.
-    struct Copy: Sendable {
+    struct Copy: Sendable, Equatable {
         fileprivate let database: Data
         fileprivate let log: Data
     }

@@ -44,9 +44,9 @@ final class RepeatingDatabase: SQLDatabase {
     func step<Result: Sendable>(
         _ step: Step, _ body: @escaping @Sendable (SQLConnection) throws -> Result
     ) async throws -> Result {
-        try await self.stopping(at: step) { record in
+        try await self.stopping(at: step) { writing in
             try await self.database.step(step) { db in
-                try self.kept(record, db) { try self.twice(step, db, body) }
+                try self.kept(writing, of: step, db) { try self.twice(step, db, body) }
             }
         }
     }
@@ -55,9 +55,9 @@ final class RepeatingDatabase: SQLDatabase {
         _ step: Step, screenedBy screen: @escaping @Sendable (SQLConnection) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (SQLConnection, Found) throws -> Result
     ) async throws -> Result {
-        try await self.stopping(at: step) { record in
+        try await self.stopping(at: step) { writing in
             try await self.database.step(step, screenedBy: screen) { db, found in
-                try self.kept(record, db) { try self.twice(step, db) { try body($0, found) } }
+                try self.kept(writing, of: step, db) { try self.twice(step, db) { try body($0, found) } }
             }
         }
     }
@@ -70,23 +70,15 @@ final class RepeatingDatabase: SQLDatabase {
 
     // MARK: A machine that stops
 
-    /// What a step changes in the database, and the durable files before the step's commit.
-    private struct Change: Sendable {
-        let added: Set<String>
-        let removed: Set<String>
-        let files: DurableFiles.Copy
+    /// What a step has written, seen before the commit.
+    private final class Writing: Sendable {
+        /// All rows with the changes of the step; `nil` for a step that writes nothing.
+        let rows = Mutex<Set<String>?>(nil)
     }
 
-    /// The change of a step that is looked at.
-    private final class ChangeRecord: Sendable {
-        let change = Mutex<Change?>(nil)
-    }
-
-    /// Does a step. Notes the step if a machine that stops before the commit has a part of the step, or if a machine that
-    /// stops afterwards lacks a part. The second step of a name is not looked at, and no step beside others.
-    private func stopping<Result>(
-        at step: Step, _ run: (ChangeRecord?) async throws -> Result
-    ) async throws -> Result {
+    /// Does a step. Notes the step if a part is on the disk before the commit, or if a store that is started from the
+    /// disk afterwards has other rows. The second step of a name is not looked at, and no step beside others.
+    private func stopping<Result>(at step: Step, _ run: (Writing?) async throws -> Result) async throws -> Result {
         let name = step.name.description
         let (number, isAlone) = self.steps.withLock { steps in
             steps.begun += 1
@@ -95,36 +87,33 @@ final class RepeatingDatabase: SQLDatabase {
         }
         defer { self.steps.withLock { $0.running -= 1 } }
         guard isAlone, !Self.stopped.withLock({ $0.contains(name) }) else { return try await run(nil) }
-        let record = ChangeRecord()
-        let result = try await run(record)
-        guard let change = record.change.withLock({ $0 }) else { return result }
-        let after = try self.files.copy()
-        guard self.steps.withLock({ $0.begun == number }) else { return result }
-        let before = try await self.files.rows(of: change.files)
-        if !change.added.isDisjoint(with: before) || !change.removed.isSubset(of: before) {
-            self.note(step, "a machine that stops before the commit has a part of the step")
+        let writing = Writing()
+        let result = try await run(writing)
+        guard let written = writing.rows.withLock({ $0 }) else { return result }
+        let files = try self.files.copy()
+        guard self.steps.withLock({ $0.begun == number }), Self.stopped.withLock({ $0.insert(name).inserted }) else {
+            return result
         }
-        let rows = try await self.files.rows(of: after)
-        if !change.added.isSubset(of: rows) || !change.removed.isDisjoint(with: rows) {
+        if try await self.files.rows(of: files) != written {
             self.note(step, "a machine that stops after the step has lost a part of the step")
         }
-        _ = Self.stopped.withLock { $0.insert(name) }
         return result
     }
 
-    /// Runs the body of a step, and keeps the change for ``stopping(at:_:)``.
+    /// Runs the body of a step, and keeps the rows for ``stopping(at:_:)``.
     private func kept<Value>(
-        _ record: ChangeRecord?, _ db: SQLConnection, _ body: () throws -> Value
+        _ writing: Writing?, of step: Step, _ db: SQLConnection, _ body: () throws -> Value
     ) throws -> Value {
-        guard let record else { return try body() }
-        let before = try PicturedTable.picture(of: db, self.sealing)
+        guard let writing else { return try body() }
+        let before = try self.files.copy()
+        let changes = try db.number("SELECT total_changes()")
         let value = try body()
-        let after = try PicturedTable.picture(of: db, self.sealing)
-        guard before != after else { return value }
-        let copy = try self.files.copy()
-        record.change.withLock {
-            $0 = Change(added: after.subtracting(before), removed: before.subtracting(after), files: copy)
+        guard try db.number("SELECT total_changes()") != changes else { return value }
+        if try self.files.copy() != before {
+            self.note(step, "a machine that stops before the commit has a part of the step")
         }
+        let rows = try PicturedTable.picture(of: db, self.sealing)
+        writing.rows.withLock { $0 = rows }
         return value
     }
 

@@ -77,7 +77,10 @@ extension SQLStore: DeviceSecretStore {
                 DeviceSecretRows(db).isOfGroup(ofDeviceSecret: digest, client: grant.client))
             let admitted = try GrantRows(db).admit(grant)
             try SessionRows(db).useSession(grant.session, at: moment)
-            try db.run("UPDATE oauth_device_secret SET used_at = ? WHERE digest = ?", [moment.milliseconds, digest])
+            // Between the check and this write, a database with several writers may have deleted the secret.
+            try db.changeOneRow(
+                "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?",
+                [moment.milliseconds, digest, grant.session], orThrow: GrantRequirement.deviceSecret.refusal)
             try AuthenticationRows(db).keepAuthentication(grant.authentication, until: grant.expiresAt)
             try GrantRows(db).insert(admitted, redirectURI: redirectURI, sealing)
             try AuditRows(db).appendAudit(audit, sealing)

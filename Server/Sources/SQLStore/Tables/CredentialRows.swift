@@ -49,8 +49,8 @@ struct CredentialRows {
         }
     }
 
-    /// Throws `notFound` unless the devices of further keys are active devices of the keys' accounts, and `forbidden`
-    /// if an account is locked.
+    /// Throws `notFound` unless the devices of further keys are active devices of the keys' accounts, `forbidden` if an
+    /// account is locked, and `conflict` if another device has a key of the same model and name.
     func requireDevices(of credentials: [CredentialRecord]) throws {
         for key in credentials {
             let isLocked = try self.db.row(
@@ -59,11 +59,14 @@ struct CredentialRows {
                 WHERE device.id = ? AND account_id = ? AND is_active = 1
                 """, [key.deviceID, key.accountID])?.flag("is_locked")
             try KeyRefusal.checkJoining(isAccountLocked: isLocked)
+            try self.db.refuse(
+                "SELECT 1 FROM credential WHERE aaid = ? AND key_id = ? AND device_id <> ?",
+                [key.aaid, key.keyID, key.deviceID], KeyRefusal.knownKey)
         }
     }
 
     /// Adds keys to their devices, which ``requireDevices(of:)`` has checked. The new keys replace the devices' keys of
-    /// the same models. Throws `conflict` if a key of the same model and name exists elsewhere.
+    /// the same models.
     func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
         for key in credentials {
             try self.db.run("DELETE FROM credential WHERE device_id = ? AND aaid = ?", [key.deviceID, key.aaid])
