@@ -34,7 +34,8 @@ struct SignInServiceCodes: Sendable {
         }
         let shortVerifier = parameters["code_verifier"].flatMap(CodeVerifier.init(shortHexadecimal:))
         let verifier = parameters["code_verifier"].flatMap { try? CodeVerifier($0) } ?? shortVerifier
-        // A request that somebody repeats as it is never reaches the code, which would end its session.
+        // The proof is used up first. An identical request that somebody sends again is then refused before it reaches
+        // the code. Otherwise the second use of the code would end the session.
         if let proof { try await self.endpoint.proofs.take(proof) }
         let now = self.clients.time.now()
         let taking = try await self.store.takeCode(

@@ -102,8 +102,9 @@ struct AuthenticationRows {
         try self.db.rows(Self.heldAuthenticationsQuery, [session]) { try AuthenticationRecord($0, sealing) }
     }
 
-    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. For a
-    /// whole account also deletes its unfinished sign-ins, its mailed links and the browsers that it is known by.
+    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. If the
+    /// holder is a whole account, the function also deletes the account's unfinished sign-ins, mailed links and known
+    /// browsers.
     func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
         switch holder {
         case .account(let id):

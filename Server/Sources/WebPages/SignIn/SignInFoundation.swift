@@ -32,8 +32,8 @@ package struct SignInFoundation: Sendable {
 /// The ceremonies, which open after the provider: the provider asks the ceremonies for outcomes, and the ceremonies ask
 /// the provider for subjects.
 ///
-/// The server keeps the ceremonies. A second strong reference here would keep a server that nobody uses any more, with
-/// its threads and its files.
+/// The server keeps the ceremonies. With a strong reference here, the provider and the ceremonies would keep each other,
+/// and a server would never be released.
 package final class LateCeremonies: Sendable {
     private struct Opened {
         weak var engine: CeremonyEngine?
