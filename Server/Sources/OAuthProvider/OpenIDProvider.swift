@@ -162,10 +162,11 @@ public final class OpenIDProvider: Sendable {
     /// Deletes requests of every kind, grants, sessions and authentications that have ended, and the names of revoked
     /// tokens and shown proofs that are no longer needed. Returns the number of deleted records.
     ///
-    /// Each step deletes a batch, so that other steps run in between. All steps ask for the moment of the call. So the
-    /// call ends however many records end each second.
+    /// Each step deletes a batch, so that other steps run in between. All steps ask for the moment of the call, and the
+    /// call ends with the first step that deletes less than a batch. So the call ends however many records end each
+    /// second: an authentication whose session ends during the call counts as ended before the call.
     ///
-    /// Cost: one store step for each batch of ``Limits/sweepBatch`` records of a kind, and one more.
+    /// Cost: one store step for each batch of ``Limits/sweepBatch`` records, and one more.
     @discardableResult
     public func sweep() async throws -> Int {
         let (limits, now) = (self.configuration.limits, self.time.now())
@@ -173,8 +174,8 @@ public final class OpenIDProvider: Sendable {
         while true {
             let deleted = try await self.store.sweepAuthorizations(
                 at: now, idleSince: now - limits.oauth.sessionIdleLifetime, limit: limits.sweepBatch)
-            guard deleted > 0 else { return count }
             count += deleted
+            if deleted < limits.sweepBatch { return count }
         }
     }
 }

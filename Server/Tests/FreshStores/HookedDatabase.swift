@@ -9,6 +9,8 @@ package enum NamedStep: String, Sendable {
     case completion = "request.complete"
     /// `AuthorizationStore.moveRequest`: a request without a browser gets its next secret.
     case requestMove = "request.move"
+    /// `AuthorizationStore.sweepAuthorizations`: a batch of ended rows goes.
+    case authorizationSweep = "authorization.sweep"
     /// `AuditStore.appendAudit`: an event by itself.
     case auditEvent = "audit.append"
     /// `PasswordStore.reserveAttempt`.

@@ -106,4 +106,23 @@ struct AccountSessionsTests {
             #expect(try await f.provider.sessions.session(session) != nil)
         }
     }
+
+    @Test("A sweep ends although before each of its steps another authentication ends.")
+    func sweepEnds() async throws {
+        try await ProviderFixture.run { f in
+            let count = 3
+            for _ in 0..<count { _ = try await f.signIn() }
+            f.clock.advance(.seconds(30 * 60))
+            #expect(try await f.provider.sweep() == count, "the grants")
+            for session in try await f.provider.sessions.running(ofAccount: "account-a") {
+                f.hooks.atNext(.authorizationSweep) {
+                    #expect(try await f.provider.sessions.end(session.id, ofAccount: "account-a"))
+                }
+            }
+            for _ in 0..<count {
+                #expect(try await f.provider.sweep() == 1, "the authentication, whose session has just ended")
+            }
+            #expect(try await f.provider.sweep() == 0)
+        }
+    }
 }

@@ -76,6 +76,8 @@ struct ProviderFixture: Sendable {
 
     let provider: OpenIDProvider
     let store: SQLStore
+    /// The database of the store, for tests that precede a step.
+    let hooks: HookedDatabase
     let clock: MovedClock
     let outcomes: RecordedOutcomes
     let people: ListedPeople
@@ -104,7 +106,14 @@ struct ProviderFixture: Sendable {
         _ body: (ProviderFixture) async throws -> Void
     ) async throws {
         let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
-        let store = try FreshStore.open(in: folder, key: KeyEncryptionKey())
+        var hooks: HookedDatabase?
+        let store = try FreshStore.open(
+            in: folder, key: KeyEncryptionKey(),
+            decorate: { opened in
+                let hooked = HookedDatabase(opened)
+                hooks = hooked
+                return hooked
+            })
         let clock = MovedClock()
         let outcomes = RecordedOutcomes()
         let people = ListedPeople()
@@ -128,7 +137,8 @@ struct ProviderFixture: Sendable {
             settings: ClientSettings(idTokenAlgorithm: .es256))
         try await body(
             ProviderFixture(
-                provider: provider, store: store, clock: clock, outcomes: outcomes, people: people, bank: bank,
+                provider: provider, store: store, hooks: try #require(hooks), clock: clock, outcomes: outcomes,
+                people: people, bank: bank,
                 folder: folder))
         if closing { await store.close() }
         try FileManager.default.removeItem(atPath: folder)

@@ -38,8 +38,8 @@ struct RequestedDetailsTests {
             _ = try await provider.clients.change(f.bank.client.id, settings)
             try await body(
                 ProviderFixture(
-                    provider: provider, store: f.store, clock: f.clock, outcomes: f.outcomes, people: f.people,
-                    bank: f.bank, folder: f.folder))
+                    provider: provider, store: f.store, hooks: f.hooks, clock: f.clock, outcomes: f.outcomes,
+                    people: f.people, bank: f.bank, folder: f.folder))
         }
     }
 

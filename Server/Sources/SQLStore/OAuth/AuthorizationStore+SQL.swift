@@ -184,15 +184,16 @@ extension SQLStore: AuthorizationStore {
             count += try SessionRows(db).deleteSessions(
                 where: "id IN (SELECT id FROM oauth_session WHERE expires_at <= ? LIMIT ?)",
                 [moment.milliseconds, limit])
+            count += try SessionRows(db).deleteSessions(
+                where: "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)",
+                [idleSince.milliseconds, limit])
+            // The authentications come after all rows that hold up an authentication.
             for (table, name) in [
                 ("oauth_authentication", "id"), ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {
                 count += try sweep(table, by: name)
             }
-            return try count
-                + SessionRows(db).deleteSessions(
-                    where: "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)",
-                    [idleSince.milliseconds, limit])
+            return count
         }
     }
 }
