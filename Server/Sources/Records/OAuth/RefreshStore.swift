@@ -66,7 +66,8 @@ public struct RefreshFamilyStart: Sendable, Equatable {
     public let keyThumbprint: String?
     /// The moment until which the grant lasts.
     public let end: Timestamp
-    /// The largest number of lasting grants of one person that a client can have. Past it the oldest grant ends.
+    /// The largest number of lasting grants of one person that a client can have. Past it the oldest grant ends. With 0
+    /// no grant lasts, and no family begins.
     public let most: Int
     /// The audit event of each grant that ends for the new grant; the store adds the account and the ended grant to the
     /// event.
@@ -135,7 +136,7 @@ public protocol RefreshStore: Sendable {
     ///
     /// Must be a single step with the end of surplus grants: of any number of families that begin at once,
     /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest. Returns `false` and changes
-    /// nothing if the grant came of a surplus grant, and so would end as well.
+    /// nothing if no grant may last, or if the grant came of a surplus grant, and so would end as well.
     func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool
 
     /// Exchanges a refresh token by the verdict of its family (``RefreshFamily/verdict(on:isBound:at:)``), if `judge`

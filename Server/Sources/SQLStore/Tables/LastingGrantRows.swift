@@ -26,14 +26,14 @@ struct LastingGrantRows {
     }
 
     /// Returns the place of a grant whose family begins among the lasting grants of its client and its person. Throws
-    /// ``StoreError/Code/notFound`` if the grant came of a displaced grant, and so would end as well.
+    /// ``StoreError/Code/notFound`` if the grant would end at once: no grant may last, or the grant came of a displaced
+    /// grant.
     ///
     /// The first and the last number show that the grants are few enough: the limit of the query is 0 then, and the
     /// query looks at no grant. Only if too many could exist, the grants are counted, in the index alone and up to the
     /// number of grants that may stay.
     func place(for start: RefreshFamilyStart, of grant: RefreshFamilyStart.Grant) throws -> LastingGrantPlace {
         let numbers = try self.lastingNumbers(client: grant.client, subject: grant.subject).withNext
-        // The new grant is one of the grants that stay.
         let displaced = try self.db.rows(
             """
             SELECT oauth_grant.id AS id, authentication, session, device_secret, origin, account FROM oauth_grant
@@ -43,10 +43,10 @@ struct LastingGrantRows {
                 WHERE own.client = ? AND own.subject = ? AND own.lasting_number IS NOT NULL
                 ORDER BY own.lasting_number DESC LIMIT ? OFFSET ?)
             ORDER BY lasting_number DESC
-            """, [grant.client, grant.subject, numbers.surplus(over: start.most), start.most - 1]
+            """, [grant.client, grant.subject, numbers.surplus(over: start.most), start.mostOthers]
         ) { row in LastingGrantPlace.Displaced(grant: try EndedGrant(row), account: try row.text("account")) }
         let place = LastingGrantPlace(number: numbers.newest, displaced: displaced)
-        try GrantRequirement.room.check(!place.ends(grant))
+        try GrantRequirement.room.check(!place.ends(grant, most: start.most))
         return place
     }
 

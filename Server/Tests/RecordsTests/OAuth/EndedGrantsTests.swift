@@ -112,6 +112,16 @@ struct EndedGrantsTests {
         let grant = RefreshFamilyStart.Grant(
             authentication: "authentication", client: "client", subject: "subject", deviceSecret: nil, origin: origin,
             head: nil)
-        #expect(place.ends(grant) == ends)
+        #expect(place.ends(grant, most: 1) == ends)
+        #expect(place.ends(grant, most: 0), "no grant may last")
+    }
+
+    @Test("The new grant is one of the grants that stay.", arguments: [(0, 0), (1, 0), (2, 1), (50, 49)])
+    func others(most: Int, others: Int) {
+        let moment = Timestamp(seconds: 1_800_000_000)
+        let start = RefreshFamilyStart(
+            grant: "grant", head: [], headEndsAt: moment, keyThumbprint: nil, until: moment, most: most,
+            displaced: AuditEvent(AuditEvent.Kind(rawValue: "displaced"), at: moment))
+        #expect(start.mostOthers == others)
     }
 }

@@ -29,11 +29,12 @@ public enum GrantListConformance {
             audit: Self.event)
     }
 
-    /// Adds a sign-in with the grant `grant-<number>`. The grant lasts ten days, and its token five.
-    private static func begin(
+    /// Adds a sign-in with the grant `grant-<number>`. The grant lasts ten days, and its token five. Returns `false` if
+    /// the grant does not last, because `most` is 0.
+    @discardableResult private static func begin(
         _ number: Int, _ store: Subject, account: String = "a", client: String = "c", after time: Duration = .zero,
         most: Int = 99
-    ) async throws {
+    ) async throws -> Bool {
         let moment = Self.start + time
         var sample = SampleSignIn(
             "\(number)", secret: Self.bytes(number), account: account, client: client, at: moment,
@@ -47,7 +48,8 @@ public enum GrantListConformance {
             RefreshFamilyStart(
                 grant: "grant-\(number)", head: Self.bytes(1000 * number), headEndsAt: moment + Self.day * 5,
                 keyThumbprint: nil, until: moment + Self.day * 10, most: most, displaced: Self.displaced), at: moment)
-        try expect(isThere, "the grant is there")
+        try expect(isThere == (most > 0), "the grant is there")
+        return isThere
     }
 
     private static func refresh(_ number: Int, _ store: Subject, to successor: Int = 1, after time: Duration)
@@ -214,6 +216,14 @@ public enum GrantListConformance {
             try expect(events.map(\.detail) == ["grant-1"] && events.map(\.accountID) == ["a"], "one event")
             try await Self.begin(6, store, after: .seconds(6), most: 1)
             try expect(try await Self.list(store).map(\.id) == ["grant-6", "grant-8"], "a smaller limit")
+        },
+        ConformanceCheck("of a client that can have no lasting grants none lasts, and the others stay") { store in
+            try await Self.addClient("c", store)
+            try await Self.begin(1, store)
+            let isThere = try await Self.begin(2, store, after: .seconds(1), most: 0)
+            try expect(!isThere, "the second does not last")
+            try expect(try await Self.list(store).map(\.id) == ["grant-1"], "the first lasts")
+            try expect(try await Self.trail(store, Self.displaced.kind).isEmpty, "no grant has ended")
         },
         ConformanceCheck("of 50 that begin at once as many are left as there can be") { store in
             try await Self.addClient("c", store)

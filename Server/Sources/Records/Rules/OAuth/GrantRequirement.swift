@@ -12,7 +12,7 @@ package enum GrantRequirement: Sendable, CaseIterable {
     case sharingGroup
     /// The client exists and is not switched off.
     case servedClient
-    /// The grant exists after the end of the surplus grants: it came of none of them.
+    /// The grant exists after the end of the surplus grants: grants may last, and the grant came of no surplus grant.
     case room
 
     private var reason: String {

@@ -52,8 +52,14 @@ package struct LastingGrantPlace: Sendable, Equatable {
         self.displaced = displaced
     }
 
-    /// Returns `true` if the new grant would end with a displaced grant, because the new grant came of that grant.
-    package func ends(_ grant: RefreshFamilyStart.Grant) -> Bool {
-        self.displaced.contains { $0.grant.takesAlong(origin: grant.origin, deviceSecret: grant.deviceSecret) }
+    /// Returns `true` if the new grant would end at once: no grant may last, or the new grant came of a displaced grant.
+    package func ends(_ grant: RefreshFamilyStart.Grant, most: Int) -> Bool {
+        most < 1
+            || self.displaced.contains { $0.grant.takesAlong(origin: grant.origin, deviceSecret: grant.deviceSecret) }
     }
+}
+
+extension RefreshFamilyStart {
+    /// The largest number of other lasting grants that stay beside the new grant.
+    package var mostOthers: Int { max(0, self.most - 1) }
 }
