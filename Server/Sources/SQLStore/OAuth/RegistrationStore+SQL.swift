@@ -86,11 +86,14 @@ extension SQLStore: RegistrationStore {
         // The step relies on the number of clients, and on the absence of consents to the clients that go.
         try await self.step(Step("client.add-stranger", guards: [], isolation: .serializable)) { [sealing] db in
             let room = ClientRoom(count: try ClientRows(db).count(strangers: true), limit: limit)
-            for id in try ClientRows(db).oldestUnusedStrangers(since: unusedSince, limit: room.displaceable) {
+            let unused = try ClientRows(db).oldestUnusedStrangers(since: unusedSince, limit: room.displaceable)
+            try room.without(unused.count).check("clients")
+            try ClientRows(db).checkClaims(of: client)
+            for id in unused {
                 try ClientRows(db).deleteUnusedClient(id)
                 try AuditRows(db).appendAudit(AuditEvent(.unusedClientDeleted, at: audit.at, detail: id), sealing)
             }
-            try ClientRows(db).add(client, limit: limit)
+            try ClientRows(db).insert(client)
             try AuditRows(db).appendAudit(audit, sealing)
         }
     }

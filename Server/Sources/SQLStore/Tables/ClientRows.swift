@@ -31,8 +31,8 @@ struct ClientRows {
         }
     }
 
-    /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, or if another
-    /// client owns one of its resources. Strangers' clients take no place of clients that the operator has let in.
+    /// Adds a client within the present step. Throws `conflict` if `limit` clients of its kind exist, and as
+    /// ``checkClaims(of:)``. Strangers' clients take no place of clients that the operator has let in.
     func add(_ client: ClientRecord, limit: Int) throws {
         try self.checkAddition(of: client, limit: limit)
         try self.insert(client)
@@ -41,6 +41,12 @@ struct ClientRows {
     /// Throws `conflict` as ``add(_:limit:)``.
     func checkAddition(of client: ClientRecord, limit: Int) throws {
         try ClientRoom(count: self.count(strangers: client.isStranger), limit: limit).check("clients")
+        try self.checkClaims(of: client)
+    }
+
+    /// Throws `conflict` if a client has the identifier of a new client, or if another client owns one of its resources.
+    func checkClaims(of client: ClientRecord) throws {
+        try self.db.refuse("SELECT 1 FROM oauth_client WHERE id = ?", [client.id], "a client has the identifier")
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
     }
 

@@ -25,6 +25,7 @@ struct ClientRulesTests {
         let room = ClientRoom(count: count, limit: limit)
         #expect(room.isFull == isFull)
         #expect(room.displaceable == (isFull ? 1 : 0))
+        #expect(room.without(1) == ClientRoom(count: count - 1, limit: limit))
         do {
             try room.check("clients")
             #expect(!isFull)

@@ -158,6 +158,22 @@ public enum RegistrationConformance {
             }
             try expect(try await store.clients().count == 3, "nothing has changed")
         },
+        ConformanceCheck("for a stranger's client that is refused no client makes room") { store in
+            try await Self.add(Self.stranger("old", .document), store)
+            var owner = Self.client("owner")
+            owner.settings.tokens.resources = ["urn:owned"]
+            owner.registration = nil
+            try await store.addClient(owner, limit: 9, audit: Self.event)
+            var greedy = Self.stranger("new", .document, seconds: 9)
+            greedy.settings.tokens.resources = ["urn:owned"]
+            for refused in [greedy, Self.stranger("owner", .document, seconds: 9)] {
+                try await expectError(StoreError(.conflict, "")) {
+                    try await Self.add(refused, store, limit: 1, unusedSince: 0)
+                }
+                try expect(try await Set(store.clients().map(\.id)) == ["old", "owner"], "nothing has changed")
+            }
+            try expect(try await store.auditEntries(after: 0, limit: 9).count == 2, "no event of the refused")
+        },
         ConformanceCheck("a stranger's client that makes room takes along what waits for its people") { store in
             try await Self.add(Self.stranger("old", .document), store)
             let userCode = TypedCode(of: [UInt8](0..<8))

@@ -17,6 +17,9 @@ package struct ClientRoom: Sendable, Equatable {
     /// The number of rows that may go to make room for one more row: a full room gives up one row.
     package var displaceable: Int { self.isFull ? 1 : 0 }
 
+    /// Returns the room after the end of `count` rows.
+    package func without(_ count: Int) -> Self { Self(count: self.count - count, limit: self.limit) }
+
     /// Throws ``StoreError/Code/conflict`` if no place is left.
     ///
     /// - Parameter rows: The name of the rows, for the log.
