@@ -201,6 +201,40 @@ struct RepeatedStepTests {
         withExtendedLifetime(store) {}
     }
 
+    /// Writes a row, and then adds the row of another table that is there already.
+    @Sendable private static func collide(_ db: SQLConnection) throws {
+        try db.run("UPDATE store_check SET probes = 7")
+        try db.run("INSERT INTO store_check (id, sealed, probes) SELECT id, sealed, probes FROM store_check")
+    }
+
+    @Test(
+        "every error after a write is noticed, also of a constraint, but for a failure of the store itself",
+        arguments: [
+            (nil, true), (StoreError(.notFound, "refused"), true), (InviteRefusal.unknown, true),
+            (StoreError(.unavailable, "as the test wants it"), false),
+            (StoreError(.corrupt, "as the test wants it"), false),
+            (SQLError(code: 13, message: "a full disk"), false), (SQLError(code: 11, message: "a damaged file"), false),
+        ] as [((any Error)?, Bool)])
+    func lateErrors(error: (any Error)?, isFault: Bool) async throws {
+        let step = Step("test.late-error", guards: [], isolation: .readCommitted)
+        let faults = try await self.faults(of: step) { db, _ in
+            guard let error else { return try Self.collide(db) }
+            try db.run("UPDATE store_check SET probes = 7")
+            throw error
+        }
+        #expect(faults.contains { $0.contains("refuses after a write") } == isFault, "\(faults)")
+        #expect(faults.count == (isFault ? 1 : 0), "\(faults)")
+    }
+
+    @Test("an error of the first write is no fault")
+    func firstWrite() async throws {
+        let step = Step("test.first-write", guards: [], isolation: .readCommitted)
+        let faults = try await self.faults(of: step) { db, _ in
+            try db.run("INSERT INTO store_check (id, sealed, probes) SELECT id, sealed, probes FROM store_check")
+        }
+        #expect(faults.isEmpty, "\(faults)")
+    }
+
     @Test("a guard that names no column is noticed, and so is a name that is used for two kinds of steps")
     func guards() async throws {
         let wrong = Step(

@@ -1,5 +1,6 @@
 import Records
 import SQLStore
+import SQLiteStore
 import Sealing
 import Synchronization
 
@@ -16,7 +17,8 @@ final class RepeatingDatabase: SQLDatabase {
     private static let repeatedSteps = 3
     /// The steps that may refuse after a write. The list only shrinks.
     private static let lateRefusals: Set<String> = [
-        // A counter, an activation and an offer of another activation are judged by the statements that write them.
+        // A counter, an activation and an offer of another activation are judged by the statements that write them, or
+        // right before.
         "identity-session.step"
     ]
 
@@ -171,10 +173,11 @@ final class RepeatingDatabase: SQLDatabase {
     }
 
     /// Notes a refusal after a write: the database does the whole batch again then, each step by itself. Callers could
-    /// slow down the steps of others by such refusals. A damaged file and a database that cannot be used are no refusals.
+    /// slow down the steps of others by such refusals. Every error is a refusal, also the error of a constraint, except
+    /// for a damaged file and a database that cannot be used.
     private func checkRefusal<Value>(_ result: Result<Value, any Error>, hasWritten: Bool, of step: Step) {
-        guard hasWritten, case .failure(let error as StoreError) = result else { return }
-        guard error.code != .unavailable, error.code != .corrupt else { return }
+        guard hasWritten, case .failure(let error) = result else { return }
+        if let failure = SQLiteDatabase.translated(error) as? StoreError, failure.isStoresOwn { return }
         guard !Self.lateRefusals.contains(step.name.description) else { return }
         self.note(step, "refuses after a write: \(error)")
     }

@@ -15,8 +15,10 @@ extension SQLStore: RegistrationStore {
     ) async throws {
         // The step relies on the number of tokens.
         try await self.step(Step("initial-token.add", guards: [], isolation: .serializable)) { [sealing] db in
-            try db.run("DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0", [moment.milliseconds])
-            let count = try db.number("SELECT count(*) FROM oauth_initial_token") ?? 0
+            let count =
+                try db.number(
+                    "SELECT count(*) FROM oauth_initial_token WHERE expires_at > ? AND uses_left > 0",
+                    [moment.milliseconds]) ?? 0
             try ClientRoom(count: count, limit: limit).check("tokens")
             try db.insert(
                 [
@@ -24,6 +26,7 @@ extension SQLStore: RegistrationStore {
                     .createdAt: token.createdAt.milliseconds, .expiresAt: token.expiresAt.milliseconds,
                     .usesLeft: token.left,
                 ], by: InitialTokenColumn.insertion)
+            try db.run("DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0", [moment.milliseconds])
             try AuditRows(db).appendAudit(audit, sealing)
         }
     }

@@ -25,17 +25,20 @@ struct OfferRows {
 
     /// Adds an offer. Throws `conflict` if an offer or a device has the same identifier: the offer would become a
     /// device of that identifier. With `replacing`, an offered or revoked offer of the same identifier and account is
-    /// replaced.
+    /// replaced; a used offer remains a conflict.
     func insert(_ offer: OfferRecord, replacing: Bool = false, _ sealing: Sealing) throws {
         try self.db.refuse("SELECT 1 FROM device WHERE id = ?", [offer.id], "there is a device of that identifier")
+        try self.db.refuse(
+            """
+            SELECT 1 FROM pending_activation
+            WHERE id = ?1 AND (?2 = 0 OR account_id <> ?3 OR state NOT IN (?4, ?5))
+            """,
+            [
+                offer.id, replacing, offer.accountID, OfferRecord.State.offered.rawValue,
+                OfferRecord.State.revoked.rawValue,
+            ], "there is an offer of that identifier")
         if replacing {
-            // A used offer is not replaced, and remains a conflict.
-            try self.db.run(
-                "DELETE FROM pending_activation WHERE id = ? AND account_id = ? AND state IN (?, ?)",
-                [
-                    offer.id, offer.accountID, OfferRecord.State.offered.rawValue,
-                    OfferRecord.State.revoked.rawValue,
-                ])
+            try self.db.run("DELETE FROM pending_activation WHERE id = ?", [offer.id])
             try IdentityAnswerRows(self.db).deleteAnswers(of: GivenAnswer.offerPrefix + offer.id)
         }
         try self.db.insert(try offer.values(sealing), by: OfferColumn.insertion)

@@ -226,14 +226,18 @@ public enum ActivationConformance {
             }
             try await store.offer(another, replacing: true, audit: sampleAudit("replaced"))
             try expect(try await store.offer(id: first.id) == another, "the second, letter and all")
-            _ = try await store.step(offer: first.id, request: nil) { offer in
+            let request = sampleName(caller: GivenAnswer.offerPrefix + first.id)
+            _ = try await store.step(offer: first.id, request: request) { offer in
                 offer.state = .enrolled
-                return (OfferChange(), ())
+                var change = OfferChange()
+                change.answer = sampleAnswer(request)
+                return (change, ())
             }
             try expect(try await store.offer(id: first.id)?.letter == nil, "what was used is in no letter")
             try await expectError(StoreError(.conflict, "")) {
                 try await store.offer(another, replacing: true, audit: sampleAudit())
             }
+            try expect(try await store.answer(to: request) != nil, "its answer is kept")
         },
         ConformanceCheck("of offers at once an account gets as many as the limit, of those that can still be used") {
             store in

@@ -60,6 +60,8 @@ public enum IdentityKeyConformance {
             try expect(try await add("b", at: 1) == ["b", "a"], "and another one")
             try await expectError(StoreError(.conflict, "")) { _ = try await add("c", at: 99) }
             try expect(try await store.identitySealingKeys().map(\.id) == ["b", "a"], "nothing has changed")
+            try await expectError(StoreError(.conflict, "")) { _ = try await add("c", at: 100, limit: 1) }
+            try expect(try await store.identitySealingKeys().map(\.id) == ["b", "a"], "none is erased by a refusal")
             try expect(try await add("c", at: 100) == ["c", "b"], "once one is erased")
             let kinds = try await store.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
             try expect(kinds == ["added", "added", "added"], "an event each")

@@ -62,8 +62,20 @@ public enum RegistrationConformance {
         ConformanceCheck("there are as many as can be, and those that have ended make room") { store in
             for number: UInt8 in [1, 2] { try await Self.add(Self.token(number), store) }
             try await expectError(StoreError(.conflict, "")) { try await Self.add(Self.token(3), store) }
-            try await Self.add(Self.token(3, seconds: 99), store, at: Self.start + .seconds(60))
-            try expect(try await store.auditEntries(after: 0, limit: 9).count == 3, "an event each")
+            let later = Self.start + .seconds(60)
+            for number: UInt8 in [3, 4] { try await Self.add(Self.token(number, seconds: 99), store, at: later) }
+            try expect(try await store.auditEntries(after: 0, limit: 9).count == 4, "an event each")
+        },
+        ConformanceCheck("a token that finds no place leaves the ended tokens where they are") { store in
+            try await Self.add(Self.token(1, seconds: 10), store)
+            try await Self.add(Self.token(2), store)
+            let later = Self.start + .seconds(10)
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.addInitialToken(Self.token(3), limit: 1, at: later, audit: Self.event)
+            }
+            try expect(try await store.initialTokens(at: Self.start).count == 2, "nothing has changed")
+            try await Self.add(Self.token(3), store, at: later)
+            try expect(try await store.initialTokens(at: Self.start).map(\.id) == ["token-2", "token-3"], "one went")
         },
         ConformanceCheck("a token that is deleted is worth nothing, once") { store in
             try await Self.add(Self.token(1), store)

@@ -17,10 +17,12 @@ extension SQLStore: IdentityKeyStore {
     public func addSealingKey(_ key: SealingKeyRecord, limit: Int, audit: AuditEvent) async throws -> [SealingKeyRecord]
     {
         try await self.step(Step("identity-key.add", guards: [], isolation: .serializable)) { [sealing] db in
-            try IdentityKeyRows(db).eraseSealingKeys(at: audit.at)
-            let count = try db.number("SELECT count(*) FROM identity_sealing_key") ?? 0
+            let count =
+                try db.number(
+                    "SELECT count(*) FROM identity_sealing_key WHERE erased_at > ?", [audit.at.milliseconds]) ?? 0
             try IdentityBound.sealingKeys.requireRoom(count, most: limit)
             try IdentityKeyRows(db).insert(key, sealing)
+            try IdentityKeyRows(db).eraseSealingKeys(at: audit.at)
             try AuditRows(db).appendAudit(audit, sealing)
             return try IdentityKeyRows(db).identitySealingKeys(sealing)
         }
