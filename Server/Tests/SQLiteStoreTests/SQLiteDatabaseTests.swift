@@ -316,6 +316,25 @@ struct SQLiteDatabaseTests {
     }
 
     @Test(
+        "A ceremony of an unknown kind, phase, outcome or channel is corrupt",
+        arguments: ["kind", "phase", "outcome", "channel"])
+    func unknownNumber(column: String) async throws {
+        let store = try TemporaryStore()
+        try await store.database.createCeremony(
+            CeremonyRecord(
+                id: "ceremony", kind: .authentication, createdAt: self.now, expiresAt: self.now,
+                detail: CeremonyDetail()), tokens: [], audit: nil)
+        #expect(try await store.database.ceremony(.id("ceremony")) != nil)
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write { try $0.execute(sql: "UPDATE ceremony SET \(column) = 9") }
+        try raw.close()
+        let again = try SQLStore(folder: store.folder, key: store.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await again.ceremony(.id("ceremony")) }
+        await again.close()
+    }
+
+    @Test(
         "A key that was given another account, device or name in the file opens no more",
         arguments: [
             "account_id = 'id-mallory'", "device_id = 'device-mallory'", "key_id = X'07'", "aaid = 'C516#0009'",

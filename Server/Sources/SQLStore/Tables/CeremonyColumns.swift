@@ -99,8 +99,10 @@ extension CeremonyRecord {
                 ?? CeremonyDetail(
                     stored: try sealing.open(try row.bytes(CeremonyColumn.detail), purpose: .ceremonyDetail, row: id)))
         self.phase = phase
-        self.outcome = try row.optionalInteger(CeremonyColumn.outcome).flatMap { Outcome(rawValue: $0) }
-        self.channel = try row.optionalInteger(CeremonyColumn.channel).flatMap { .init(stored: $0) }
+        self.outcome = try row.optionalInteger(CeremonyColumn.outcome).map {
+            try Outcome(stored: $0, "an unknown outcome")
+        }
+        self.channel = try row.optionalInteger(CeremonyColumn.channel).map { try .init(stored: $0) }
         self.changedAt = try row.moment(CeremonyColumn.changedAt)
         self.continuationDigest = try row.optionalBytes(CeremonyColumn.continuationDigest)
         self.confirmationCode = try row.optionalBytes(CeremonyColumn.confirmationCode)

@@ -55,7 +55,7 @@ struct CeremonyRows {
     )? {
         try self.db.row(Self.tokenQuery, [digest]).map { row in
             let token = DispatchTokenRecord(
-                digest: digest, channel: try .init(storedForToken: row.integer("token_channel")),
+                digest: digest, channel: try .init(stored: row.integer("token_channel")),
                 expiresAt: try row.moment("token_expires_at"))
             return (try CeremonyRecord(row, sealing, detail: detail), token)
         }

@@ -27,7 +27,7 @@ struct IdentitySessionRows {
             let token = try tokenDigest.flatMap { digest in
                 try row.optionalInteger("token_channel", as: Int.self).map { channel in
                     DispatchTokenRecord(
-                        digest: digest, channel: try .init(storedForToken: channel),
+                        digest: digest, channel: try .init(stored: channel),
                         expiresAt: try row.moment("token_expires_at"))
                 }
             }

@@ -251,14 +251,13 @@ struct CeremonyRuleTests {
         let numbers: [DispatchChannel: Int] = [.linkQRCode: 1, .link: 2, .typed: 3, .qrCode: 4, .device: 5]
         for channel in DispatchChannel.allCases {
             #expect(channel.stored == numbers[channel])
-            #expect(DispatchChannel(stored: channel.stored) == channel)
-            #expect(try DispatchChannel(storedForToken: channel.stored) == channel)
+            #expect(try DispatchChannel(stored: channel.stored) == channel)
         }
-        #expect(DispatchChannel(stored: 0) == nil)
-        #expect(DispatchChannel(stored: 9) == nil)
         #expect(throws: StoreError(.corrupt, "")) { try CeremonyRecord.state(storedKind: 9, phase: 1) }
         #expect(throws: StoreError(.corrupt, "")) { try CeremonyRecord.state(storedKind: 1, phase: 9) }
-        #expect(throws: StoreError(.corrupt, "")) { try DispatchChannel(storedForToken: 9) }
+        for number in [0, 9] {
+            #expect(throws: StoreError(.corrupt, "")) { try DispatchChannel(stored: number) }
+        }
     }
 
     @Test("A detail comes back from its stored form")

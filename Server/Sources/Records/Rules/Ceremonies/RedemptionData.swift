@@ -33,16 +33,10 @@ extension DispatchChannel {
         }
     }
 
-    /// Reads a stored channel; `nil` for an unknown number.
-    package init?(stored number: Int) {
-        guard let channel = Self.allCases.first(where: { $0.stored == number }) else { return nil }
-        self = channel
-    }
-
-    /// Reads the stored channel of a token. Throws ``StoreError/Code/corrupt`` for an unknown number.
-    package init(storedForToken number: Int) throws {
-        guard let channel = Self(stored: number) else {
-            throw StoreError(.corrupt, "a token of an unknown channel")
+    /// Reads a stored channel. Throws ``StoreError/Code/corrupt`` for an unknown number.
+    package init(stored number: Int) throws(StoreError) {
+        guard let channel = Self.allCases.first(where: { $0.stored == number }) else {
+            throw StoreError(.corrupt, "an unknown channel")
         }
         self = channel
     }
