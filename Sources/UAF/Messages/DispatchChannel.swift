@@ -12,7 +12,8 @@ public enum DispatchChannel: String, Hashable, Sendable, CaseIterable {
     case typed
     /// A QR code with the payload alone. Only the app's own scanner reads the payload.
     case qrCode = "png-qr-code"
-    /// A message to one device that the server knows. No server of this product sends such messages yet.
+    /// An answer or a message to one device that the server knows. The server of this product gives a device the tokens
+    /// of sessions that the device itself begins, and sends no messages yet.
     case device
 
     /// The channel's name on the wire.

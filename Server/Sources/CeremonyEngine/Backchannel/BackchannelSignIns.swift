@@ -104,6 +104,7 @@ public struct BackchannelSignIns: CeremonyPart {
                 var change = CeremonyChange()
                 // Another phone may have been faster.
                 guard record.phase == .created else { return change }
+                // The phone gets a link, and phones take from a link only tokens that were made for links.
                 change.newTokens = [
                     DispatchTokenRecord(
                         digest: Sealing.digest(ofSecret: codes.linkToken), channel: .link, expiresAt: record.expiresAt)

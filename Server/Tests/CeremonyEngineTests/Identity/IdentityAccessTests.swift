@@ -42,6 +42,8 @@ struct IdentityAccessTests {
         let offer = try await self.begin(phone, self.request())
         let document = try await phone.start(offer.session, claim: offer.claim)
         #expect(document.purpose == .serviceLogin && document.service.name == "Health Portal")
+        #expect(!document.isForLinks, "a link brings no session of the app's own")
+        #expect(try await server.database.ceremony(.id(offer.session))?.channel == .device)
         await #expect(throws: IdentityProblem(.outOfOrder)) { () async throws in
             _ = try await self.code(phone, offer.session)
         }

@@ -144,7 +144,7 @@ public struct AppSessions: CeremonyPart {
         let step = try await self.store.begin(
             ceremony,
             token: DispatchTokenRecord(
-                digest: ProcessCode.digest(ofClaim: claim), channel: .qrCode, expiresAt: session.deadline),
+                digest: ProcessCode.digest(ofClaim: claim), channel: .device, expiresAt: session.deadline),
             request: call.name, answer: call.answered(answer),
             audit: AuditEvent(
                 .identityBegun, at: call.at, accountID: ceremony.accountID, ceremonyID: ceremony.id,
