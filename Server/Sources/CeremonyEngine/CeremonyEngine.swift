@@ -64,7 +64,8 @@ public final class CeremonyEngine: Sendable {
                 configuration, metadata: configuration.metadata, policies: configuration.policies,
                 channelBinding: configuration.channelBinding))
         let environment = CeremonyEnvironment(
-            configuration: configuration, rules: rules, sealing: sealing, time: time, random: random)
+            configuration: configuration, rules: rules, sealing: sealing, time: time, random: random,
+            outcomeOfEnd: { $0.outcomeOfEnd($1, at: $2, limits: $3) })
         let hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony, time: time)
         let budgets = Budgets(configuration.limits)
         let endings = Endings(environment: environment, store: store, hub: hub)

@@ -22,7 +22,7 @@ struct DeregistrationSteps: CeremonyPart {
         guard let context = try DeregistrationContext(of: record, limits: self.limits) else { return change }
         record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
         change.deregistration = context.selection
-        change.endOfSessions = CeremonyRecord.ending(.failed, at: now, limits: self.limits)
+        change.endOfSessions = self.environment.endOfSessions(at: now)
         change.deregistrationAudit = AuditEvent(
             .deregistered, at: now, accountID: record.accountID, ceremonyID: record.id, actor: record.clientID)
         change.deregistrationNotice = record.accountID.map {

@@ -92,7 +92,7 @@ public struct Deregistrations: CeremonyPart {
             let notice = client.map { self.steps.notice(accountID: accountID, deregisteredBy: $0.name, at: now) }
             switch try await self.store.deregister(
                 context.selection, accountID: accountID, asker: asker, audit: event, notice: notice,
-                ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
+                ending: self.environment.endOfSessions(at: now))
             {
             case .deregistered, .unknown: break
             case .locked:

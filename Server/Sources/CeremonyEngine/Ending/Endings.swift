@@ -18,8 +18,8 @@ struct Endings: CeremonyPart {
         guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
         do {
             _ = try await self.store.change(.id(id)) { record in
-                let outcome = record.outcomeOfEnd(
-                    event == .cancel ? .aborted : .failed, at: now, limits: self.limits)
+                let outcome = self.environment.outcomeOfEnd(
+                    of: record, event == .cancel ? .aborted : .failed, at: now)
                 try record.take(event, at: now, limits: self.limits)
                 record.uafStatusCode = statusCode.map { Int($0.rawValue) }
                 record.clientErrorCode = clientErrorCode
@@ -46,7 +46,7 @@ struct Endings: CeremonyPart {
         _ = try await self.store.change(.id(id)) { record in
             guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
             var change = CeremonyChange()
-            change.identityOutcome = record.outcomeOfEnd(.failed, at: now, limits: self.limits)
+            change.identityOutcome = self.environment.outcomeOfEnd(of: record, .failed, at: now)
             try record.take(.expire, at: now, limits: self.limits)
             // The keys were never confirmed.
             if record.kind == .registration { change.deviceFate = .discard }

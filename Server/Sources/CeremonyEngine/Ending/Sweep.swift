@@ -33,7 +33,7 @@ public struct Sweep: CeremonyPart {
             let disabled = try await self.store.disableForsaken(
                 countedBy: now - DeviceProof.skew - DeviceProof.skew, limit: self.limits.sweepBatch,
                 audit: AuditEvent(.activationDisabled, at: now),
-                ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
+                ending: self.environment.endOfSessions(at: now))
             count += disabled
             if disabled < self.limits.sweepBatch { break }
         }

@@ -100,7 +100,7 @@ public struct Enrolments: CeremonyPart {
                 record.confirmationCode = nil
                 var change = CeremonyChange()
                 change.deviceFate = isRight ? .activate : .discard
-                change.endOfSessions = CeremonyRecord.ending(.failed, at: now, limits: self.limits)
+                change.endOfSessions = self.environment.endOfSessions(at: now)
                 change.replacementAudit = AuditEvent(
                     .deviceReplaced, at: now, accountID: record.accountID, ceremonyID: id, actor: `operator`)
                 change.audit = [

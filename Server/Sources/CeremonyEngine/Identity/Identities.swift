@@ -78,6 +78,6 @@ extension Identities {
     /// Returns a function from a moment to the history's entries for sessions that end then, because their device was
     /// removed.
     public static func endOfSessions(limits: Limits) -> @Sendable (_ now: Timestamp) -> SessionEnding {
-        { CeremonyRecord.ending(.failed, at: $0, limits: limits) }
+        { now in { $0.outcomeOfEnd(.failed, at: now, limits: limits) } }
     }
 }

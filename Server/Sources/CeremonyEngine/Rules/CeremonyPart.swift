@@ -14,17 +14,35 @@ final class CeremonyEnvironment: Sendable {
     let sealing: Sealing
     let time: TimeSource
     let random: RandomSource
+    private let outcomeOfEnd: OutcomeOfEnd
+
+    /// Returns the history's entry for an identity session that ends from outside; `nil` for a session without an
+    /// entry. The identities' folder knows the entry, and most parts stand below this folder.
+    typealias OutcomeOfEnd =
+        @Sendable (
+            CeremonyRecord, IdentityHistoryRecord.Outcome, _ now: Timestamp, Limits
+        ) -> IdentityOutcomeChange?
 
     init(
         configuration: CeremonyConfiguration, rules: CurrentRules, sealing: Sealing, time: TimeSource,
-        random: RandomSource
+        random: RandomSource, outcomeOfEnd: @escaping OutcomeOfEnd
     ) {
         self.configuration = configuration
         self.rules = rules
         self.sealing = sealing
         self.time = time
         self.random = random
+        self.outcomeOfEnd = outcomeOfEnd
     }
+
+    /// Returns the history's entry for an identity session that ends from outside: by the clock, a browser, or the end
+    /// of its activation. `nil` for every other ceremony, and for a session without an entry.
+    func outcomeOfEnd(
+        of record: CeremonyRecord, _ outcome: IdentityHistoryRecord.Outcome, at now: Timestamp
+    ) -> IdentityOutcomeChange? { self.outcomeOfEnd(record, outcome, now, self.configuration.limits) }
+
+    /// Returns the history's entries for identity sessions that fail together, because their device has ended.
+    func endOfSessions(at now: Timestamp) -> SessionEnding { { self.outcomeOfEnd(of: $0, .failed, at: now) } }
 }
 
 /// A part of the engine: one use case, with only the stores that the use case needs.

@@ -187,7 +187,7 @@ public struct ActivationListings: CeremonyPart {
             notice: NoticeRecord(
                 id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now,
                 subject: activation.device.name),
-            ending: CeremonyRecord.ending(.failed, at: now, limits: self.limits))
+            ending: self.environment.endOfSessions(at: now))
     }
 
     /// Returns the state of a code. A code that never existed is `over`, like a forgotten code without an activation.

@@ -28,7 +28,7 @@ public struct OwnActivations: CeremonyPart {
                 notice: NoticeRecord(
                     id: self.newIdentifier(), accountID: device.accountID, kind: .authenticatorsRemoved, at: proven.at,
                     subject: device.name),
-                ending: CeremonyRecord.ending(.failed, at: proven.at, limits: self.limits))
+                ending: self.environment.endOfSessions(at: proven.at))
             guard isRemoved else { throw IdentityProblem(.activationUnknown) }
             return try self.envelope.keys.sign(
                 .message(NothingMore().json), to: proven.request, at: proven.at)

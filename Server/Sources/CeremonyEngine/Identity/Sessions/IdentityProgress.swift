@@ -131,11 +131,6 @@ extension CeremonyRecord {
         }
     }
 
-    /// Returns the history's entries for sessions that end together.
-    static func ending(_ outcome: IdentityHistoryRecord.Outcome, at now: Timestamp, limits: Limits) -> SessionEnding {
-        { $0.outcomeOfEnd(outcome, at: now, limits: limits) }
-    }
-
     /// Returns the role of the person at a service; `nil` for a ceremony without a service, and before the role is
     /// fixed.
     ///

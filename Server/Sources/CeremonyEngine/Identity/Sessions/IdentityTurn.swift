@@ -192,7 +192,7 @@ struct IdentityTurn {
     mutating func disableActivation() {
         // A reserved attempt would still announce this end.
         self.activation.lockout.reservation = nil
-        self.change.endOfOtherSessions = CeremonyRecord.ending(.failed, at: self.now, limits: self.limits)
+        self.change.endOfOtherSessions = self.environment.endOfSessions(at: self.now)
         // An activation that is disabled because of its PIN must not sign elsewhere either.
         self.change.withdrawnCredentials = self.credentials.map(\.id)
         self.change.ceremony.audit.append(
