@@ -136,7 +136,7 @@ public typealias UsernameValidator = PersonalInformation.UsernameValidator
 /// A validator of salutations.
 public typealias SalutationValidator = PersonalInformation.SalutationValidator
 
-/// A validator of birthdays.
+/// A validator of dates of birth.
 public typealias BirthdateValidator = PersonalInformation.BirthdateValidator
 
 /// A day of the calendar, without a time and without a zone.

@@ -92,29 +92,29 @@ public struct CalendarDay: Hashable, Comparable, Sendable {
     }
 }
 
-/// Checks birthdays. Messages contain a day, never a moment: a person born on 1 May was born on 1 May everywhere.
+/// Checks dates of birth. Messages contain a day, never a moment: a person born on 1 May was born on 1 May everywhere.
 public struct BirthdateValidator: PersonalInformationValidator {
-    /// The result for a birthday.
+    /// The result for a date of birth.
     public enum ResultCode: String, PersonalInformationResultCode, CaseIterable {
-        /// The birthday was accepted.
+        /// The date of birth was accepted.
         case valid
-        /// No birthday was given.
+        /// No date of birth was given.
         case empty
-        /// The birthday is before ``BirthdateValidator/earliest``.
+        /// The date of birth is before ``BirthdateValidator/earliest``.
         case tooEarly
-        /// The birthday is after ``BirthdateValidator/latest``.
+        /// The date of birth is after ``BirthdateValidator/latest``.
         case inFuture
     }
 
-    /// The first possible birthday.
+    /// The first possible date of birth.
     public let earliest: CalendarDay
-    /// The last possible birthday: the present day, according to the server.
+    /// The last possible date of birth: the present day, according to the server.
     public let latest: CalendarDay
     /// The time zone that determines the day of a `Date`: by default the device's time zone, as for the date pickers of
     /// apps.
     public let timeZone: TimeZone
 
-    /// Creates a validator. Without `earliest` the first possible birthday is in 1900.
+    /// Creates a validator. Without `earliest` the first possible date of birth is in 1900.
     public init(earliest: CalendarDay? = nil, latest: CalendarDay, timeZone: TimeZone = .current) {
         self.earliest = min(earliest ?? Self.longAgo ?? latest, latest)
         self.latest = latest

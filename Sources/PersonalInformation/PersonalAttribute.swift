@@ -43,7 +43,7 @@ extension PersonalAttribute {
         case .nickname: "nickname"
         case .givenName: "given name"
         case .familyName: "family name"
-        case .birthdate: "birthday"
+        case .birthdate: "date of birth"
         case .address: "address"
         case .nationality: "nationality"
         case .placeOfBirth: "place of birth"

@@ -77,7 +77,7 @@ def test_the_town_halls_app(town, browser):
     browser.press(browser.one("sign-in"))
     browser.wait_for("qr-code")
     app.type(f"open {text_of_svg(browser.one('qr-code').get_attribute('innerHTML'))}\n")
-    for attribute in ("given name (My givenName)", "birthday (My birthdate)", "e-mail address (My email)"):
+    for attribute in ("given name (My givenName)", "date of birth (My birthdate)", "e-mail address (My email)"):
         app.expect(f"The service needs your {attribute}. Tell it?").type("yes\n")
     app.expect(f"Sign in to Lantern Street Town Hall ({town.page.origin}) as Resident").type("yes\n")
     app.expect("Your PIN").type(PIN + "\n").expect("You are signed in to Lantern Street Town Hall as Resident.")

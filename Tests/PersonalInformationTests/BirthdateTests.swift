@@ -8,7 +8,7 @@ import _Primitives
     import Foundation
 #endif
 
-@Suite("Identity parity 19, 22: birthdays are days, whatever the zone")
+@Suite("Identity parity 19, 22: dates of birth are days, whatever the zone")
 struct BirthdateTests {
     private static let zones = [
         "UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Auckland", "Pacific/Kiritimati",

@@ -387,7 +387,7 @@ actor ScriptedScreens: IdentityScreens {
         for text in PersonalAttribute.allCases.flatMap({ mistyped[$0] ?? [$0.example] }) + ["King"] {
             await self.screens.type(names: text)
         }
-        await self.screens.choose(days: .distantFuture, Date(timeIntervalSince1970: 0), Self.birthday)
+        await self.screens.choose(days: .distantFuture, Date(timeIntervalSince1970: 0), Self.birthdate)
         await self.screens.type(
             addresses: Address(street: "", postalCode: "SW1Y 4JH", city: "London", country: "GB"),
             Address(
@@ -397,7 +397,7 @@ actor ScriptedScreens: IdentityScreens {
         try await self.signIn()
         let faults: [PersonalAttribute: String] = [
             .username: "user name: Letters, digits and . _ - + @ alone.",
-            .birthdate: "birthday: Not after 2027-01-15.", .address: "address: The street is missing.",
+            .birthdate: "date of birth: Not after 2027-01-15.", .address: "address: The street is missing.",
             .nationality: "nationality: One of 249 countries, in two letters.",
             .email: "e-mail address: An address such as ada@example.org.",
             .phoneNumber: "telephone number: With the country's code, such as +49.",
@@ -405,7 +405,7 @@ actor ScriptedScreens: IdentityScreens {
         #expect(
             await self.screens.asked.dropLast(2)
                 == PersonalAttribute.allCases.flatMap { [$0.englishName, faults[$0]].compactMap(\.self) } + [
-                    "family name: The service does not take this.", "birthday: The service does not take this.",
+                    "family name: The service does not take this.", "date of birth: The service does not take this.",
                 ])
         var accepted = PersonalAttribute.allCases.reduce(into: [:]) { $0[$1] = AttributeAnswer.value($1.example) }
         accepted[.birthdate] = .value("2001-05-01")
@@ -414,7 +414,7 @@ actor ScriptedScreens: IdentityScreens {
     }
 
     /// Noon of 1 May 2001, by the calendar of wherever this runs.
-    private static var birthday: Date {
+    private static var birthdate: Date {
         var day = DateComponents()
         (day.year, day.month, day.day, day.hour) = (2001, 5, 1, 12)
         return Calendar(identifier: .gregorian).date(from: day) ?? .distantPast

@@ -256,7 +256,7 @@ import UAFClient
             await self.server.accepted.last
                 == PersonalAttribute.allCases.reduce(into: [:]) { $0[$1] = .value($1.example) })
         let asked = await self.screen.asked
-        #expect(asked.filter { $0.hasPrefix("That is none. your birthday: such as 2001-05-31;") }.count == 3)
+        #expect(asked.filter { $0.hasPrefix("That is none. your date of birth: such as 2001-05-31;") }.count == 3)
         #expect(
             asked.dropLast(2).last
                 == "The service does not take that. your family name: 1 to 128 letters; nothing to give up")

@@ -40,8 +40,8 @@ extension Limits {
 
         /// The letters of an activation's identifier in a proof.
         public static let activationLetters = 64
-        /// The lead over UTC of the clocks in the zone where the next day begins first. A person whose birthday has
-        /// begun in this zone was born today.
+        /// The lead over UTC of the clocks in the zone where the next day begins first. A person can have
+        /// been born on the day that has begun in this zone.
         public static let earliestTimeZone: Duration = .seconds(14 * 60 * 60)
 
         // MARK: What is said of what somebody sent
