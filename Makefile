@@ -21,7 +21,7 @@ demo: packages ## sign a person in and have a transfer confirmed, on this machin
 test: test-packages ## run every test: SDK, server, vectors, browser, crash, operator, parity
 	@scripts/test
 
-soak: test-packages ## the long runs (kills, renewals, documents, work) of which `make test` has short ones
+soak: test-packages ## the long runs (kills, renewals, documents, draws, work) of which `make test` has short ones
 	@for program in $(PROGRAMS); do ( $(SERVER_BUILD) --product $$program ) || exit 1; done
 	@cd Benchmarks && swift build $(SWIFT_FLAGS) --scratch-path ../.build --product CountWork
 	@scripts/soak

@@ -1,3 +1,4 @@
+import Foundation
 import Passwords
 import Testing
 import _Primitives
@@ -180,7 +181,9 @@ struct ImportedHashTests {
         let inserts = ["$", ",", "=", "0", "1", "9", "A", "/", ".", "+", "-", " ", "\u{301}", "i=1", "ln=8", "$6$", ""]
         let limits = PasswordLimits()
         var taken = 0
-        for _ in 0..<5_000 {
+        // `make soak` draws more.
+        let draws = ProcessInfo.processInfo.environment["COUNTERSIGN_LONG_DRAWS"] == nil ? 5_000 : 20_000
+        for _ in 0..<draws {
             var bytes = Array(vectors.randomElement(using: &random)!.text.utf8)
             let start = Int.random(in: 0..<bytes.count, using: &random)
             let end = min(bytes.count, start + Int.random(in: 0...2, using: &random))

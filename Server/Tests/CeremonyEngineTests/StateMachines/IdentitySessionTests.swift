@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Foundation
 import Records
 import Settings
 import Testing
@@ -336,7 +337,9 @@ struct IdentitySessionTests {
     func randomRuns() throws {
         var random = SystemRandomNumberGenerator()
         var successes = 0
-        for _ in 0..<800 {
+        // `make soak` draws more.
+        let draws = ProcessInfo.processInfo.environment["COUNTERSIGN_LONG_DRAWS"] == nil ? 800 : 3000
+        for _ in 0..<draws {
             let purpose = IdentityPurpose.allCases.randomElement(using: &random) ?? .delete
             let events = Array(Self.events(purpose).values)
             var session = Self.session(purpose, .created)
