@@ -49,6 +49,9 @@ public struct StoreError: CodedError {
         self.code = code
         self.reason = reason
     }
+
+    /// `true` for a failure of the store itself; `false` for a refusal.
+    package var isStoresOwn: Bool { self.code == .unavailable || self.code == .corrupt }
 }
 
 extension RawRepresentable {

@@ -37,9 +37,6 @@ extension StoreError {
         }
     }
 
-    /// `true` for a failure of the store itself; `false` for a refusal.
-    package var isStoresOwn: Bool { self.code == .unavailable || self.code == .corrupt }
-
     /// Returns the error with the folder that has no room, if the disk is full. Any other error is returned unchanged.
     package func naming(folder: String) -> StoreError {
         guard self.reason.hasSameBytes(as: Self.diskIsFull) else { return self }

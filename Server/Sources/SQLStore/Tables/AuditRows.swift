@@ -29,17 +29,24 @@ package struct AuditRows {
             ])
     }
 
+    /// Returns the expression for the address of an entry in a database, which may be older than the addresses.
+    func addressColumn(of schema: String) throws -> String {
+        try self.db.text(
+            .composed("SELECT name FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address'")) ?? "NULL"
+    }
+
     /// Returns a page of the trail after the entry of a number, in the trail's order, with the codes of the entries.
+    ///
+    /// - Parameter address: The expression for the address of an entry (``addressColumn(of:)``). The present schema has
+    ///   the column.
     func auditRows(
-        after: Int64, limit: Int = Limits.Fixed.auditPage, _ sealing: Sealing, of schema: String = "main"
+        after: Int64, limit: Int = Limits.Fixed.auditPage, _ sealing: Sealing, of schema: String = "main",
+        address: String = "address"
     ) throws -> [(entry: AuditEntry, code: [UInt8])] {
-        // A replaced database or a backup may be older than the addresses.
-        let address = try self.db.text(
-            .composed("SELECT name FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address'"))
-        return try self.db.rows(
+        try self.db.rows(
             .composed(
                 """
-                SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address ?? "NULL") AS address
+                SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address) AS address
                 FROM \(schema).audit
                 WHERE number > ? ORDER BY number LIMIT ?
                 """), [after, limit]

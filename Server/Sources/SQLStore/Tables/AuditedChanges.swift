@@ -6,7 +6,10 @@ extension AuditRows {
     /// Checks the whole trail of an attached database, or of this database, on this connection.
     package func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
         var check = AuditTrailCheck(code: sealing.auditCode)
-        while !check.isDone { check.take(try self.auditRows(after: check.number, sealing, of: schema)) }
+        let address = try self.addressColumn(of: schema)
+        while !check.isDone {
+            check.take(try self.auditRows(after: check.number, sealing, of: schema, address: address))
+        }
         return check.verdict
     }
 
