@@ -2,12 +2,14 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// The proof that a registration out of band comes from an earlier device, so that one device stays one device.
+/// The proof that a registration out of band comes from a device that the server knows. With the proof, the server does
+/// not count one phone as two devices.
 ///
-/// The phone makes a secret at each enrolment, keeps it with the account and gives it only to the account's server,
-/// which keeps only a keyed hash of it. An enrolment over keys that cannot answer any more shows the earlier secrets.
-/// The server then recognises the old device, and removes its keys once the new key is confirmed. A name or a model
-/// would prove nothing, because anybody can have the same.
+/// The phone makes a secret at each enrolment. The phone keeps the secret with the account, and gives the secret only to
+/// the account's server. The server keeps only a keyed hash of the secret. If the keys of an earlier enrolment cannot
+/// answer any more, the next enrolment shows the earlier secrets. The server then recognises the old device, and removes
+/// the device's keys once the new key is confirmed. The name or the model of a phone would prove nothing, because other
+/// phones have the same name and model.
 struct EnrolmentProof: Sendable {
     /// The maximum number of keys that are named to the server. Confirmed keys, which the server knows as a device's
     /// keys, come before unconfirmed keys; each group is sorted newest first.

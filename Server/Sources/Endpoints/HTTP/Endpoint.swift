@@ -1,8 +1,8 @@
 package import HTTPTypes
 import _Primitives
 
-/// One method at one public path: what the document of the public addresses says of the method, and the function that
-/// answers. Both stand in one place, so that they always agree.
+/// One method at one public path. An endpoint has the method's description for the document of the public addresses,
+/// and the function that answers. The two stand in one place, so that they always agree.
 package struct Endpoint: Sendable {
     /// The strongest effect that a request can have on somebody's account (docs/account-changes.md).
     package enum Effect: String, Sendable {
