@@ -5,11 +5,11 @@ import _Primitives
 /// The proof that a registration out of band comes from a device that the server knows. With the proof, the server does
 /// not count one phone as two devices.
 ///
-/// The phone makes a secret at each enrolment. The phone keeps the secret with the account, and gives the secret only to
-/// the account's server. The server keeps only a keyed hash of the secret. If the keys of an earlier enrolment cannot
-/// answer any more, the next enrolment shows the earlier secrets. The server then recognises the old device, and removes
-/// the device's keys once the new key is confirmed. The name or the model of a phone would prove nothing, because other
-/// phones have the same name and model.
+/// The phone makes a secret at each enrolment. The phone keeps the secret with the account, and gives the secret only
+/// to the account's server. The server keeps only a keyed hash of the secret. If the keys of an earlier enrolment cannot
+/// answer any more, the next enrolment shows the earlier secrets. The server then recognises the old device, and
+/// removes the device's keys once the new key is confirmed. The name or the model of a phone would prove nothing,
+/// because other phones have the same name and model.
 struct EnrolmentProof: Sendable {
     /// The maximum number of keys that are named to the server. Confirmed keys, which the server knows as a device's
     /// keys, come before unconfirmed keys; each group is sorted newest first.

@@ -118,8 +118,8 @@ public final class MailDeliveries: Sendable {
     /// Cost: one query; after dropped letters, one store step.
     public func takeDropped() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
 
-    /// Sends a taken letter, and then removes or postpones the letter. A letter that nobody needs any more, or whose time
-    /// is over, is removed and not sent.
+    /// Sends a taken letter, and then removes or postpones the letter. A letter that nobody needs any more, or whose
+    /// time is over, is removed and not sent.
     ///
     /// Cost: one query or two, one call of the transport, one store step; with a link one step more.
     public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
