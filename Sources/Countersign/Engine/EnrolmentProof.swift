@@ -6,8 +6,8 @@ import _Primitives
 /// not count one phone as two devices.
 ///
 /// The phone makes a secret at each enrolment. The phone keeps the secret with the account, and gives the secret only
-/// to the account's server. The server keeps only a keyed hash of the secret. If the keys of an earlier enrolment cannot
-/// answer any more, the next enrolment shows the earlier secrets. The server then recognises the old device, and
+/// to the account's server. The server keeps only a keyed hash of the secret. If the keys of an earlier enrolment
+/// cannot answer any more, the next enrolment shows the earlier secrets. The server then recognises the old device, and
 /// removes the device's keys once the new key is confirmed. The name or the model of a phone would prove nothing,
 /// because other phones have the same name and model.
 struct EnrolmentProof: Sendable {

@@ -110,8 +110,8 @@ public protocol AuthorizationStore: Sendable {
 
     /// Deletes rows that have ended by `moment`, at most `limit` of each kind: authorization requests, pushed requests,
     /// device codes, backchannel requests, grants, sessions, authentications, names of revoked tokens, and rows of
-    /// ``ReplayStore``. Returns the number of deleted rows. An authentication ends with the last row made from it. If the
-    /// number is less than `limit`, no ended row was left.
+    /// ``ReplayStore``. Returns the number of deleted rows. An authentication ends with the last row made from it. If
+    /// the number is less than `limit`, no ended row was left.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended too.
     func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int

@@ -44,7 +44,8 @@ struct ClientRows {
         try self.checkClaims(of: client)
     }
 
-    /// Throws `conflict` if a client has the identifier of a new client, or if another client owns one of its resources.
+    /// Throws `conflict` if a client has the identifier of a new client, or if another client owns one of the new
+    /// client's resources.
     func checkClaims(of client: ClientRecord) throws {
         try self.db.refuse("SELECT 1 FROM oauth_client WHERE id = ?", [client.id], "a client has the identifier")
         try self.checkOwner(of: client.settings.tokens.resources, client: client.id)

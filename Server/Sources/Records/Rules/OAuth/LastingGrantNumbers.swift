@@ -52,7 +52,8 @@ package struct LastingGrantPlace: Sendable, Equatable {
         self.displaced = displaced
     }
 
-    /// Returns `true` if the new grant would end at once: no grant may last, or the new grant came of a displaced grant.
+    /// Returns `true` if the new grant would end at once, because no grant may last, or because the new grant came of a
+    /// displaced grant.
     package func ends(_ grant: RefreshFamilyStart.Grant, most: Int) -> Bool {
         most < 1
             || self.displaced.contains { $0.grant.takesAlong(origin: grant.origin, deviceSecret: grant.deviceSecret) }
