@@ -39,9 +39,9 @@ extension SQLStore: AccountChangeStore {
                 try AccountChangeRows(db).keep(decision)
                 try RestingRows(db).wake(change, sealing)
             }
-            _ = try GrantEnds(db).endLasting(account: decision.accountID)
+            _ = try AccountEnds(db).endLasting(account: decision.accountID)
             try KnownVisitRows(db).forgetKnown(ofAccount: decision.accountID)
-            try AuthenticationRows(db).deleteAuthentications(of: .account(decision.accountID), at: decision.audit.at)
+            try AuthenticationEnds(db).deleteAuthentications(of: .account(decision.accountID), at: decision.audit.at)
             try AuditRows(db).appendAudit(decision.audit, sealing)
             _ = try MailRows(db).leaveMail(decision.mail)
             return true

@@ -170,7 +170,7 @@ extension SQLStore: MailStore {
             let link = try MailedLinkRows(db).mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at)
             let account = try link.flatMap { try AccountRows(db).account(id: $0.accountID, sealing) }
             let confirmation = try ConfirmedAddress(by: link, of: account).flatMap {
-                try MailedLinkRows(db).confirm($0, values: values, at: audit.at, sealing)
+                try AccountRows(db).confirm($0, values: values, at: audit.at, sealing)
             }
             try AuditRows(db).appendAudit(audit, if: confirmation != nil, sealing)
             return confirmation

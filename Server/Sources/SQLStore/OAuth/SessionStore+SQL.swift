@@ -76,7 +76,7 @@ extension SQLStore: SessionStore {
                 .exclusive(.session, where: "account = ?", [account]),
             ], isolation: .readCommitted)
         return try await self.step(step) { [sealing] db in
-            let lasting = try GrantEnds(db).endLasting(account: account)
+            let lasting = try AccountEnds(db).endLasting(account: account)
             try KnownVisitRows(db).forgetKnown(ofAccount: account)
             let sessions = try SessionRows(db).endSessions(where: "account = ?", [account], at: audit.at)
             try AuditRows(db).record(EndedRows(sessions + lasting, event: audit).event, sealing)

@@ -30,7 +30,7 @@ struct AccountEnds {
 
     private func end(_ trace: AccountFate.Trace, ofAccount id: String, at now: Timestamp) throws {
         switch trace {
-        case .authentications: try AuthenticationRows(self.db).deleteAuthentications(of: .account(id), at: now)
+        case .authentications: try AuthenticationEnds(self.db).deleteAuthentications(of: .account(id), at: now)
         case .ceremonies: try self.db.run("DELETE FROM ceremony WHERE account_id = ?", [id])
         case .notices: try self.db.run("DELETE FROM notice WHERE account_id = ?", [id])
         case .subjects: try self.db.run("DELETE FROM oauth_subject WHERE account = ?", [id])
@@ -38,6 +38,19 @@ struct AccountEnds {
         case .acceptedInvitation: try self.db.run("DELETE FROM invite WHERE accepted_by = ?", [id])
         case .provisionalInvitation: try self.db.run("DELETE FROM invite WHERE provisional_account_id = ?", [id])
         }
+    }
+
+    /// Ends everything of an account that outlasts a session: lasting grants, device secrets, and consents with the
+    /// grants resting on them. Returns the number of ended items.
+    func endLasting(account: String) throws -> Int {
+        let grants = try GrantEnds(self.db).endGrants(
+            where: """
+                is_lasting = 1 AND authentication IN (
+                    SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?)
+                """, [account])
+        let secrets = try GrantEnds(self.db).endDeviceSecrets(
+            where: "session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)", [account])
+        return try grants + secrets + ConsentRows(self.db).endConsents(where: "account = ?", [account])
     }
 
     /// Locks or unlocks an account, and ends everything that ends with it; `false` if the account does not exist.

@@ -37,6 +37,23 @@ struct AccountRows {
         return isKnown
     }
 
+    /// Confirms an address of an account, and spends the links that confirm the address. Returns `nil` if a further
+    /// address is gone.
+    func confirm(
+        _ confirmed: ConfirmedAddress, values: Int, at moment: Timestamp, _ sealing: Sealing
+    ) throws -> AddressConfirmation? {
+        switch confirmed {
+        case .first(let email, let account):
+            try self.setEmail(email, accountID: account, at: moment, sealing)
+            try MailedLinkRows(self.db).spendConfirmations(of: nil, accountID: account)
+            return .complete
+        case .further(let address, let account):
+            try MailedLinkRows(self.db).spendConfirmations(of: address, accountID: account)
+            return try AdditionalEmailRows(self.db).confirm(
+                email: address, accountID: account, values: values, at: moment, sealing)
+        }
+    }
+
     /// Writes a changed part of an account's row, or the event of the change.
     func change(_ change: AccountNamesChange, ofAccount id: String, _ sealing: Sealing) throws {
         switch change {

@@ -17,18 +17,6 @@ private enum AuthenticationColumn: Int, TableColumn {
     case id, account, method, at, acr, amr, browser, address, device, expiresAt, service, role
 }
 
-/// The holder whose authentications end.
-enum AuthenticationHolder {
-    case account(String)
-    case device(String)
-    /// Everybody who was authenticated by the method.
-    case method(String)
-    /// An account's authentications by one method.
-    case accountByMethod(String, String)
-    /// An account's authentications outside this session.
-    case accountBeside(String, session: String?)
-}
-
 /// The rows of authentications.
 struct AuthenticationRows {
     let db: SQLConnection
@@ -100,48 +88,6 @@ struct AuthenticationRows {
     /// Returns the authentications of a session, the last first.
     func authentications(ofSession session: String, _ sealing: Sealing) throws -> [AuthenticationRecord] {
         try self.db.rows(Self.heldAuthenticationsQuery, [session]) { try AuthenticationRecord($0, sealing) }
-    }
-
-    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. If the
-    /// holder is a whole account, the function also deletes the account's unfinished sign-ins, mailed links and known
-    /// browsers.
-    func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
-        switch holder {
-        case .account(let id):
-            try self.deleteAuthentications(where: "oauth_authentication.account = ?", [id], at: moment)
-            // These rows are about to become authentications.
-            try self.db.run("DELETE FROM password_sign_in WHERE account_id = ?", [id])
-            try self.db.run("DELETE FROM upstream_arrival WHERE account_id = ?", [id])
-            try MailedLinkRows(self.db).deleteMailedLinks(ofAccount: id)
-            try KnownVisitRows(self.db).forgetKnown(ofAccount: id)
-        case .device(let id):
-            try self.deleteAuthentications(where: "oauth_authentication.device = ?", [id], at: moment)
-        case .method(let method):
-            try self.deleteAuthentications(where: "oauth_authentication.method = ?", [method], at: moment)
-        case .accountByMethod(let id, let method):
-            try self.deleteAuthentications(
-                where: "oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method], at: moment)
-        case .accountBeside(let id, let session):
-            try self.deleteAuthentications(
-                where: """
-                    oauth_authentication.account = ? AND oauth_authentication.id NOT IN (
-                        SELECT kept.authentication FROM oauth_session_authentication AS kept WHERE kept.session = ?)
-                    """, [id, session ?? ""], at: moment)
-        }
-    }
-
-    /// Deletes the authentications chosen by a condition, with all sessions and grants resting on the authentications.
-    func deleteAuthentications(where condition: String, _ values: [String], at moment: Timestamp) throws {
-        _ = try SessionRows(self.db).endSessions(
-            where: """
-                id IN (
-                    SELECT session FROM oauth_session_authentication
-                    JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(condition))
-                """, values, at: moment)
-        _ = try GrantEnds(self.db).endGrants(
-            where: "authentication IN (SELECT oauth_authentication.id FROM oauth_authentication WHERE \(condition))",
-            values)
-        try self.db.run(.composed("DELETE FROM oauth_authentication WHERE \(condition)"), values)
     }
 }
 

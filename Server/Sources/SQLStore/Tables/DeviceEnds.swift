@@ -32,7 +32,7 @@ struct DeviceEnds {
         }
         // This also deletes authentications without a known device.
         if reach.isWholeAccount {
-            try AuthenticationRows(self.db).deleteAuthentications(of: .account(accountID), at: now)
+            try AuthenticationEnds(self.db).deleteAuthentications(of: .account(accountID), at: now)
         }
         let emptied = reach.emptied(deleted.map(\.device))
         try self.revoke(emptied, accountID: accountID, at: now, sealing, ending)
@@ -80,7 +80,7 @@ struct DeviceEnds {
         try IdentitySessionRows(self.db).noteEnds(of: id, accountID: accountID, sealing, ending)
         _ = try DeviceRows(self.db).deleteDevice(id: id)
         try DeviceIdentityRows(self.db).endIdentity(ofDevice: id, at: now)
-        try AuthenticationRows(self.db).deleteAuthentications(of: .device(id), at: now)
+        try AuthenticationEnds(self.db).deleteAuthentications(of: .device(id), at: now)
         try EndedCeremonies(self.db).endCeremonies(
             as: .cancelled,
             where: """

@@ -83,19 +83,6 @@ struct GrantEnds {
                 """, [session, digest])
     }
 
-    /// Ends everything of an account that outlasts a session: lasting grants, device secrets, and consents with the
-    /// grants resting on them. Returns the number of ended items.
-    func endLasting(account: String) throws -> Int {
-        let grants = try self.endGrants(
-            where: """
-                is_lasting = 1 AND authentication IN (
-                    SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?)
-                """, [account])
-        let secrets = try self.endDeviceSecrets(
-            where: "session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)", [account])
-        return try grants + secrets + ConsentRows(self.db).endConsents(where: "account = ?", [account])
-    }
-
     /// Ends the selected grants and device secrets of an account. Returns the number of ended grants and secrets.
     func end(_ selection: GrantSelection, ofAccount account: String) throws -> Int {
         switch selection {

@@ -42,7 +42,7 @@ struct IdentityChanges {
                     of: device.id, accountID: device.accountID, but: session, sealing, ending)
                 try IdentitySessionRows(self.db).failSessions(
                     ofDevice: device.id, accountID: device.accountID, but: session, at: now)
-                try AuthenticationRows(self.db).deleteAuthentications(of: .device(device.id), at: now)
+                try AuthenticationEnds(self.db).deleteAuthentications(of: .device(device.id), at: now)
             case .erasedAnswers(let caller, let session):
                 try IdentityAnswerRows(self.db).deleteAnswers(of: caller, session: session)
             case .deletedAccount(let account, let now): _ = try AccountEnds(self.db).deleteAccount(account, at: now)

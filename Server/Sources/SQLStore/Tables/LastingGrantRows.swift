@@ -8,7 +8,7 @@ struct LastingGrantRows {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Begins a family within the present step: makes its grant last as the family says, and ends the oldest grants if
+    /// Lets the grant of a beginning family last within the present step, as the family says. Ends the oldest grants if
     /// too many exist. Throws ``StoreError/Code/notFound`` before the first write if the grant would end with them.
     func letLast(
         _ grant: RefreshFamilyStart.Grant, by start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing
@@ -22,7 +22,6 @@ struct LastingGrantRows {
             [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, place.number, start.grant])
         try AuthenticationRows(self.db).keepAuthentication(grant.authentication, until: start.end)
         try self.end(place.displaced, by: start, sealing)
-        try RefreshRows(self.db).insertFamily(start)
     }
 
     /// Returns the place of a grant whose family begins among the lasting grants of its client and its person. Throws

@@ -1,5 +1,4 @@
 import Records
-import Sealing
 import _Primitives
 
 /// The rows of links and codes in letters.
@@ -8,26 +7,9 @@ struct MailedLinkRows {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Confirms an address of an account, and spends the links that confirm the address. Returns `nil` if a further
-    /// address is gone.
-    func confirm(
-        _ confirmed: ConfirmedAddress, values: Int, at moment: Timestamp, _ sealing: Sealing
-    ) throws -> AddressConfirmation? {
-        switch confirmed {
-        case .first(let email, let account):
-            try AccountRows(self.db).setEmail(email, accountID: account, at: moment, sealing)
-            try self.spendConfirmations(of: nil, accountID: account)
-            return .complete
-        case .further(let address, let account):
-            try self.spendConfirmations(of: address, accountID: account)
-            return try AdditionalEmailRows(self.db).confirm(
-                email: address, accountID: account, values: values, at: moment, sealing)
-        }
-    }
-
     /// Deletes the links that confirm an address of an account: the first address, or a further address by its
     /// identifier. The links of a further address that is gone stay.
-    private func spendConfirmations(of address: String?, accountID: String) throws {
+    func spendConfirmations(of address: String?, accountID: String) throws {
         try self.db.run(
             """
             DELETE FROM mailed_link WHERE account_id = ?1 AND purpose = ?2 AND about IS NOT DISTINCT FROM ?3

@@ -46,9 +46,9 @@ struct PasswordPlans {
         case .removeLinks(let moment):
             try UpstreamLinkRows(self.db).removeLinks(ofAccount: accountID, at: moment, sealing)
         case .endAuthentications(let moment):
-            try AuthenticationRows(self.db).deleteAuthentications(of: .account(accountID), at: moment)
+            try AuthenticationEnds(self.db).deleteAuthentications(of: .account(accountID), at: moment)
         case .endOtherAuthentications(let session, let moment):
-            try AuthenticationRows(self.db).deleteAuthentications(
+            try AuthenticationEnds(self.db).deleteAuthentications(
                 of: .accountBeside(accountID, session: session), at: moment)
         case .replaceSignIn(let record): try PasswordSignInRows(self.db).replace(record, sealing)
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)

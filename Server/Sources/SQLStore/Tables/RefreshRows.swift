@@ -47,6 +47,7 @@ struct RefreshRows {
         case .answered(let isAtHead): return isAtHead
         case .begins(let grant):
             try LastingGrantRows(self.db).letLast(grant, by: start, at: moment, sealing)
+            try self.insertFamily(start)
             return true
         }
     }
@@ -68,7 +69,7 @@ struct RefreshRows {
     }
 
     /// Keeps the rows of a beginning family within the present step.
-    func insertFamily(_ start: RefreshFamilyStart) throws {
+    private func insertFamily(_ start: RefreshFamilyStart) throws {
         try self.db.insert(
             [
                 RefreshColumn.grantID: start.grant, .head: start.head,

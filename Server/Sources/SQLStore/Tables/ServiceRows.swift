@@ -64,26 +64,8 @@ struct ServiceRows {
             """, [service, accountID, JSON.array(roles.map(JSON.string)).text])
     }
 
-    /// Adjusts roles, invitations and selections to a changed profile.
-    func follow(
-        _ change: ServiceProfileChange, of client: String, _ audit: AuditEvent, _ sealing: Sealing
-    ) throws {
-        for effect in change.effects {
-            switch effect {
-            case .endedSelections:
-                try self.db.run("DELETE FROM attribute_selection WHERE service = ?", [client])
-            case .removedRoles(let roles):
-                let list = JSON.array(roles.map(JSON.string)).text
-                try InviteRows(self.db).revokeInvites(
-                    "service = ? AND role IN (SELECT value FROM jsonb_array_elements_text(?))", [client, list], audit,
-                    sealing)
-                try self.takeRoles(listed: list, of: client)
-            }
-        }
-    }
-
     /// Takes the roles of a JSON array from every account.
-    private func takeRoles(listed list: String, of client: String) throws {
+    func takeRoles(listed list: String, of client: String) throws {
         try self.db.run(
             """
             UPDATE service_roles SET roles = (

@@ -54,7 +54,7 @@ extension SQLStore: UpstreamProviderStore {
             ], isolation: .readCommitted)
         return try await self.step(step, noting: audit, on: ProviderColumn.table, id: name) { db in
             try db.run("DELETE FROM upstream_provider WHERE id = ?", [name])
-            try AuthenticationRows(db).deleteAuthentications(of: .method(method), at: audit.at)
+            try AuthenticationEnds(db).deleteAuthentications(of: .method(method), at: audit.at)
         }
     }
 }

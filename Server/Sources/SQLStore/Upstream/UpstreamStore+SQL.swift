@@ -223,7 +223,7 @@ extension SQLStore: UpstreamStore {
         ) { db, provider in
             try db.run("DELETE FROM upstream_link WHERE id = ?", [id])
             try db.run("DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?", [account, provider])
-            try AuthenticationRows(db).deleteAuthentications(
+            try AuthenticationEnds(db).deleteAuthentications(
                 of: .accountByMethod(account, UpstreamProvider.method(of: provider)), at: audit.at)
             return audit
         }

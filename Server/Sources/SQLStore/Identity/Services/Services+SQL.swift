@@ -36,7 +36,7 @@ extension SQLStore: ServiceStore {
                 ON CONFLICT (id) DO UPDATE SET profile = excluded.profile
                 """, [client, JSON.object(profile.json).text])
             try former.map {
-                try ServiceRows(db).follow(ServiceProfileChange(from: $0, to: profile), of: client, audit, sealing)
+                try ServiceChanges(db).follow(ServiceProfileChange(from: $0, to: profile), of: client, audit, sealing)
             }
         }
     }

@@ -119,7 +119,7 @@ extension SQLStore: IdentityStore {
                 let id = device.id
                 try IdentitySessionRows(db).noteEnds(of: id, accountID: device.accountID, sealing, ending)
                 try IdentitySessionRows(db).failSessions(ofDevice: device.id, accountID: device.accountID, at: audit.at)
-                try AuthenticationRows(db).deleteAuthentications(of: .device(id), at: audit.at)
+                try AuthenticationEnds(db).deleteAuthentications(of: .device(id), at: audit.at)
                 try db.run("DELETE FROM credential WHERE device_id = ?", [id])
                 try db.run(
                     "UPDATE activation SET reserved_request = NULL, reserved_at = NULL WHERE device_id = ?", [id])
