@@ -26,6 +26,10 @@ public struct Operations: Sendable {
     public var authentication: Authentication { Authentication(core: self.core) }
     /// Deletes an account's keys of this device, at the server and on the device.
     public var deregistration: Deregistration { Deregistration(core: self.core) }
+    /// Replaces an account's PIN on this device. Sends nothing.
+    public var pinChange: PinChange { PinChange(core: self.core) }
+    /// Replaces an account's password on this device. Sends nothing.
+    public var passwordChange: PasswordChange { PasswordChange(core: self.core) }
     /// Fetches the activity of a person's account: notices, the browsers that are signed in, and the lasting grants of
     /// services.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }

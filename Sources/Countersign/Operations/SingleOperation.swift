@@ -106,8 +106,8 @@ public struct OperationHandle: Sendable {
 
     init(_ body: @escaping @Sendable () async -> Void) { self.task = Task { await body() } }
 
-    /// Cancels the operation, as the person may: the operation ends with `userCanceled`, and the server is told within
-    /// five seconds. `onError` is called as for any other end.
+    /// Cancels the operation, as the person may: the operation ends with `userCanceled`, and a server that waits for the
+    /// answer is told within five seconds. `onError` is called as for any other end.
     ///
     /// After the signed answer was sent, cancelling is too late: the operation ends as the server judges, and takes as
     /// long as the network takes.

@@ -9,6 +9,7 @@ public final class VirtualPerson: @unchecked Sendable {
     /// A question of the SDK.
     public enum Question: Hashable, Sendable, CaseIterable {
         case account, authenticator, requester, transaction, newPin, pin, newPassword, password, finger, face, passcode
+        case pinChange, passwordChange
     }
 
     /// The person's reaction to a question.
@@ -37,6 +38,11 @@ public final class VirtualPerson: @unchecked Sendable {
         public var newPasswords = ["lantern street 9"]
         /// The passwords that the person types, one for each question; the last password repeats.
         public var passwords = ["lantern street 9"]
+        /// The new PINs for a change, one for each question; the last PIN repeats. The old PINs are ``pins``.
+        public var changedPins = ["864209"]
+        /// The new passwords for a change, one for each question; the last password repeats. The old passwords are
+        /// ``passwords``.
+        public var changedPasswords = ["harbour bridge 4"]
         /// The texts in the operating system's dialogs for face and passcode.
         public var prompt = SystemPrompt()
         /// The reactions to questions. The person answers every question without an entry.
@@ -223,6 +229,34 @@ extension VirtualPerson: PasswordEnroller, PasswordUserVerifier {
         let waits = self.waitsInVain(context.lastRecoverableError == .coolingDown, asked.status)
         self.react(asked, cancel: handler.cancel) { _ in
             waits ? handler.cancel() : handler.verifyPassword(self.next(\.passwords))
+        }
+    }
+}
+
+extension VirtualPerson: PinChanger, PasswordChanger {
+    /// Types the script's next PIN, and the next PIN for a change. Cancels if the person was told to wait and the test's
+    /// clock stands still.
+    public func changePin(context: PinChangeContext, handler: PinChangeHandler) {
+        var asked = Asked(question: .pinChange)
+        asked.status = context.authenticatorProtectionStatus
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        let waits = self.waitsInVain(context.lastRecoverableError == .coolingDown, asked.status)
+        self.react(asked, cancel: handler.cancel) { _ in
+            waits ? handler.cancel() : handler.pins(old: self.next(\.pins), new: self.next(\.changedPins))
+        }
+    }
+
+    /// Types the script's next password, and the next password for a change. Cancels if the person was told to wait and
+    /// the test's clock stands still.
+    public func changePassword(context: PasswordChangeContext, handler: PasswordChangeHandler) {
+        var asked = Asked(question: .passwordChange)
+        asked.status = context.authenticatorProtectionStatus
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        let waits = self.waitsInVain(context.lastRecoverableError == .coolingDown, asked.status)
+        self.react(asked, cancel: handler.cancel) { _ in
+            waits
+                ? handler.cancel()
+                : handler.passwords(old: self.next(\.passwords), new: self.next(\.changedPasswords))
         }
     }
 }

@@ -49,6 +49,7 @@ struct ErrorRecoveryTests {
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
         .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .accountLocked, .sessionUnknown,
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .storageError, .unknown,
+        .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
     ]
     private static let fidoCodes: [FidoErrorCode] = [
         .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator, .protocolError,
@@ -63,6 +64,8 @@ struct ErrorRecoveryTests {
         #expect(AuthenticationError(.networkError) == OperationError(.networkError))
         #expect(OutOfBandOperationError(.tokenExpired) == OperationError(.tokenExpired))
         #expect(AccountActivityError(.sessionUnknown) == OperationError(.sessionUnknown))
+        #expect(PinChangeError(.pinLocked) == OperationError(.pinLocked))
+        #expect(PasswordChangeError(.passwordLocked) == OperationError(.passwordLocked))
     }
 
     @Test("Each has a sentence of its own and advice for the person, without what is for the log")

@@ -9,8 +9,8 @@ import UAFClient
 /// A view model of an app, as it is usually written: all screens in one class of the main actor.
 @MainActor
 final class ViewModel: AccountSelector, AuthenticatorSelector, RequesterVerifier, TransactionConfirmer, PinEnroller,
-    PinUserVerifier, PasswordEnroller, PasswordPolicy, PasswordUserVerifier, FingerprintUserVerifier,
-    BiometricUserVerifier, DevicePasscodeUserVerifier
+    PinUserVerifier, PinChanger, PasswordEnroller, PasswordPolicy, PasswordUserVerifier, PasswordChanger,
+    FingerprintUserVerifier, BiometricUserVerifier, DevicePasscodeUserVerifier
 {
     private(set) var shown: [String] = []
     var pin = "135790"
@@ -40,6 +40,13 @@ final class ViewModel: AccountSelector, AuthenticatorSelector, RequesterVerifier
         if case .lastAttemptFailed = context.authenticatorProtectionStatus { return handler.cancel() }
         self.shown.append("pin")
         handler.verifyPin(self.pin)
+    }
+    func changePin(context: PinChangeContext, handler: PinChangeHandler) {
+        self.shown.append("PIN change")
+        handler.pins(old: self.pin, new: "1470")
+    }
+    func changePassword(context: PasswordChangeContext, handler: PasswordChangeHandler) {
+        handler.passwords(old: "lantern street 9", new: "harbour bridge 4")
     }
     func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
         handler.password("lantern street 9")
@@ -100,7 +107,12 @@ struct ScreenTests {
             .transactionConfirmer(model).pinUserVerifier(model).passwordUserVerifier(model)
             .fingerprintUserVerifier(model).biometricUserVerifier(model).devicePasscodeUserVerifier(model)
             .execute()
-        #expect(model.shown == ["authenticator", "account", "new browser of Bank", "Pay 5", "authenticator", "pin"])
+        // One policy is the enroller's and the changer's: four digits.
+        try await world.phone.client.operations.pinChange.username("alice").pinChanger(model).execute()
+        #expect(
+            model.shown == [
+                "authenticator", "account", "new browser of Bank", "Pay 5", "authenticator", "pin", "PIN change",
+            ])
     }
 
     @Test("A screen that waits in its own task is cancelled once nobody wants its answer")
@@ -167,6 +179,15 @@ struct ScreenTests {
         person.verifyPassword(
             context: PasswordUserVerificationContext(authenticator: authenticator, username: "alice"),
             handler: PasswordUserVerificationHandler(verifyPassword: { told.tell($0) }))
+        let change = PinChangeHandler(pins: { told.tell("\($0) to \($1)") }, cancel: { told.tell("cancel") })
+        person.changePin(
+            context: PinChangeContext(username: "alice", lastRecoverableError: .oldPinEqualsNewPin), handler: change)
+        change.cancel()
+        person.changePassword(
+            context: PasswordChangeContext(
+                username: "alice",
+                authenticatorProtectionStatus: .lastAttemptFailed(remainingTries: 4, coolDownTimeInSeconds: 0)),
+            handler: PasswordChangeHandler(passwords: { told.tell("\($0) to \($1)") }))
         person.verifyFingerprint(
             context: FingerprintUserVerificationContext(
                 authenticator: authenticator, username: "alice",
@@ -184,7 +205,8 @@ struct ScreenTests {
         #expect(
             told.all.dropFirst() == [
                 "C516#0001", "own browser", "agreed", "new 135790", "135790", "new lantern street 9",
-                "lantern street 9", "finger", "face", "away", "passcode",
+                "lantern street 9", "135790 to 864209", "lantern street 9 to harbour bridge 4", "finger", "face", "away",
+                "passcode",
             ])
     }
 }

@@ -69,3 +69,10 @@ extension ClientCore {
             + all.filter { !preferred.contains($0.aaid) }
     }
 }
+
+extension StoredAccount {
+    /// Returns the key of the factor that was registered last, or `nil` without such a key.
+    func latestKey(of factor: AuthenticatorModel.Factor) -> KeyName? {
+        self.keys.last { AuthenticatorModel(aaid: $0.aaid)?.factor == factor }
+    }
+}

@@ -56,8 +56,7 @@ public struct LocalData: Sendable {
     {
         let record = await self.record(of: username)
         do { try self.core.checkName(of: record) } catch { throw OperationError(translating: error) }
-        let keys = record?.keys ?? []
-        guard let key = keys.last(where: { AuthenticatorModel(aaid: $0.aaid)?.factor == factor }) else { return nil }
+        guard let key = record?.latestKey(of: factor) else { return nil }
         return try await self.core.module.protectionStatus(of: key)
     }
 

@@ -92,7 +92,7 @@ extension OperationBuilder where Operation == MobileAuthenticationClientInitiali
 public struct MobileAuthenticationClient: Sendable {
     let core: ClientCore
 
-    /// The operations that talk to the server.
+    /// The operations with the server, and the changes of PIN and password on this device.
     public var operations: Operations { Operations(core: self.core) }
     /// The data on this device.
     public var localData: LocalData { LocalData(core: self.core) }

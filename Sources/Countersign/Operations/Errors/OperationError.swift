@@ -11,6 +11,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
                 storageError, unknown
+            case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
         }
         let base: Base
         /// The client, an authenticator or the server refused: see ``OperationError/fidoErrorCode``.
@@ -51,6 +52,18 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// This device has no account of the name. Nothing was sent. Show the accounts that the device has now
         /// (``LocalData/accounts``).
         public static let unknownUsername = Self(base: .unknownUsername)
+        /// Too many wrong PINs have locked the PIN that was to be changed. Ask the person to enrol over the account with a
+        /// new link. Delete nothing.
+        public static let pinLocked = Self(base: .pinLocked)
+        /// The account has no PIN on this device, so that there is no PIN to change. Show the authenticators that the
+        /// account has now (``LocalData/authenticators``).
+        public static let pinNotEnrolled = Self(base: .pinNotEnrolled)
+        /// Too many wrong passwords have locked the password that was to be changed. Ask the person to enrol over the
+        /// account with a new link. Delete nothing.
+        public static let passwordLocked = Self(base: .passwordLocked)
+        /// The account has no password on this device, so that there is no password to change. Show the authenticators
+        /// that the account has now (``LocalData/authenticators``).
+        public static let passwordNotEnrolled = Self(base: .passwordNotEnrolled)
         /// The app had another name when the account was enrolled: ``OperationError/formerFacetID``. Nothing is lost:
         /// with the former name all keys sign again.
         ///
@@ -61,7 +74,8 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// the content to be confirmed. Nothing was signed. If the server's request was already fetched, the server has
         /// been told, and a token is used up. A mistake in the app's code.
         public static let missingInteraction = Self(base: .missingInteraction)
-        /// The operation was executed before. Create a new operation. A mistake in the app's code.
+        /// The operation was executed before, or a password was judged a second time
+        /// (``PasswordValidationHandler``). Create a new operation. A mistake in the app's code.
         public static let operationReused = Self(base: .operationReused)
         /// The device's storage failed. Counted attempts remain counted. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
@@ -139,3 +153,9 @@ public typealias OutOfBandOperationError = OperationError
 
 /// The error of showing an account's activity or ending a session: another name of ``OperationError``.
 public typealias AccountActivityError = OperationError
+
+/// The error of changing a PIN: another name of ``OperationError``.
+public typealias PinChangeError = OperationError
+
+/// The error of changing a password: another name of ``OperationError``.
+public typealias PasswordChangeError = OperationError

@@ -68,7 +68,8 @@ extension OperationError.Recovery {
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .accountLocked: .contactService
             case .missingInteraction, .operationReused, .appRenamed: .correctApp
-            case .unknownUsername: .nothing
+            case .unknownUsername, .pinNotEnrolled, .passwordNotEnrolled: .nothing
+            case .pinLocked, .passwordLocked: .replaceLockedKey
             case .unknown: .report
             }
     }
@@ -138,6 +139,10 @@ extension OperationError: LocalizedError {
         case .accountLocked: "The account is locked."
         case .sessionUnknown: "There is no such session or grant, or it has ended."
         case .unknownUsername: "This device has no account of that name."
+        case .pinLocked: "Too many wrong PINs: the PIN is locked."
+        case .pinNotEnrolled: "The account has no PIN on this device."
+        case .passwordLocked: "Too many wrong passwords: the password is locked."
+        case .passwordNotEnrolled: "The account has no password on this device."
         case .appRenamed:
             "This app was called \(self.formerFacetID ?? "something else") when it was enrolled. Nothing is lost."
         case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."

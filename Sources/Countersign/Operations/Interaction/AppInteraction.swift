@@ -70,9 +70,7 @@ struct AppInteraction: UserInteraction {
             do {
                 // The check precedes any work on the text, including the app's work: composing a text takes time that
                 // grows with its marks.
-                guard let secret = SecretBytes.password(password) else {
-                    throw PasswordValidationError("This password is too long, or has too many marks on a letter.")
-                }
+                guard let secret = SecretBytes.password(password) else { throw PasswordValidationError.unbounded }
                 try await self.patience.compute { try await policy.validatePasswordForEnrollment(password) }
                 return secret
             } catch let error as PasswordValidationError {
@@ -175,5 +173,5 @@ extension SecretBytes {
     }
 
     /// A value that no password has: its bytes are not a text.
-    fileprivate static var noPassword: SecretBytes { SecretBytes([0xFF]) }
+    static var noPassword: SecretBytes { SecretBytes([0xFF]) }
 }

@@ -4,68 +4,10 @@ public import UAFClient
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol PasswordEnroller: Sendable {
+public protocol PasswordEnroller: PasswordPolicyProvider {
     /// Asks for a new password. If the policy refuses a password, the SDK calls the function again with
     /// `context.lastRecoverableError`.
     func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) async
-
-    /// Returns the policy for new passwords. The default is a ``PasswordLengthPolicy``.
-    func passwordPolicy() async -> any PasswordPolicy
-}
-
-extension PasswordEnroller {
-    /// Returns the default policy: eight characters or more.
-    public func passwordPolicy() -> any PasswordPolicy { PasswordLengthPolicy() }
-}
-
-/// A policy that decides which passwords are accepted. The policy may ask a server, if it answers within the configured
-/// time.
-public protocol PasswordPolicy: Sendable {
-    /// Checks a password that a person wants to enrol. Throws ``PasswordValidationError`` to refuse the password.
-    ///
-    /// The SDK itself refuses passwords with more than 1024 bytes, or with more than 30 combining marks in a row; such
-    /// passwords never reach this function.
-    func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError)
-
-    /// Checks a password that replaces another password. Throws ``PasswordValidationError`` to refuse the password. No
-    /// operation of this version calls this function.
-    func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError)
-}
-
-/// A policy's reason for refusing a password, for the app to show. The reason never contains the password.
-public struct PasswordValidationError: Error, Hashable, Sendable {
-    /// The advice for the person, in the person's language.
-    public let message: String
-
-    /// Creates a refusal with the advice.
-    public init(_ message: String) { self.message = message }
-}
-
-/// A policy that accepts every password within a minimum and a maximum length.
-public struct PasswordLengthPolicy: PasswordPolicy, Hashable {
-    /// The minimum number of characters, as a person counts them.
-    public var minLength: Int
-    /// The maximum number of characters, as Unicode counts them: a letter with marks, or a picture of several parts,
-    /// counts as more than one character. The SDK accepts no password beyond 1024 bytes, whatever a policy says.
-    public var maxLength: Int
-
-    /// Creates a policy. The default is eight to 128 characters.
-    public init(minLength: Int = 8, maxLength: Int = 128) {
-        self.minLength = minLength
-        self.maxLength = maxLength
-    }
-
-    /// Checks the number of characters.
-    public func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
-        guard password.unicodeScalars.count <= self.maxLength, password.count >= max(1, self.minLength) else {
-            throw PasswordValidationError("A password has \(self.minLength) to \(self.maxLength) characters.")
-        }
-    }
-
-    /// Checks the number of characters.
-    public func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {
-        try await self.validatePasswordForEnrollment(password)
-    }
 }
 
 /// The information for a password enroller.

@@ -4,16 +4,20 @@ public import UAFClient
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol PinEnroller: Sendable {
+public protocol PinEnroller: PinPolicyProvider {
     /// Asks for a new PIN. If the PIN does not meet the policy, the SDK calls the function again with
     /// `context.lastRecoverableError`.
     func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async
+}
 
+/// A screen that knows the app's policy for new PINs. ``PinEnroller`` and ``PinChanger`` share the policy, so that a
+/// class that is both screens has a single policy.
+public protocol PinPolicyProvider: Sendable {
     /// Returns the length that a PIN must have. The default is six digits.
     func pinPolicy() async -> PinPolicy
 }
 
-extension PinEnroller {
+extension PinPolicyProvider {
     /// Returns the default policy: six digits.
     public func pinPolicy() -> PinPolicy { PinPolicy() }
 }
