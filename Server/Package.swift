@@ -252,7 +252,7 @@ let package = Package(
             dependencies: ["BankCommand", hummingbird, hummingbirdTesting, httpTypes, arguments, log, nio, crypto]),
         .testTarget(
             name: "PhoneCommandTests",
-            dependencies: sdk("_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign") + [
+            dependencies: sdk("_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", "CountersignTestKit") + [
                 "PhoneCommand", arguments,
             ]),
         .testTarget(

@@ -151,3 +151,25 @@ def test_a_call_centre_asks_by_hand(deployment, phone):
     assert ask("token", grant_type=ciba, auth_req_id=first)["error"] == "authorization_pending"
     missing = phone("inbox", phone.username, "--question", questions[0], "--approve", "--pin-stdin", stdin=PIN + "\n")
     assert missing.expect(3)["finished"]["reason"] == "no-such-question"
+
+
+def test_a_pin_is_changed_by_hand(phone):
+    change = ("pin", "change", phone.username, "--home", phone.home)
+    terminal = Terminal(*change)
+    terminal.expect("PIN: ").type("111111\r").expect("Choose a PIN: ").type("963852\r")
+    terminal.expect("And once more: ").type("963852\r")
+    terminal.expect("That is not the PIN.").expect("4 tries left.")
+    terminal.expect("PIN: ").type(PIN + "\r").expect("Choose a PIN: ").type("963852\r")
+    terminal.expect("And once more: ").type("963852\r")
+    terminal.expect(f"The PIN of {phone.username} on this phone is changed.")
+    assert terminal.exit_code() == 0
+    assert PIN not in terminal.text and "963852" not in terminal.text and "••••••" in terminal.text
+    # The new PIN is no more echoed than the old one, and nobody who gives up loses it.
+    terminal = Terminal(*change)
+    terminal.expect("PIN: ").type("963852\r").expect("Choose a PIN: ").type("2580\x1b")
+    terminal.expect("Nothing was changed.")
+    assert terminal.exit_code() == 1
+    for pin, code in ((PIN, 1), ("963852", 0)):
+        phone("authenticate", phone.username, "--pin-stdin", stdin=pin + "\n").expect(code)
+    # An argument shows in the list of processes, and is refused before anything is asked.
+    phone("pin", "change", phone.username, "--pin", "963852").expect(2)

@@ -2,6 +2,7 @@ import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
+import Synchronization
 import Testing
 import UAF
 
@@ -79,6 +80,48 @@ struct ListingTests {
             #expect(await checkFacet(with: self.phone.client) == isTrusted)
             await self.server.stopIntercepting()
         }
+    }
+
+    @Test("Change a PIN: advice after each answer that is not accepted, and a sentence at the end")
+    func changedPin() async throws {
+        try await self.enrolled()
+        let answers = Mutex<[(String, String)?]>([
+            ("000000", "864209"), ("258036", "8642"), ("258036", "258036"), ("258036", "864209"), nil,
+        ])
+        let advice = Mutex<[String?]>([])
+        let screen = AnotherPinScreen { given in
+            advice.withLock { $0.append(given) }
+            return answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }.map { (present: $0.0, new: $0.1) }
+        }
+        #expect(try await changePin(of: "alice", with: self.phone.client, on: screen) == "Your PIN is changed.")
+        #expect(
+            advice.withLock { $0 } == [
+                nil, "That is not your PIN.", "A PIN has six digits.", "Choose another PIN than the present one.",
+            ])
+        #expect(try await changePin(of: "alice", with: self.phone.client, on: screen) == nil)
+        try await self.phone.client.localData.deleteAuthenticator(username: "alice")
+        await #expect(throws: OperationError(.unknownUsername)) {
+            try await changePin(of: "alice", with: self.phone.client, on: screen)
+        }
+    }
+
+    @Test("Change a password: the app's server judges the new one, and only its first answer counts")
+    func changedPassword() async throws {
+        let payload = try await self.server.registration(for: "alice", policy: self.policy(.password))
+        _ = try await self.phone.enroll(payload)
+        let news = Mutex(["leaked password", "harbour bridge 4"])
+        let advice = Mutex<[String?]>([])
+        let screen = AnotherPasswordScreen { given in
+            advice.withLock { $0.append(given) }
+            return ("lantern street 9", news.withLock { $0.removeFirst() })
+        } checkForLeak: { password, answer in
+            answer(password == "leaked password")
+            answer(password != "leaked password")
+        }
+        try await self.phone.client.operations.passwordChange.username("alice").passwordChanger(screen).execute()
+        #expect(advice.withLock { $0 } == [nil, "This password was leaked. Choose another one."])
+        self.phone.person.script.passwords = ["harbour bridge 4"]
+        _ = try await self.phone.authenticate(username: "alice")
     }
 
     @Test("Confirm a transaction: every row of a payment is shown before it is signed")

@@ -18,9 +18,9 @@ struct PhoneCommand: AsyncParsableCommand {
         subcommands: [
             EnrollCommand.self, ScanCommand.self, InboxCommand.self, NoticesCommand.self, AuthenticateCommand.self,
             ActivityCommand.self, RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
-            AuthenticatorsCommand.self,
+            AuthenticatorsCommand.self, PinCommand.self, PasswordCommand.self,
             SignInCommand.self, SessionCommand.self, WebViewCommand.self, SignOutCommand.self,
-            IdentitiesCommand.self, TrustCommand.self, PinCommand.self, FactorCommand.self, ActivationCommand.self,
+            IdentitiesCommand.self, TrustCommand.self, FactorCommand.self, ActivationCommand.self,
             AccountCommand.self, DepersonalizeCommand.self,
             SensorCommand.self, ClockCommand.self, IntegrityCommand.self,
             BareMessageCommand.self, WipeCommand.self,

@@ -83,30 +83,6 @@ struct TrustCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone pin`.
-struct PinCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "The PIN of a personalised identity.", subcommands: [Change.self])
-
-    /// `countersign-phone pin change`.
-    struct Change: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "change",
-            abstract: "Choose another PIN.",
-            discussion: "With --pin-stdin the present PIN is in the first line, and the new one in the second.")
-
-        @OptionGroup var answers: AnswerOptions
-        @OptionGroup var phone: PhoneOptions
-
-        func run() async throws {
-            let report = Report(isJSON: self.phone.json)
-            try await report.running {
-                try await OwnIdentity(self.phone, self.answers, report).changePin()
-            }
-        }
-    }
-}
-
 /// `countersign-phone factor`.
 struct FactorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

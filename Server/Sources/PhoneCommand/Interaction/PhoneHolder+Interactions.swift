@@ -62,6 +62,18 @@ extension PersonInteraction: PasswordUserVerifier {
     }
 }
 
+extension PersonInteraction: PinChanger {
+    func changePin(context: PinChangeContext, handler: PinChangeHandler) async {
+        await self.person.changePIN(context, self.pinPolicy(), handler)
+    }
+}
+
+extension PersonInteraction: PasswordChanger {
+    func changePassword(context: PasswordChangeContext, handler: PasswordChangeHandler) async {
+        await self.person.changePassword(context, handler)
+    }
+}
+
 extension PersonInteraction: BiometricUserVerifier {
     func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) async {
         await self.person.verifyFace(handler)

@@ -219,9 +219,7 @@ actor PhoneHolder {
     // MARK: - PIN and password
 
     func enrollPIN(_ context: PinEnrollmentContext, _ policy: PinPolicy, _ handler: PinEnrollmentHandler) async {
-        let rule =
-            "A PIN has \(policy.minLength == policy.maxLength ? "" : "\(policy.minLength) to ")\(policy.maxLength) digits."
-        let refusal = context.lastRecoverableError.map { _ in Refusal.failed("invalid-pin-format", rule) }
+        let refusal = context.lastRecoverableError.map { _ in Self.invalidPINFormat(policy) }
         guard let pin = await self.newSecret(.pin, refusal, orGiveUp: handler.cancel) else { return }
         handler.pin(pin)
     }
@@ -326,6 +324,68 @@ actor PhoneHolder {
             }
         self.giveUp(refusal, cancel)
         return nil
+    }
+
+    func changePIN(_ context: PinChangeContext, _ policy: PinPolicy, _ handler: PinChangeHandler) async {
+        let error = context.lastRecoverableError
+        let refusal: Refusal? =
+            switch error {
+            case .invalidPinFormat: Self.invalidPINFormat(policy)
+            case .oldPinEqualsNewPin: Self.unchanged(.pin)
+            case .invalidPin, .coolingDown, nil: nil
+            }
+        guard
+            let pins = await self.changedSecret(
+                .pin, context.authenticatorProtectionStatus, isWrong: error == .invalidPin,
+                isEarly: error == .coolingDown, refusal, orGiveUp: handler.cancel)
+        else { return }
+        handler.pins(old: pins.old, new: pins.new)
+    }
+
+    func changePassword(_ context: PasswordChangeContext, _ handler: PasswordChangeHandler) async {
+        let error = context.lastRecoverableError
+        let refusal: Refusal? =
+            switch error {
+            case .customValidationError(let error): .failed("invalid-password-format", error.message)
+            case .oldPasswordEqualsNewPassword: Self.unchanged(.password)
+            case .invalidPassword, .coolingDown, nil: nil
+            }
+        guard
+            let passwords = await self.changedSecret(
+                .password, context.authenticatorProtectionStatus, isWrong: error == .invalidPassword,
+                isEarly: error == .coolingDown, refusal, orGiveUp: handler.cancel)
+        else { return }
+        handler.passwords(old: passwords.old, new: passwords.new)
+    }
+
+    /// Returns the present and the new PIN or password; `nil` if the person or the script has given up. `refusal` is the
+    /// reason that the previous new secret was not accepted.
+    private func changedSecret(
+        _ kind: AuthenticatorName, _ status: AuthenticatorProtectionStatus, isWrong: Bool, isEarly: Bool,
+        _ refusal: Refusal?, orGiveUp cancel: () -> Void
+    ) async -> (old: String, new: String)? {
+        if let refusal {
+            guard self.terminal.isInteractive || self.script.hasSecret else {
+                self.giveUp(refusal, cancel)
+                return nil
+            }
+            self.report.say(["event": .string(kind.rawValue), "reason": .string(refusal.reason)]) {
+                $0.notice(refusal.sentence)
+            }
+        }
+        guard let old = await self.secret(kind, status, isWrong: isWrong, isEarly: isEarly, orGiveUp: cancel),
+            let new = await self.newSecret(kind, nil, orGiveUp: cancel)
+        else { return nil }
+        return (old, new)
+    }
+
+    private static func invalidPINFormat(_ policy: PinPolicy) -> Refusal {
+        let lengths = policy.minLength == policy.maxLength ? "" : "\(policy.minLength) to "
+        return .failed("invalid-pin-format", "A PIN has \(lengths)\(policy.maxLength) digits.")
+    }
+
+    private static func unchanged(_ kind: AuthenticatorName) -> Refusal {
+        .failed("unchanged-\(kind.rawValue)", "The new \(kind.word) is the one that you have.")
     }
 
     private static func wanted(_ kind: AuthenticatorName) -> Refusal {

@@ -30,6 +30,20 @@ struct ScriptedAnswers: Sendable {
         }
     }
 
+    /// Makes the answers of a command that asks only for secrets.
+    ///
+    /// - Parameter secret: The kind of the secrets in `lines`, `pin` or `password`; `nil` to ask the keyboard.
+    init(secret: AuthenticatorName?, lines: () -> String? = { readLine(strippingNewline: true) }) {
+        self.approvesNewBrowser = false
+        self.account = nil
+        self.authenticator = nil
+        self.opensContinuation = false
+        self.secret = secret
+        self.secrets = []
+        guard secret != nil else { return }
+        while let line = lines() { self.secrets.append(line) }
+    }
+
     /// Approves an enrolment, unless the options deny it. A script that enrols a phone has agreed by its command.
     mutating func approveEnrolment() { self.decision = self.decision ?? .approve }
 

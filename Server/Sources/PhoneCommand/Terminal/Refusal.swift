@@ -147,7 +147,10 @@ struct Refusal: Error, Equatable {
         switch error.code {
         case .fidoError: break
         case .networkError: return (.unreachable, .unreachable, "unreachable")
-        case .tokenUnknown, .sessionUnknown: return (.notFound, .notFound, reason)
+        case .tokenUnknown, .sessionUnknown, .pinNotEnrolled, .passwordNotEnrolled:
+            return (.notFound, .notFound, reason)
+        case .unknownUsername: return (.notFound, .notFound, "no-such-account")
+        case .pinLocked, .passwordLocked: return (.lockedOut, .lockedOut, "locked-out")
         case .userNotRegisteredInServer, .notAuthorized, .tokenExpired, .tokenAlreadyRedeemed, .codeCameByLink,
             .hostNotAllowed, .accountLocked:
             return (.refused, .refused, reason)

@@ -33,7 +33,10 @@ struct OptionsTests {
             ["clock", "--skew", "-86401"], ["integrity", "--sound", "--rooted"], ["trust", "https://id.example"],
             ["scan", "x", "--alias", "email"], ["scan", "x", "--alias", "shoeSize=home"],
             ["scan", "x", "--factor", "pin,nose"], ["scan", "x", "--factor", "pin,pin"], ["scan", "x", "--factor", ""],
-            ["pin", "change", "--pin", "1", "--pin-stdin"],
+            ["pin", "change", "--pin", "1", "--pin-stdin"], ["pin", "change", "alice", "--pin", "1"],
+            ["pin", "change", "alice", "--password-stdin"], ["pin", "change", "alice", "bob"],
+            ["password", "change"], ["password", "change", "alice", "--pin-stdin"],
+            ["password", "change", "alice", "--password", "s3cret"], ["password", "change", "alice", "old", "new"],
         ])
     func refused(line: [String]) {
         #expect(self.isRefused(line))
@@ -58,6 +61,8 @@ struct OptionsTests {
                 "--factor", "device,pin", "--value-stdin", "--pin-stdin", "--approve",
             ],
             ["enroll", "x", "--biometric", "--name", "n", "--pin-stdin"], ["identities"], ["factor", "add"],
+            ["pin", "change"], ["pin", "change", "--pin-stdin"], ["pin", "change", "alice", "--pin-stdin", "--json"],
+            ["password", "change", "alice"], ["password", "change", "alice", "--password-stdin"],
             ["activation", "new", "--name", "n", "--mail", "--qr-file", "f.png", "--pin-stdin"],
             ["account", "delete", "--approve"], ["depersonalize", "--approve", "--server", "https://id.example"],
             ["integrity", "--rooted", "--hooked"], ["integrity"], ["trust", "https://id.example", "--key", "-"],
