@@ -87,6 +87,55 @@ struct InterruptionTests {
         #expect(await world.server.accepted.isEmpty)
     }
 
+    /// The operations that ask the server first, by their names.
+    private static let requests: [String: @Sendable (Operations, OutOfBandPayload) async throws -> Void] = [
+        "outOfBandOperation": { operations, payload in
+            _ = try await operations.outOfBandOperation.payload(payload).execute()
+        },
+        "registration": { operations, _ in
+            _ = try await operations.registration.username("alice").authorizationProvider(Self.provider).execute()
+        },
+        "authentication": { operations, _ in _ = try await operations.authentication.username("alice").execute() },
+        "deregistration": { operations, _ in
+            try await operations.deregistration.username("alice").authorizationProvider(Self.provider).execute()
+        },
+        "accountActivity": { operations, _ in
+            _ = try await operations.accountActivity.username("alice").authorizationProvider(Self.provider).execute()
+        },
+        "accountNotices": { operations, _ in
+            _ = try await operations.accountNotices.username("alice").authorizationProvider(Self.provider).execute()
+        },
+        "waitingQuestions": { operations, _ in
+            _ = try await operations.waitingQuestions.username("alice").authorizationProvider(Self.provider).execute()
+        },
+        "sessionRevocation": { operations, _ in
+            try await operations.sessionRevocation.sessionID("s1").authorizationProvider(Self.provider).execute()
+        },
+        "grantRevocation": { operations, _ in
+            try await operations.grantRevocation.grantID("g1").authorizationProvider(Self.provider).execute()
+        },
+    ]
+    private static let provider = JwtAuthorizationProvider("virtual-jwt")
+
+    @Test("Cancelling the task while the server is asked is userCanceled too", arguments: requests.keys.sorted())
+    func cancelledRequest(name: String) async throws {
+        let world = try await self.world()
+        let payload = try await world.server.authentication(username: "alice")
+        let clock = world.phone.clock
+        await world.server.intercept { _ in
+            try await clock.sleep(for: .seconds(3600))
+            return nil
+        }
+        let execute = try #require(Self.requests[name])
+        let operations = world.phone.client.operations
+        let ended = Task { await operationError { try await execute(operations, payload) } }
+        await clock.untilSleeping()
+        ended.cancel()
+        #expect(await ended.value == .fido(.userCanceled))
+        #expect(await world.server.accepted.isEmpty)
+        #expect(await world.phone.client.localData.accounts.count == 2)
+    }
+
     @Test("Giving up while the sensor reads stops the reading")
     func cancelledWhileReading() async throws {
         let world = try await self.world(World.fingerprint)

@@ -205,8 +205,8 @@ struct ScreenTests {
         #expect(
             told.all.dropFirst() == [
                 "C516#0001", "own browser", "agreed", "new 135790", "135790", "new lantern street 9",
-                "lantern street 9", "135790 to 864209", "lantern street 9 to harbour bridge 4", "finger", "face", "away",
-                "passcode",
+                "lantern street 9", "135790 to 864209", "lantern street 9 to harbour bridge 4", "finger", "face",
+                "away", "passcode",
             ])
     }
 }

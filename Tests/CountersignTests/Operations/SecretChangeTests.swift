@@ -418,13 +418,14 @@ struct PasswordPolicyTests {
         func passwordPolicy() -> any PasswordPolicy { self.policy }
     }
 
-    /// Refuses one password for a change after some time, and every password for an enrolment.
+    /// Refuses one password for a change, and no password for an enrolment, after some time.
     private struct Leaked: PasswordPolicy {
         let clock: FakeClock
         let judged: AsyncStream<String>.Continuation
 
         func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
-            throw PasswordValidationError("not an enrolment")
+            self.judged.yield("enrolment")
+            try? await self.clock.sleep(for: .seconds(5))
         }
 
         func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {
