@@ -41,11 +41,40 @@ extension ClientConfiguration {
         set { self.networkTimeout = .seconds(newValue) }
     }
 
+    /// The delay before each retry of an authentication's signed answer, in whole seconds, rounded up:
+    /// `authenticationRetryInterval`.
+    public var authenticationRetryIntervalInSeconds: Int {
+        get { Int(self.authenticationRetryInterval.secondsRoundedUp) }
+        set { self.authenticationRetryInterval = .seconds(newValue) }
+    }
+
     /// The time limit of each answer of the person, in whole seconds, rounded up: `userInteractionTimeout`.
     public var userInteractionTimeoutInSeconds: Int {
         get { Int(self.userInteractionTimeout.secondsRoundedUp) }
         set { self.userInteractionTimeout = .seconds(newValue) }
     }
+}
+
+extension RetryPolicy {
+    /// A number of retries with the same delay, in seconds, before each: `constant(maxRetries:delay:)`.
+    public static func constant(maxRetries: Int, delayInSeconds: Int) -> Self {
+        .constant(maxRetries: maxRetries, delay: .seconds(delayInSeconds))
+    }
+
+    /// A number of retries with growing delays, in seconds:
+    /// `exponential(maxRetries:initialDelay:multiplier:maximumDelay:)`.
+    public static func exponential(
+        maxRetries: Int, initialDelayInSeconds: Int, multiplier: Double, maximumDelayInSeconds: Int
+    ) -> Self {
+        .exponential(
+            maxRetries: maxRetries, initialDelay: .seconds(initialDelayInSeconds), multiplier: multiplier,
+            maximumDelay: .seconds(maximumDelayInSeconds))
+    }
+}
+
+extension OperationBuilder where Operation: InAppOperation {
+    /// The server of the operation: `serverURL(_:)`.
+    public func serverUrl(_ url: URL) -> Self { self.serverURL(url) }
 }
 
 extension OutOfBandPayload.RedeemData {

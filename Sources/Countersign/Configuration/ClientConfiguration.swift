@@ -32,6 +32,10 @@ public struct ClientConfiguration: Hashable, Sendable {
     /// The path at which the client redeems a service's token that deletes keys. The client stores such a token before
     /// sending it.
     public var deregistrationRedeemPath: String
+    /// The path of the server's dispatch targets. A file can have this path; no operation of this version uses it.
+    public var dispatchTargetResourcePath: String
+    /// The path of the server's devices. A file can have this path; no operation of this version uses it.
+    public var deviceResourcePath: String
     /// The path of the server's list of apps that may answer. Only ``MobileAuthenticationClient/checkServer()`` uses
     /// the path, for a server whose requests do not name the list's address.
     public var facetsPath: String
@@ -51,6 +55,11 @@ public struct ClientConfiguration: Hashable, Sendable {
     /// The client refuses a payload that names another host, and sends nothing. The texts are the app's own words; the
     /// client compares a host from a payload with them byte by byte.
     public var redeemHosts: Set<String>  // check: unicode-words
+    /// The maximum number of retries of an authentication's signed answer, whose answer has the authorization provider.
+    /// The default is 3. The bounds of ``RetryPolicy`` apply, and an authentication can have a policy of its own.
+    public var authenticationMaxRetries: Int
+    /// The delay before each retry of an authentication's signed answer. The default is one second.
+    public var authenticationRetryInterval: Duration
     /// The maximum time of one exchange with the server.
     public var networkTimeout: Duration
     /// The time that the person has for each answer.
@@ -67,12 +76,16 @@ public struct ClientConfiguration: Hashable, Sendable {
         self.deregistrationRequestPath = "/uaf/1.1/request/deregistration/"
         self.authenticationRedeemPath = "/token/redeem/authentication"
         self.deregistrationRedeemPath = "/token/redeem/deregistration"
+        self.dispatchTargetResourcePath = "/token/dispatch/targets/"
+        self.deviceResourcePath = "/devices/"
         self.facetsPath = "/uaf/1.1/facets"
         self.noticesPath = "/account/v1/notices"
         self.sessionsPath = "/account/v1/sessions"
         self.grantsPath = "/account/v1/grants"
         self.questionsPath = "/account/v1/questions"
         self.redeemHosts = Set([baseURL.authority].compactMap(\.self))
+        self.authenticationMaxRetries = 3
+        self.authenticationRetryInterval = .seconds(1)
         self.networkTimeout = .seconds(60)
         self.userInteractionTimeout = .seconds(240)
     }

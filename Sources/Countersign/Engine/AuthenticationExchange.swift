@@ -101,13 +101,9 @@ struct AuthenticationExchange: Sendable {
             self.recording.note(.personVerified)
             // This is the last moment to give up: nothing was sent yet.
             try Task.checkCancellation()
-            do {
-                return try await self.server.sendToTheEnd(
-                    answer.message, as: .authenticationSent, context: [:],
-                    path: self.core.configuration.authenticationResponsePath)
-            } catch {
-                throw Unanswered(cause: error, isJudgementLost: true)
-            }
+            return try await self.server.sendToTheEnd(
+                answer.message, as: .authenticationSent, context: [:],
+                path: self.core.configuration.authenticationResponsePath, retries: self.core.newAnswerRetries())
         }
     }
 

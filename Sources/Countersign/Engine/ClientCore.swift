@@ -15,9 +15,13 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     var description: String { "ClientCore" }
     var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    let configuration: ClientConfiguration
+    private(set) var configuration: ClientConfiguration
     let platform: DevicePlatform
-    let channel: SecureChannel
+    private(set) var channel: SecureChannel
+    /// The policy for the operation's requests.
+    private var retryPolicy = RetryPolicy.noRetry
+    /// The policy for an authentication's signed answer.
+    private var answerRetryPolicy: RetryPolicy
     let module: AuthenticatorModule
     let register: AccountRegister
     let facetID: FacetID
@@ -40,6 +44,8 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         // Keys of a registration that was cut off before the server's answer have no owner.
         try await module.deleteAll(except: Set(register.records.flatMap(\.keys)))
         self.configuration = configuration
+        self.answerRetryPolicy = .constant(
+            maxRetries: configuration.authenticationMaxRetries, delay: configuration.authenticationRetryInterval)
         self.platform = platform
         self.channel = SecureChannel(transport: transport)
         self.module = module
@@ -49,6 +55,28 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
         self.facetLists = FacetListCache(clock: platform.clock)
         self.traceRecorder = traceRecorder
     }
+
+    /// Returns the core for the requests of one operation. A value that is `nil` stays as it is.
+    func changed(
+        baseURL: URL, requestHeaders: [(name: String, value: String)]?, retryPolicy: RetryPolicy?,
+        answerRetryPolicy: RetryPolicy?
+    ) -> ClientCore {
+        var core = self
+        core.configuration.baseURL = baseURL
+        if let fields = requestHeaders ?? self.channel.added?.fields {
+            core.channel.added = AddedHeaders(
+                fields: fields, authorities: [baseURL.authority].compactMap(\.self) + self.configuration.redeemHosts)
+        }
+        if let retryPolicy { core.retryPolicy = retryPolicy }
+        if let answerRetryPolicy { core.answerRetryPolicy = answerRetryPolicy }
+        return core
+    }
+
+    /// Begins the retries of one request.
+    func newRetries() -> Retries { Retries(self.retryPolicy, clock: self.platform.clock) }
+
+    /// Begins the retries of an authentication's signed answer.
+    func newAnswerRetries() -> Retries { Retries(self.answerRetryPolicy, clock: self.platform.clock) }
 
     /// Checks that an account has a key that answers under the app's present name. Throws ``EngineError`` `appRenamed`
     /// if the app enrolled an account under another name, and no key of the account answers under the present name.
@@ -70,11 +98,12 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
 
     /// Returns the function that fetches a facet list.
     func facetListFetch(_ recording: Recording) -> FacetAuthorization.Fetch {
-        { [channel, configuration] url in
-            let response = try await channel.send(
-                TransportRequest(
-                    method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
-                    timeout: configuration.networkTimeout), recording)
+        { [channel, configuration, retries = self.newRetries] url in
+            let request = TransportRequest(
+                method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
+                timeout: configuration.networkTimeout)
+            var count = retries()
+            let response = try await count.send { try await channel.send(request, recording) }
             return FacetListAnswer(
                 status: response.status, contentType: response.header("Content-Type"),
                 location: response.header("Location"),

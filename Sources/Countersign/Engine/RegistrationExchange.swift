@@ -95,12 +95,15 @@ struct RegistrationExchange: Sendable {
             }
             response = try await self.server.sendToTheEnd(
                 answer.message, as: .registrationSent, context: context,
-                path: self.core.configuration.registrationResponsePath)
+                path: self.core.configuration.registrationResponsePath, retries: self.core.newRetries())
         } catch {
             // The server may have the key all the same, and lists it until its operator removes it. A key that nobody
             // knows of would be worse, and a new enrolment solves both cases.
             for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
-            throw Unanswered(cause: error, isJudgementLost: true)
+            // Cancelled between two tries, the answer was not sent.
+            if error is CancellationError { throw error }
+            // Without the key, an unsent answer ends a registration as a lost one does.
+            throw Unanswered(cause: (error as? Unanswered)?.cause ?? error, isJudgementLost: true)
         }
         do {
             guard response.statusCode == .ok || response.statusCode == .accepted else {

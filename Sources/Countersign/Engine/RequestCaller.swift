@@ -23,19 +23,28 @@ extension ClientCore {
     /// Returns the caller for requests to an account's server: the app's provider, or else the device itself if the
     /// server knows its keys. `nil` if neither is available.
     func caller(_ provider: (any AuthorizationProvider)?, for record: StoredAccount?) -> RequestCaller? {
-        if let provider { return .provider(provider) }
+        if let provider = provider.withHeaders { return .provider(provider) }
         guard let record, record.key.server == self.configuration.baseURL, record.isIdentityKnown,
             let identity = record.identity
         else { return nil }
         return .device(identity, of: record.key)
     }
 
-    /// Sends a request with the credentials of its caller.
+    /// Sends a request that can be repeated without harm, and repeats it by the operation's policy. Throws as
+    /// ``send(_:by:_:noting:)``.
+    func sendRepeatedly(_ request: TransportRequest, by caller: RequestCaller, _ recording: Recording) async throws
+        -> TransportResponse
+    {
+        var retries = self.newRetries()
+        return try await retries.send { try await self.send(request, by: caller, recording) }
+    }
+
+    /// Sends a request with the credentials of its caller, once.
     ///
     /// If the device's clock differs from the server's clock, the request is proved once more by the server's clock. If
     /// the server refuses the device, the next authentication announces its keys again. If the device's keys are gone,
-    /// the next authentication announces new keys. Throws the errors of the transport, and ``EngineError``:
-    /// `notAuthorized` if the device's keys do not sign, `appRenamed`.
+    /// the next authentication announces new keys. Throws the errors of the transport and of the provider, and
+    /// ``EngineError``: `notAuthorized` if the device's keys do not sign, `appRenamed`, `unusableHeader`.
     func send(
         _ request: TransportRequest, by caller: RequestCaller, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
@@ -43,7 +52,9 @@ extension ClientCore {
         case .anybody: return try await self.channel.send(request, recording, noting: event)
         case .provider(let provider):
             var request = request
-            request.headers += provider.headers
+            let fields = try provider.headers(for: request.url, at: self.platform.clock.now())
+            if let flaw = HeaderFields.flaw(ofCredentials: fields) { throw EngineError(.unusableHeader, flaw) }
+            request.headers += fields
             return try await self.channel.send(request, recording, noting: event)
         case .device(let keys, let account):
             try self.checkName(of: await self.register.record(of: account))

@@ -49,7 +49,9 @@ struct ServerExchange: Sendable {
     func request(_ body: GetUAFRequest, path: String, by caller: RequestCaller = .anybody) async throws
         -> ReceivedRequest
     {
-        let response = try await self.post(path, body.serialized, by: caller)
+        let response = try await self.answer(path, body.serialized) { request in
+            try await self.core.sendRepeatedly(request, by: caller, self.recording)
+        }
         let request = try ReturnUAFRequest(parsing: response.body)
         guard request.statusCode == .ok, request.uafRequest != nil else {
             throw EngineError(refusedWith: request.statusCode)
@@ -64,18 +66,38 @@ struct ServerExchange: Sendable {
     ) async throws -> ServerResponse {
         let body = SendUAFResponse(
             uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
-        return try ServerResponse(
-            parsing: try await self.post(path, body.serialized, timeout: timeout, noting: event).body)
+        let response = try await self.answer(path, body.serialized, timeout: timeout) { request in
+            try await self.core.send(request, by: .anybody, self.recording, noting: event)
+        }
+        return try ServerResponse(parsing: response.body)
     }
 
     /// Does the same as ``send(_:as:context:path:timeout:)``, for an answer that a key has signed: the answer is sent
     /// and judged even if the operation's task is cancelled meanwhile. If the answer were cut off on its way, its fate
     /// would be unknown.
-    func sendToTheEnd(_ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String) async throws
-        -> ServerResponse
-    {
-        // The separate task is not cancelled with the operation's task. The transport's time limit bounds it.
-        try await Task { try await self.send(message, as: event, context: context, path: path) }.value
+    ///
+    /// The answer is sent again, as the same bytes, only if the transport says that it was not sent: an answer whose
+    /// fate is unknown is never sent again. Throws ``Unanswered``, and `CancellationError` if the task is cancelled
+    /// between two tries; the answer was not sent then.
+    func sendToTheEnd(
+        _ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String, retries: Retries
+    ) async throws -> ServerResponse {
+        var (retries, event) = (retries, Optional(event))
+        while true {
+            let noted = event
+            do {
+                // The separate task is not cancelled with the operation's task. The transport's time limit bounds it.
+                return try await Task { try await self.send(message, as: noted, context: context, path: path) }.value
+            } catch let error as TransportError where error.isUnsent {
+                guard error.isTransient, try await retries.wait() else {
+                    throw Unanswered(cause: error, isJudgementLost: false)
+                }
+                // The run's event has been recorded.
+                event = nil
+            } catch {
+                throw Unanswered(cause: error, isJudgementLost: true)
+            }
+        }
     }
 
     /// Tells the server that no answer will come. The function ignores failures, and runs even if the task was
@@ -138,12 +160,15 @@ struct ServerExchange: Sendable {
     /// Redeems a token. Throws ``EngineError`` and the errors of the transport.
     func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
         try self.checkRedeemAddress(url)
-        let response = try await self.core.channel.send(
-            TransportRequest(
-                method: "POST", url: url,
-                headers: [("Content-Type", "application/json"), ("Accept", Self.messageType)],
-                body: JSON.object(["token": .string(token)]).serialized, timeout: timeout ?? self.timeout),
-            self.recording, noting: .tokenRedeemed)
+        let redemption = TransportRequest(
+            method: "POST", url: url, headers: [("Content-Type", "application/json"), ("Accept", Self.messageType)],
+            body: JSON.object(["token": .string(token)]).serialized, timeout: timeout ?? self.timeout)
+        var (retries, event) = (self.core.newRetries(), Optional(TraceEvent.tokenRedeemed))
+        // A token works once: if the token may have arrived, it is not sent again.
+        let response = try await retries.sendOnce {
+            defer { event = nil }
+            return try await self.core.channel.send(redemption, self.recording, noting: event)
+        }
         switch response.status {
         case 200: break
         case 404: throw EngineError(.tokenUnknown, httpStatus: 404)
@@ -180,18 +205,18 @@ struct ServerExchange: Sendable {
 
     private var timeout: Duration { self.core.configuration.networkTimeout }
 
-    private func post(
-        _ path: String, _ body: [UInt8], by caller: RequestCaller = .anybody,
-        timeout: Duration? = nil, noting event: TraceEvent? = nil
+    /// Returns the answer to a message that `send` sends to a configured path. Throws ``EngineError`` for an answer
+    /// that is not a message, and the errors of `send`.
+    private func answer(
+        _ path: String, _ body: [UInt8], timeout: Duration? = nil,
+        _ send: (TransportRequest) async throws -> TransportResponse
     ) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
             throw EngineError(.misconfigured, "the configured path is not one")
         }
         let headers = [("Content-Type", Self.messageType + ";charset=UTF-8"), ("Accept", Self.messageType)]
-        let response = try await self.core.send(
-            TransportRequest(
-                method: "POST", url: url, headers: headers, body: body, timeout: timeout ?? self.timeout), by: caller,
-            self.recording, noting: event)
+        let response = try await send(
+            TransportRequest(method: "POST", url: url, headers: headers, body: body, timeout: timeout ?? self.timeout))
         switch response.status {
         case 200: break
         case 403 where Self.isLock(response): throw EngineError(.accountLocked, httpStatus: 403, "status 403")

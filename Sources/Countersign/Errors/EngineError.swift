@@ -24,6 +24,8 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case insecureAddress
         /// A configured path is not a valid path. Nothing was sent.
         case misconfigured
+        /// A header field of the app or of its authorization provider cannot be sent. Nothing was sent.
+        case unusableHeader
         /// The answer has a kind that this version does not read.
         case unreadable
         /// The answer is malformed, or does not fit the request.

@@ -16,11 +16,13 @@ public struct AccountActivityResult: Hashable, Sendable {
 /// let activity = try await client.operations.accountActivity
 ///     .username("alice").authorizationProvider(provider).execute()
 /// ```
-public struct AccountActivity: SingleOperation {
+public struct AccountActivity: SingleOperation, InAppOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var username: Username?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -30,9 +32,10 @@ public struct AccountActivity: SingleOperation {
         guard let username = self.username?.normalizedUsername, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a username and an authorization provider are needed")
         }
+        let core = try self.core.configured(by: self.requestOptions)
         do {
             let exchange = AccountExchange(
-                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
+                core: core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
             return AccountActivityResult(
                 notices: try await exchange.notices(of: username), sessions: try await exchange.sessions(of: username),
                 grants: try await exchange.grants(of: username))
@@ -57,12 +60,14 @@ extension OperationBuilder where Operation == AccountActivity {
 /// device secrets and consents.
 ///
 /// Configure the operation and execute it once.
-public struct SessionRevocation: SingleOperation {
+public struct SessionRevocation: SingleOperation, InAppOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var sessionID: String?
     fileprivate var isEverySession = false
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -73,9 +78,10 @@ public struct SessionRevocation: SingleOperation {
             throw OperationError(
                 .missingInteraction, "either a session or every session, and an authorization provider are needed")
         }
+        let core = try self.core.configured(by: self.requestOptions)
         do {
             let exchange = AccountExchange(
-                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
+                core: core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
             if let sessionID { try await exchange.endSession(sessionID) } else { try await exchange.endSessions() }
         } catch {
             throw OperationError(translating: error)
@@ -98,11 +104,13 @@ extension OperationBuilder where Operation == SessionRevocation {
 
 /// An operation that revokes the grant of a service that continues without a browser: the service loses its access at
 /// once. Configure the operation and execute it once.
-public struct GrantRevocation: SingleOperation {
+public struct GrantRevocation: SingleOperation, InAppOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var grantID: String?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -112,9 +120,10 @@ public struct GrantRevocation: SingleOperation {
         guard let grantID, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a grant and an authorization provider are needed")
         }
+        let core = try self.core.configured(by: self.requestOptions)
         do {
             try await AccountExchange(
-                core: self.core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)
+                core: core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)
             ).endGrant(grantID)
         } catch {
             throw OperationError(translating: error)

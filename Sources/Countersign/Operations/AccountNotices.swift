@@ -7,18 +7,21 @@
 /// ```swift
 /// let notices = try await client.operations.accountNotices.username("alice").execute()
 /// ```
-public struct AccountNotices: SingleOperation {
+public struct AccountNotices: SingleOperation, InAppOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var username: Username?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
     /// Fetches the notices, newest first; the server leaves out the oldest notices.
     public func perform() async throws(OperationError) -> [AccountNotice] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        return try await self.core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
+        let core = try self.core.configured(by: self.requestOptions)
+        return try await core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
             try await exchange.notices(of: username)
         }
     }

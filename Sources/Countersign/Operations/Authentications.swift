@@ -24,6 +24,16 @@ extension OperationBuilder where Operation: AuthenticationOperation {
     public func requesterVerifier(_ verifier: any RequesterVerifier) -> Self {
         self.changing { $0.screens.requesterVerifier = verifier }
     }
+    /// Sets the policy by which the signed answer is repeated; the server's reply to the answer has the
+    /// ``AuthenticationSuccess/authorizationProvider``. The default is a constant policy with
+    /// ``ClientConfiguration/authenticationMaxRetries`` and ``ClientConfiguration/authenticationRetryInterval``.
+    ///
+    /// The answer is sent again only if it was certainly not sent (``TransportError/isUnsent``). After any other failure
+    /// the server may have judged the answer: the operation ends with ``OperationError/Recovery-swift.enum/checkOutcome``,
+    /// and nothing is repeated.
+    public func retryPolicyObtainingAuthorizationProvider(_ policy: RetryPolicy) -> Self {
+        self.changing { $0.requestOptions.answerRetryPolicy = policy }
+    }
 }
 
 /// An authentication that was started elsewhere: a sign-in, or the confirmation of a transaction. Configure the
@@ -35,6 +45,8 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     private let once = OneShot()
     /// The screens, used by the SDK only.
     public var screens = Screens()
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore, answer: ReceivedRequest, recording: Recording) {
         self.core = core
@@ -51,7 +63,8 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     public func perform() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await AuthenticationRun(
-            core: self.core, recording: self.recording, request: self.answer, screens: self.screens
+            core: try self.core.configured(by: self.requestOptions), recording: self.recording, request: self.answer,
+            screens: self.screens
         ).run()
     }
 }
@@ -64,12 +77,14 @@ extension OperationBuilder where Operation == OutOfBandAuthentication {
 }
 
 /// An authentication that the app starts for a person with a known name. Configure the operation and execute it once.
-public struct Authentication: AuthenticationOperation {
+public struct Authentication: AuthenticationOperation, InAppOperation {
     private let core: ClientCore
     fileprivate var username: Username?
     private let once = OneShot()
     /// The screens, used by the SDK only.
     public var screens = Screens()
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -79,14 +94,15 @@ public struct Authentication: AuthenticationOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        guard await self.core.record(named: username) != nil else { throw OperationError(unknown: username) }
+        let core = try self.core.configured(by: self.requestOptions)
+        guard await core.record(named: username) != nil else { throw OperationError(unknown: username) }
         do {
-            let recording = self.core.newRecording()
-            let request = try await ServerExchange(core: self.core, recording: recording).request(
+            let recording = core.newRecording()
+            let request = try await ServerExchange(core: core, recording: recording).request(
                 GetUAFRequest(operation: .authentication, context: ["username": .string(username)]),
-                path: self.core.configuration.authenticationRequestPath)
+                path: core.configuration.authenticationRequestPath)
             return try await AuthenticationRun(
-                core: self.core, recording: recording, request: request, username: username, screens: self.screens
+                core: core, recording: recording, request: request, username: username, screens: self.screens
             ).run()
         } catch {
             throw OperationError(translating: error)

@@ -10,12 +10,14 @@ import _Primitives
 ///
 /// If the server knows the device's own keys, the device authenticates the request itself. Otherwise the server refuses
 /// (``OperationError/Code-swift.struct/notAuthorized``): authenticate, and set the authorization provider.
-public struct Deregistration: SingleOperation {
+public struct Deregistration: SingleOperation, InAppOperation {
     private let core: ClientCore
     fileprivate var username: Username?
     fileprivate var aaid: Aaid?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
     private let once = OneShot()
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -28,16 +30,20 @@ public struct Deregistration: SingleOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        guard let record = await self.core.record(named: username) else { return }
-        guard record.key.server == self.core.configuration.baseURL else {
+        let core = try self.core.configured(by: self.requestOptions)
+        guard let record = await core.record(named: username) else { return }
+        guard record.key.server == core.configuration.baseURL else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "the account is at another server")
         }
         let keys = self.keys(of: record)
         guard !keys.isEmpty else { return }
-        let caller = self.core.caller(self.authorizationProvider, for: record) ?? .anybody
+        // An explicit demand for the device's signature is not dropped if the device cannot sign.
+        let caller =
+            core.caller(self.authorizationProvider, for: record)
+            ?? self.authorizationProvider.map { .provider($0) } ?? .anybody
         do {
-            try await self.deregisterAtServer(keys, username, caller)
-            try await self.core.forget(keys, of: record)
+            try await Self.deregister(keys, username, by: caller, core)
+            try await core.forget(keys, of: record)
         } catch {
             throw OperationError(translating: error)
         }
@@ -53,15 +59,18 @@ public struct Deregistration: SingleOperation {
         return chosen.isEmpty || hasOther ? chosen : record.keys
     }
 
-    private func deregisterAtServer(_ keys: [KeyName], _ username: Username, _ caller: RequestCaller) async throws {
+    /// Has the server delete the keys.
+    private static func deregister(
+        _ keys: [KeyName], _ username: Username, by caller: RequestCaller, _ core: ClientCore
+    ) async throws {
         let context: JSONObject = [
             "username": .string(username), "mode": .string("key"),
             "keys": .array(
                 keys.map { .object(["aaid": .string($0.aaid.text), "keyID": .string($0.keyID.base64URL)]) }),
         ]
-        let answer = try await ServerExchange(core: self.core, recording: self.core.newRecording()).request(
+        let answer = try await ServerExchange(core: core, recording: core.newRecording()).request(
             GetUAFRequest(operation: .deregistration, context: context),
-            path: self.core.configuration.deregistrationRequestPath, by: caller)
+            path: core.configuration.deregistrationRequestPath, by: caller)
         // The message can name only the requested keys: it confirms the request, and gives no other orders.
         let message = try DeregistrationRequest(parsing: (answer.message.uafRequest ?? "").utf8)
         let isConfirmed = keys.allSatisfy { key in

@@ -1,5 +1,5 @@
-/// An operation that asks a person.
-public protocol InteractiveOperation: SingleOperation {
+/// An operation that asks a person, and tells a server the answer.
+public protocol InteractiveOperation: SingleOperation, ServerOperation {
     /// The screens that were set so far, used by the SDK only.
     var screens: Screens { get set }
 }

@@ -18,10 +18,12 @@ public struct DeregistrationResult: Hashable, Sendable {
 }
 
 /// An operation that redeems a payload's token, once, and returns the operation that the token stands for.
-public struct OutOfBandOperation: OperationBuilder {
+public struct OutOfBandOperation: ServerOperation {
     let core: ClientCore
     private let once = OneShot()
     fileprivate var payload: OutOfBandPayload?
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -59,11 +61,12 @@ public struct OutOfBandOperation: OperationBuilder {
     public func execute() async throws -> Redeemed {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let payload else { throw OperationError(.missingInteraction, "no payload") }
+        let core = try self.core.configured(by: self.requestOptions)
         do {
             let redeemData = payload.redeemData
-            let recording = self.core.newRecording()
-            let exchange = ServerExchange(core: self.core, recording: recording)
-            let deregistration = DispatchedDeregistration(core: self.core, recording: recording)
+            let recording = core.newRecording()
+            let exchange = ServerExchange(core: core, recording: recording)
+            let deregistration = DispatchedDeregistration(core: core, recording: recording)
             let answer =
                 self.isForDeregistrations(redeemData.redeemURL)
                 ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemURL)
@@ -84,9 +87,9 @@ public struct OutOfBandOperation: OperationBuilder {
             }
             switch answer.message.operation {
             case .registration:
-                return .registration(OutOfBandRegistration(core: self.core, answer: answer, recording: recording))
+                return .registration(OutOfBandRegistration(core: core, answer: answer, recording: recording))
             case .authentication:
-                return .authentication(OutOfBandAuthentication(core: self.core, answer: answer, recording: recording))
+                return .authentication(OutOfBandAuthentication(core: core, answer: answer, recording: recording))
             default: throw OperationError.fido(.protocolError, "the operation is none that is known")
             }
         } catch {

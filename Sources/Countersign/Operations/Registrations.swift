@@ -38,6 +38,8 @@ public struct OutOfBandRegistration: RegistrationOperation {
     private let once = OneShot()
     /// The screens, used by the SDK only.
     public var screens = Screens()
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore, answer: ReceivedRequest, recording: Recording) {
         self.core = core
@@ -57,20 +59,23 @@ public struct OutOfBandRegistration: RegistrationOperation {
     public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await RegistrationRun(
-            core: self.core, recording: self.recording, request: self.answer, screens: self.screens
+            core: try self.core.configured(by: self.requestOptions), recording: self.recording, request: self.answer,
+            screens: self.screens
         ).run()
     }
 }
 
 /// A registration that the app starts, for a person whose identity an authorization provider proves to the server.
 /// Configure the operation and execute it once.
-public struct Registration: RegistrationOperation {
+public struct Registration: RegistrationOperation, InAppOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var username: Username?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
     /// The screens, used by the SDK only.
     public var screens = Screens()
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
@@ -80,18 +85,19 @@ public struct Registration: RegistrationOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        let recording = self.core.newRecording()
+        let core = try self.core.configured(by: self.requestOptions)
+        let recording = core.newRecording()
         let request: ReceivedRequest
         do {
-            request = try await ServerExchange(core: self.core, recording: recording).request(
+            request = try await ServerExchange(core: core, recording: recording).request(
                 GetUAFRequest(operation: .registration, context: ["username": .string(username)]),
-                path: self.core.configuration.registrationRequestPath,
+                path: core.configuration.registrationRequestPath,
                 by: self.authorizationProvider.map { .provider($0) } ?? .anybody)
         } catch {
             throw OperationError(translating: error)
         }
         return try await RegistrationRun(
-            core: self.core, recording: recording, request: request, username: username, screens: self.screens
+            core: core, recording: recording, request: request, username: username, screens: self.screens
         ).run()
     }
 }

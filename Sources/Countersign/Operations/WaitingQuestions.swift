@@ -13,18 +13,21 @@
 /// The device authenticates the request itself, and the person is asked nothing. The server learns the device's own
 /// keys at the enrolment or with an authentication. A server that does not know the keys requires an authorization
 /// provider.
-public struct WaitingQuestions: SingleOperation {
+public struct WaitingQuestions: SingleOperation, InAppOperation {
     private let core: ClientCore
     private let once = OneShot()
     fileprivate var username: Username?
     fileprivate var authorizationProvider: (any AuthorizationProvider)?
+    /// The settings of the requests, used by the SDK only.
+    public var requestOptions = RequestOptions()
 
     init(core: ClientCore) { self.core = core }
 
     /// Fetches the questions, newest first. Returns an empty list for a server without such questions.
     public func perform() async throws(OperationError) -> [ServiceQuestion] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        return try await self.core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
+        let core = try self.core.configured(by: self.requestOptions)
+        return try await core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
             try await exchange.questions(for: username)
         }
     }

@@ -118,17 +118,30 @@ public struct TransportError: CodedError {
     public let code: Code
     /// The reason for the log: never a part of a body.
     public let reason: String
+    /// `true` if no part of the request has left this device, with certainty. For example, the server's name was not
+    /// found, or no connection was made. `false` if the transport does not know.
+    ///
+    /// A ``RetryPolicy`` repeats a request that works only once, such as a signed answer, only after an error of this
+    /// kind.
+    public let isUnsent: Bool
 
     /// Creates an error with the code; `reason` goes only to the log.
-    public init(_ code: Code, _ reason: String) {
+    ///
+    /// - Parameter isUnsent: `true` only if no part of the request has left this device, with certainty.
+    public init(_ code: Code, _ reason: String, isUnsent: Bool = false) {
         self.code = code
         self.reason = reason
+        self.isUnsent = isUnsent
     }
 }
 
 /// A channel that sends requests over a transport, but never unencrypted.
 struct SecureChannel: Sendable {
     let transport: any Transport
+    /// The header fields that the app adds to the requests of an operation; `nil` for none.
+    var added: AddedHeaders?
+
+    init(transport: any Transport) { self.transport = transport }
 
     /// Returns `true` if an address is `https`, or `http` on a literal loopback address or `localhost`.
     static func isSecure(_ url: URL) -> Bool {
@@ -147,10 +160,14 @@ struct SecureChannel: Sendable {
         -> TransportResponse
     {
         guard Self.isSecure(request.url) else {
-            throw TransportError(.insecure, "the address is neither https nor loopback")
+            throw TransportError(.insecure, "the address is neither https nor loopback", isUnsent: true)
         }
         if let event { recording.note(event) }
         var request = request
+        // The app's fields are for its servers. A facet list can be at another host.
+        if let added, let authority = request.url.authority, added.authorities.containsBytes(of: authority) {
+            request.headers += added.fields
+        }
         request.headers.append(recording.header)
         let response = try await self.transport.send(request)
         recording.hear(response.header("traceresponse"))

@@ -195,6 +195,9 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
             return TransportError(.untrustedServer, "the certificate does not hold")
+        // Without a connection, nothing was sent.
+        case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet:
+            return TransportError(.unreachable, "URL error \(error.code.rawValue)", isUnsent: true)
         default: return TransportError(.unreachable, "URL error \(error.code.rawValue)")
         }
     }

@@ -11,7 +11,8 @@ import _Primitives
 /// request.
 ///
 /// Each exchange has a separate client, and therefore a separate connection. So the certificate with an answer belongs
-/// to the connection of the answer. With a pool of connections, nobody knows which connection served a request.
+/// to the connection of the answer. With a pool of connections, nobody knows which connection served a request. And
+/// without a connection, nothing of the request has left this machine.
 struct HTTPTransport: Transport {
     private let tls: TLSConfiguration
 
@@ -23,7 +24,7 @@ struct HTTPTransport: Transport {
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let shown = ShownCertificate()
+        let connection = ExchangeConnection(isEncrypted: request.url.scheme?.asciiLowercased == "https")
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: self.tls, redirectConfiguration: .disallow,
             timeout: .init(connect: PhoneLimits.connectTime))
@@ -34,16 +35,16 @@ struct HTTPTransport: Transport {
         if let host = request.url.host(), host.asciiLowercased.hasBytes(atEnd: ".localhost") {
             configuration.dnsOverride = [host: "127.0.0.1"]
         }
-        if request.url.scheme?.asciiLowercased == "https" {
-            configuration.http1_1ConnectionDebugInitializer = { shown.note(on: $0) }
-            configuration.http2ConnectionDebugInitializer = { shown.note(on: $0) }
-        }
+        configuration.http1_1ConnectionDebugInitializer = { connection.note($0) }
+        configuration.http2ConnectionDebugInitializer = { connection.note($0) }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let result: Result<TransportResponse, any Error>
         do {
             var response = try await Self.send(request, over: client)
-            response.serverCertificate = shown.certificate
+            response.serverCertificate = connection.certificate
             result = .success(response)
+        } catch let error as TransportError {
+            result = .failure(TransportError(error.code, error.reason, isUnsent: !connection.isReady))
         } catch { result = .failure(error) }
         // A client that is not shut down ends the program.
         try? await client.shutdown()
@@ -87,20 +88,35 @@ struct HTTPTransport: Transport {
     }
 }
 
-/// The certificate of an exchange's single connection. The certificate is noted after the handshake and before the
-/// request is sent. By then the trust is decided, and not here.
-private final class ShownCertificate: Sendable {
-    private let bytes = Mutex<[UInt8]?>(nil)
+/// The single connection of an exchange. A connection is noted after the handshake and before the request is sent. By
+/// then the trust is decided, and not here.
+private final class ExchangeConnection: Sendable {
+    private struct State {
+        var isReady = false
+        var certificate: [UInt8]?
+    }
 
-    var certificate: [UInt8]? { self.bytes.withLock { $0 } }
+    private let isEncrypted: Bool
+    private let state = Mutex(State())
 
-    /// Notes the certificate of a connection over TLS. If the connection shows no certificate, fails and closes the
-    /// connection.
-    func note(on channel: any Channel) -> EventLoopFuture<Void> {
-        channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
+    init(isEncrypted: Bool) { self.isEncrypted = isEncrypted }
+
+    /// `true` if the request may have been sent; `false` if it certainly was not.
+    var isReady: Bool { self.state.withLock { $0.isReady } }
+    /// The certificate that the server has shown; `nil` for an unencrypted connection.
+    var certificate: [UInt8]? { self.state.withLock { $0.certificate } }
+
+    /// Notes a connection, and its certificate over TLS. If a connection over TLS shows no certificate, fails and
+    /// closes the connection.
+    func note(_ channel: any Channel) -> EventLoopFuture<Void> {
+        guard self.isEncrypted else {
+            self.state.withLock { $0.isReady = true }
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
+        return channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
             guard let certificate else { throw TransportError(.untrustedServer, "no certificate") }
             let bytes = try certificate.toDERBytes()
-            self.bytes.withLock { $0 = bytes }
+            self.state.withLock { $0 = State(isReady: true, certificate: bytes) }
         }
     }
 }

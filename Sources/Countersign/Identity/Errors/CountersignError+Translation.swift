@@ -101,7 +101,7 @@ extension CountersignError {
             switch error.cause {
             case .unavailable: .connectionError
             case .foreignHost: .unknownManager
-            case .insecureAddress, .misconfigured: .invalidConfiguration
+            case .insecureAddress, .misconfigured, .unusableHeader: .invalidConfiguration
             case .unknownAccount: .notPersonalized
             case .knownAccount: .alreadyPersonalized
             case .noSuchFactor: .factorNotEnrolled

@@ -128,7 +128,7 @@ struct AccountExchange: Sendable {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
         }
-        let response = try await self.core.send(
+        let response = try await self.core.sendRepeatedly(
             TransportRequest(
                 method: method, url: url, headers: [("Accept", "application/json")], body: [],
                 timeout: self.core.configuration.networkTimeout,

@@ -19,6 +19,7 @@ extension ClientCore {
         guard let username = username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
+        let provider = provider.withHeaders
         let record = await self.record(named: username)
         guard record != nil || provider != nil else { throw OperationError(unknown: username) }
         if provider == nil {

@@ -13,6 +13,8 @@ extension ClientConfiguration: Codable {
         case facetID = "facetId"
         case registrationRequestPath, registrationResponsePath, authenticationRequestPath
         case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
+        case dispatchTargetResourcePath, deviceResourcePath, authenticationMaxRetries
+        case authenticationRetryInterval = "authenticationRetryIntervalInSeconds"
         case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
         case networkTimeout = "networkTimeoutInSeconds"
         case userInteractionTimeout = "userInteractionTimeoutInSeconds"
@@ -27,13 +29,17 @@ extension ClientConfiguration: Codable {
             (.deregistrationRequestPath, \.deregistrationRequestPath),
             (.authenticationRedeemPath, \.authenticationRedeemPath),
             (.deregistrationRedeemPath, \.deregistrationRedeemPath), (.facetsPath, \.facetsPath),
+            (.dispatchTargetResourcePath, \.dispatchTargetResourcePath), (.deviceResourcePath, \.deviceResourcePath),
             (.noticesPath, \.noticesPath), (.sessionsPath, \.sessionsPath), (.grantsPath, \.grantsPath),
             (.questionsPath, \.questionsPath),
         ]
     }
 
     private static var seconds: [(CodingKeys, WritableKeyPath<Self, Duration>)] {
-        [(.networkTimeout, \.networkTimeout), (.userInteractionTimeout, \.userInteractionTimeout)]
+        [
+            (.networkTimeout, \.networkTimeout), (.userInteractionTimeout, \.userInteractionTimeout),
+            (.authenticationRetryInterval, \.authenticationRetryInterval),
+        ]
     }
 
     /// Reads a configuration. A missing value gets its default.
@@ -54,6 +60,9 @@ extension ClientConfiguration: Codable {
                 self[keyPath: member] = .seconds(seconds)
             }
         }
+        if let retries = try values.decodeIfPresent(Int.self, forKey: .authenticationMaxRetries) {
+            self.authenticationMaxRetries = retries
+        }
         if let hosts = try values.decodeIfPresent([String].self, forKey: .redeemHosts) { self.redeemHosts = Set(hosts) }
     }
 
@@ -65,6 +74,7 @@ extension ClientConfiguration: Codable {
         for (key, member) in Self.seconds {
             try values.encode(self[keyPath: member].secondsRoundedUp, forKey: key)
         }
+        try values.encode(self.authenticationMaxRetries, forKey: .authenticationMaxRetries)
         try values.encode(self.redeemHosts, forKey: .redeemHosts)
     }
 }

@@ -68,6 +68,7 @@ extension OperationError {
         case .foreignHost: self.init(.hostNotAllowed, error.reason)
         case .insecureAddress: self = .fido(.insecureTransport, recovery: .warnPerson, error.reason)
         case .misconfigured: self.init(.unknown, recovery: .correctApp, error.reason)
+        case .unusableHeader: self.init(.invalidRequestHeader, error.reason)
         case .unreadable: self = .fido(.protocolError, recovery: .updateApp, error.reason)
         case .malformed: self = .fido(.protocolError, httpStatus: error.httpStatus, error.reason)
         case .refused: self = .fido(.protocolError, serverStatusCode: error.status?.rawValue, error.reason)

@@ -10,7 +10,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
-                storageError, unknown
+                invalidRequestHeader, invalidServerURL, storageError, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
         }
         let base: Base
@@ -77,6 +77,13 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The operation was executed before, or a password was judged a second time
         /// (``PasswordValidationHandler``). Create a new operation. A mistake in the app's code.
         public static let operationReused = Self(base: .operationReused)
+        /// The app or its authorization provider has a header field that cannot be sent: a field that the SDK itself
+        /// sets, a malformed name, a value with a line break, or a field beyond a bound. Nothing was sent. A mistake in
+        /// the app's code, or a damaged token.
+        public static let invalidRequestHeader = Self(base: .invalidRequestHeader)
+        /// The address that the app has given to `serverURL` is not a server: it has a path, a query, user information
+        /// or no host. Nothing was sent. A mistake in the app's code.
+        public static let invalidServerURL = Self(base: .invalidServerURL)
         /// The device's storage failed. Counted attempts remain counted. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
         /// Another error. Report the error.

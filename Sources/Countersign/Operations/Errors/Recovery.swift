@@ -67,7 +67,8 @@ extension OperationError.Recovery {
             case .tokenExpired, .tokenUnknown: .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .accountLocked: .contactService
-            case .missingInteraction, .operationReused, .appRenamed: .correctApp
+            case .missingInteraction, .operationReused, .appRenamed, .invalidRequestHeader, .invalidServerURL:
+                .correctApp
             case .unknownUsername, .pinNotEnrolled, .passwordNotEnrolled: .nothing
             case .pinLocked, .passwordLocked: .replaceLockedKey
             case .unknown: .report
@@ -147,6 +148,8 @@ extension OperationError: LocalizedError {
             "This app was called \(self.formerFacetID ?? "something else") when it was enrolled. Nothing is lost."
         case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
         case .operationReused: "This was done before."
+        case .invalidRequestHeader: "This app had something to send that no request can carry. Nothing was sent."
+        case .invalidServerURL: "This app named a server that is none. Nothing was sent."
         case .storageError: "This device's storage failed."
         case .unknown: FidoErrorCode.unknown.sentence
         }

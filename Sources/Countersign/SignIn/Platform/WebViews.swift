@@ -62,13 +62,9 @@ extension WebViewCookie {
     /// Returns `true` if a view sends the cookie to an address, by host, path and scheme (RFC 6265, section 5.4). Meant
     /// for a view that keeps its cookies itself.
     public func isSent(to url: URL) -> Bool {
-        guard let host = url.host()?.asciiLowercased else { return false }
-        let path = url.path().isEmpty ? "/" : url.path()
-        let start = self.path.utf8.last == UInt8(ascii: "/") ? self.path : self.path + "/"
-        let isOfDomain = self.domain.map { host.hasSameBytes(as: $0) || host.hasBytes(atEnd: "." + $0) } ?? false
-        return (isOfDomain || host.hasSameBytes(as: self.host))
-            && (path.hasSameBytes(as: self.path) || path.hasBytes(atStart: start))
-            && (!self.isSecure || url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false)
+        CookieScope(
+            domain: self.domain ?? self.host, isHostOnly: self.domain == nil, path: self.path, isSecure: self.isSecure
+        ).includes(url)
     }
 }
 
