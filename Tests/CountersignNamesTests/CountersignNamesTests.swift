@@ -50,6 +50,16 @@ struct CountersignNamesTests {
         configuration.networkTimeout = .milliseconds(1)
         configuration.userInteractionTimeout = .milliseconds(2001)
         #expect(configuration.networkTimeoutInSeconds == 1 && configuration.userInteractionTimeoutInSeconds == 3)
+        configuration.authenticationRetryIntervalInSeconds = 9
+        #expect(configuration.authenticationRetryInterval == .seconds(9))
+        configuration.authenticationRetryInterval = .milliseconds(1001)
+        #expect(configuration.authenticationRetryIntervalInSeconds == 2)
+        #expect(
+            RetryPolicy.constant(maxRetries: 3, delayInSeconds: 2) == .constant(maxRetries: 3, delay: .seconds(2)))
+        #expect(
+            RetryPolicy.exponential(
+                maxRetries: 3, initialDelayInSeconds: 1, multiplier: 2, maximumDelayInSeconds: 8)
+                == .exponential(maxRetries: 3, initialDelay: .seconds(1), multiplier: 2, maximumDelay: .seconds(8)))
         let data = try OutOfBandPayload.RedeemData(token: "a-token", redeemURL: other)
         #expect(data.redeemUrl == other)
         let server = Account.Server(baseUrl: address)

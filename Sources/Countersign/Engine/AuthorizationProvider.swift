@@ -48,7 +48,7 @@ public struct JwtAuthorizationProvider: AuthorizationProvider, CustomStringConve
     /// ``OperationError/Code-swift.struct/invalidRequestHeader``: a bearer token has letters, digits and `-._~+/`, with
     /// `=` at its end, and neither blanks nor line breaks.
     public func headers(for url: URL, at time: Timestamp) throws -> [(name: String, value: String)] {
-        guard self.isBearerToken else { throw EngineError(.unusableHeader, "the token is not a bearer token") }
+        guard self.isBearerToken else { throw EngineError(.unusableHeader, "the text is no bearer token") }
         return self.headers
     }
 

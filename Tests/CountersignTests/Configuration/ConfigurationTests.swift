@@ -15,6 +15,10 @@ struct ConfigurationTests {
         #expect(configuration.authenticationRequestPath == "/uaf/1.1/request/authentication/")
         #expect(configuration.authenticationResponsePath == "/uaf/1.1/authentication/")
         #expect(configuration.deregistrationRequestPath == "/uaf/1.1/request/deregistration/")
+        #expect(configuration.dispatchTargetResourcePath == "/token/dispatch/targets/")
+        #expect(configuration.deviceResourcePath == "/devices/")
+        #expect(configuration.authenticationMaxRetries == 3)
+        #expect(configuration.authenticationRetryInterval == .seconds(1))
         #expect(configuration.networkTimeout == .seconds(60))
         #expect(configuration.userInteractionTimeout == .seconds(240))
         #expect(configuration.redeemHosts == ["id.example.com"])
@@ -34,6 +38,8 @@ struct ConfigurationTests {
     func json() throws {
         let text = """
             {"baseUrl":"https://id.example.com","networkTimeoutInSeconds":5,"redeemHosts":["a.example"],"later":{"x":1},
+            "authenticationMaxRetries":5,"authenticationRetryIntervalInSeconds":7,
+            "dispatchTargetResourcePath":"/targets/","deviceResourcePath":"/nevisfido/devices/",
             "facetId":"linux:program:x","authenticationResponsePath":"/auth/fidouaf/authenticationresponse/"}
             """
         let configuration = try JSONDecoder().decode(ClientConfiguration.self, from: Data(text.utf8))
@@ -41,6 +47,9 @@ struct ConfigurationTests {
         #expect(configuration.facetID == "linux:program:x")
         #expect(configuration.authenticationResponsePath == "/auth/fidouaf/authenticationresponse/")
         #expect(configuration.userInteractionTimeout == .seconds(240))
+        #expect(configuration.authenticationMaxRetries == 5 && configuration.authenticationRetryInterval == .seconds(7))
+        #expect(configuration.dispatchTargetResourcePath == "/targets/")
+        #expect(configuration.deviceResourcePath == "/nevisfido/devices/")
         let again = try JSONDecoder().decode(ClientConfiguration.self, from: try JSONEncoder().encode(configuration))
         #expect(again == configuration)
     }
@@ -55,9 +64,11 @@ struct ConfigurationTests {
         var configuration = ClientConfiguration(baseURL: try #require(URL(string: "https://id.example.com")))
         configuration.networkTimeout = time
         configuration.userInteractionTimeout = time
+        configuration.authenticationRetryInterval = time
         let file = try JSONSerialization.jsonObject(with: try JSONEncoder().encode(configuration)) as? [String: Any]
         #expect(file?["networkTimeoutInSeconds"] as? Int == written)
         #expect(file?["userInteractionTimeoutInSeconds"] as? Int == written)
+        #expect(file?["authenticationRetryIntervalInSeconds"] as? Int == written)
     }
 
     @Test(

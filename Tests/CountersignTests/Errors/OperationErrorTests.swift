@@ -48,7 +48,8 @@ struct ErrorRecoveryTests {
     private static let codes: [OperationError.Code] = [
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
         .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .accountLocked, .sessionUnknown,
-        .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .storageError, .unknown,
+        .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
+        .invalidServerURL, .storageError, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
     ]
     private static let fidoCodes: [FidoErrorCode] = [

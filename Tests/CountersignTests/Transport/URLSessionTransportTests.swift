@@ -214,6 +214,44 @@ struct URLSessionTransportTests {
         await #expect(throws: TransportError(.unreachable, "")) { _ = try await URLSessionTransport().send(cut) }
     }
 
+    @Test("Without a connection the request is certainly unsent; after a connection, nobody knows")
+    func unsent() async throws {
+        func error(_ request: TransportRequest) async -> TransportError? {
+            do { _ = try await URLSessionTransport().send(request) } catch { return error as? TransportError }
+            return nil
+        }
+        let rude = try LoopbackServer { _ in [] }
+        let cut = try self.request(rude, "/", body: "x")
+        let lost = try #require(await error(cut))
+        #expect(lost.code == .unreachable && !lost.isUnsent && rude.received.count == 1)
+        rude.stop()
+        var nowhere = cut
+        // Port 1 is of no server here.
+        nowhere.url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let refused = try #require(await error(nowhere))
+        #expect(refused.code == .unreachable && refused.isUnsent)
+        let silent = try LoopbackServer { _ in nil }
+        defer { silent.stop() }
+        let late = try await self.timedOut(silent)
+        #expect(late.code == .timedOut && !late.isUnsent)
+    }
+
+    /// The error of a request whose time is over while the server has the request.
+    private func timedOut(_ server: LoopbackServer) async throws -> TransportError {
+        let clock = FakeClock()
+        let request = try self.request(server, "/", timeout: .seconds(20))
+        let task = Task { () -> TransportError? in
+            do {
+                _ = try await URLSessionTransport(sleep: { try await clock.sleep(for: $0) }).send(request)
+            } catch { return error as? TransportError }
+            return nil
+        }
+        while server.received.isEmpty { await Task.yield() }
+        await clock.untilSleeping()
+        clock.advance(by: .seconds(20))
+        return try #require(await task.value)
+    }
+
     @Test("An answer without an end is left at its limit")
     func endless() async throws {
         let head = Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".utf8)
