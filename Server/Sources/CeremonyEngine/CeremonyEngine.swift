@@ -50,14 +50,14 @@ public final class CeremonyEngine: Sendable {
 
     private let environment: CeremonyEnvironment
 
-    /// Creates an engine over a store. `signer` has the keys of personalised identities, `inApp` provides codes if a
-    /// provider exists, and `pins` is the PIN service.
+    /// Creates an engine over a store. `dispatchers` are the ways in which back ends dispatch, `signer` has the keys of
+    /// personalised identities, `inApp` provides codes if a provider exists, and `pins` is the PIN service.
     ///
     /// Throws `RequestError` if the configured factors make no policy.
     public init(
         configuration: CeremonyConfiguration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
-        random: RandomSource = .system, subjects: Subjects, signer: ManagerSigner,
-        inApp: (any InAppServices)? = nil, pins: (any PinEvaluating)? = nil
+        random: RandomSource = .system, subjects: Subjects, dispatchers: Dispatchers = .standard,
+        signer: ManagerSigner, inApp: (any InAppServices)? = nil, pins: (any PinEvaluating)? = nil
     ) throws {
         let rules = CurrentRules(
             try Rules(
@@ -74,7 +74,9 @@ public final class CeremonyEngine: Sendable {
         let deregistration = DeregistrationSteps(environment: environment)
 
         self.environment = environment
-        self.dispatches = Dispatches(environment: environment, store: store, budgets: budgets, subjects: subjects)
+        self.dispatches = Dispatches(
+            environment: environment, store: store, budgets: budgets, subjects: subjects, endings: endings,
+            dispatchers: dispatchers)
         self.redemptions = Redemptions(
             environment: environment, store: store, hub: hub, budgets: budgets, deregistration: deregistration)
         self.requests = OpenRequests(environment: environment, store: store, budgets: budgets, invented: invented)

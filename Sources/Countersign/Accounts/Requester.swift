@@ -14,7 +14,8 @@ public struct Requester: Hashable, Sendable {
     /// `true` if no account in question has confirmed anything from the browser before. `false` if the server does not
     /// identify the browser (``browserID`` is `nil`).
     public let isNewBrowser: Bool
-    /// The way in which the token arrived: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
+    /// The way in which the token was sent: the name of a `DispatchChannel` of the target `UAF`, or a name of another
+    /// server.
     public let channel: String?
 
     /// Creates a requester. Public also for an app's own tests.

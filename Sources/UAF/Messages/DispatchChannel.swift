@@ -1,8 +1,8 @@
 /// The way in which a token travels to the phone that redeems the token: one value for phone and server (decision 11).
 ///
-/// A server names the channel in ``ReturnUAFRequest/dispatchChannel``, and a back end names the channel as the
-/// dispatcher of its dispatch. The channel is a property of the token from the token's creation: the redeemed token
-/// tells a phone how the token was meant to arrive.
+/// A server names the channel in ``ReturnUAFRequest/dispatchChannel``. A back end names a dispatcher, and each
+/// dispatcher of a server has a channel (decision 110). The channel is a property of the token from the token's
+/// creation: the redeemed token tells a phone how the token was meant to arrive.
 public enum DispatchChannel: String, Hashable, Sendable, CaseIterable {
     /// A QR code with a link. A phone's own camera opens the link, and anybody can send the link on.
     case linkQRCode = "link-png-qr-code"
@@ -12,8 +12,8 @@ public enum DispatchChannel: String, Hashable, Sendable, CaseIterable {
     case typed
     /// A QR code with the payload alone. Only the app's own scanner reads the payload.
     case qrCode = "png-qr-code"
-    /// An answer or a message to one device that the server knows. The server of this product gives a device the tokens
-    /// of sessions that the device itself begins, and sends no messages yet.
+    /// An answer or a message to one device that the server knows. The server gives a device the tokens of sessions that
+    /// the device itself begins. Only dispatchers that a program adds to the server send messages.
     case device
 
     /// The channel's name on the wire.

@@ -103,17 +103,3 @@ extension CeremonyConfiguration {
         try self.payload(token: token, kind: kind).link(base: self.issuer)
     }
 }
-
-extension DispatchChannel {
-    /// The names of the dispatchers for back ends. Only the sign-in page uses typed codes, and the server knows no
-    /// devices as targets of dispatches.
-    public static var dispatchers: [String] {
-        Self.allCases.filter { $0 != .typed && !$0.needsTarget }.map(\.name)
-    }
-
-    /// Creates the channel of a dispatcher; `nil` for a name that is no dispatcher's.
-    init?(dispatcher name: String) {
-        guard Self.dispatchers.containsBytes(of: name) else { return nil }
-        self.init(exactly: name)
-    }
-}

@@ -15,7 +15,7 @@ extension Dispatches {
     /// permission as for a direct deregistration. Throws `forbidden` without the permission, `invalidRequest` for a
     /// context that is not understood or an unknown model, and `tooManyRequests`.
     func dispatchDeregistration(
-        _ request: DispatchRequest, _ channel: DispatchChannel, _ client: DispatchingClient
+        _ request: DispatchRequest, _ chosen: ChosenDispatcher, _ client: DispatchingClient
     ) async throws -> DispatchAnswer {
         guard client.mayDeregister else {
             throw CeremonyError(.forbidden, "a client that may not have keys deleted")
@@ -36,6 +36,6 @@ extension Dispatches {
                 createdAt: now, expiresAt: now + self.limits.dispatchLifetime,
                 detail: CeremonyDetail(
                     service: client.name, origin: client.origin, deregistration: JSON.object(object).text)),
-            by: request.dispatcher, channel)
+            by: chosen)
     }
 }

@@ -7,8 +7,12 @@ public import _Primitives
 
 /// A back end's request to a phone.
 public struct DispatchRequest: Sendable {
-    /// The way in which the token travels: `link`, `png-qr-code` or `link-png-qr-code`.
+    /// The name of one of the server's ``Dispatchers``.
     public var dispatcher: String
+    /// `dispatchTargetId`: the device that the dispatcher sends to; `nil` for a dispatcher without targets.
+    public var target: String?
+    /// `dispatchInformation`: data for the dispatcher.
+    public var information: JSONObject?
     /// `op` of the wrapped request; `nil` is an authentication. Back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
     /// `context` of the wrapped request.
@@ -19,8 +23,13 @@ public struct DispatchRequest: Sendable {
     public var context: JSONObject?
 
     /// Creates a request for a dispatch.
-    public init(dispatcher: String, operation: UAF.Operation?, context: JSONObject?) {
+    public init(
+        dispatcher: String, target: String? = nil, information: JSONObject? = nil, operation: UAF.Operation?,
+        context: JSONObject?
+    ) {
         self.dispatcher = dispatcher
+        self.target = target
+        self.information = information
         self.operation = operation
         self.context = context
     }
@@ -28,7 +37,11 @@ public struct DispatchRequest: Sendable {
 
 /// The result of a dispatch (`dispatchResult`).
 public enum DispatchResult: String, Sendable, CaseIterable {
-    case dispatched, dispatchError, dispatcherNotFound, userNotFound, internalError
+    case dispatched, dispatchError, dispatchTargetExpired, dispatchTargetNotFound, dispatcherNotFound, userNotFound
+    case internalError
+
+    /// `true` for a result that only a dispatcher with targets has.
+    var isOfTarget: Bool { self == .dispatchTargetExpired || self == .dispatchTargetNotFound }
 }
 
 /// The answer to a dispatch. Unless the result is `dispatched`, all other members but the dispatcher are missing.
@@ -45,6 +58,8 @@ public struct DispatchAnswer: Sendable, Equatable {
     public var link: String?
     /// The content for a QR code; `nil` for a dispatcher that makes none.
     public var qrContent: String?
+    /// The dispatcher's own text for the back end; `nil` if link and QR code say everything.
+    public var response: String?
     /// The time until which the token can be redeemed.
     public var expiresAt: Timestamp?
     /// The transactions in the normalised form that the phone shows and signs.
@@ -63,29 +78,38 @@ public struct Dispatches: CeremonyPart {
     let store: any AccountStore & CeremonyStore
     let budgets: Budgets
     let subjects: Subjects
+    let endings: Endings
+    /// The dispatchers that back ends can use.
+    public let dispatchers: Dispatchers
 
     /// Starts an authentication, a transaction or a deregistration for a back end.
     ///
     /// An unknown subject is answered with `userNotFound`, an unknown dispatcher with `dispatcherNotFound`, and an
-    /// authentication of a person without an active key with `dispatchError`.
+    /// authentication of a person without an active key with `dispatchError`. A dispatcher with targets adds
+    /// `dispatchTargetNotFound`, `dispatchTargetExpired` and, if the delivery failed, `dispatchError`. A dispatcher that
+    /// fails gives `internalError`.
     ///
     /// Throws `invalidRequest` for another operation, an unknown policy, a context that is not understood, a text that
-    /// cannot be shown, and a payment with an unacceptable field. Throws `invalidPicture`, `pictureNotShown` if no
-    /// authenticator of the person can show the picture, `forbidden` for a deregistration by a client that may not have
-    /// keys deleted, and `tooManyRequests` for a client that has used up its budget.
+    /// cannot be shown, a payment with an unacceptable field, a missing target or person, and a target or data that the
+    /// dispatcher does not take. Throws `invalidPicture`, `pictureNotShown` if no authenticator of the person can show
+    /// the picture, `forbidden` for a deregistration by a client that may not have keys deleted, and `tooManyRequests`
+    /// for a client that has used up its budget.
     ///
     /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
-        guard let channel = DispatchChannel(dispatcher: request.dispatcher) else {
+        guard let chosen = try self.dispatchers.dispatcher(of: request) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
         }
         if request.operation == .deregistration {
-            return try await self.dispatchDeregistration(request, channel, client)
+            return try await self.dispatchDeregistration(request, chosen, client)
         }
         guard request.operation == nil || request.operation == .authentication else {
             throw CeremonyError(.invalidRequest, "only authentications and deregistrations are dispatched")
         }
         let context = try Context(request.context ?? [:], limits: self.limits)
+        guard chosen.target == nil || context.subject != nil else {
+            throw CeremonyError(.invalidRequest, "a dispatch to a device without the person whose device it is")
+        }
         _ = try self.rules.value.policy(named: context.policy, for: .authentication)
         let now = self.time.now()
         try self.budgets.countDispatch(of: client.id, subject: context.subject, at: now)
@@ -106,34 +130,43 @@ public struct Dispatches: CeremonyPart {
             detail: CeremonyDetail(
                 service: client.name, origin: client.origin, contentType: context.transaction?.contentType.rawValue,
                 content: context.transaction?.content, policy: context.policy))
-        var answer = try await self.offer(ceremony, by: request.dispatcher, channel)
+        var answer = try await self.offer(ceremony, by: chosen)
+        guard answer.result == .dispatched else { return answer }
         answer.transaction = context.transaction.map { [$0] } ?? []
         return answer
     }
 
-    /// Creates the ceremony of a dispatch, and returns its token in the dispatcher's form.
-    func offer(_ ceremony: CeremonyRecord, by dispatcher: String, _ channel: DispatchChannel) async throws
-        -> DispatchAnswer
-    {
+    /// Creates the ceremony of a dispatch, has its token delivered to the target if there is one, and returns the token
+    /// in the dispatcher's form.
+    ///
+    /// A dispatcher that refuses leaves no ceremony. A failed delivery ends the ceremony, so that the token of a
+    /// message that arrives all the same asks nobody.
+    func offer(_ ceremony: CeremonyRecord, by chosen: ChosenDispatcher) async throws -> DispatchAnswer {
         let codes = DispatchCodes(expiresAt: ceremony.expiresAt, random: self.random, limits: self.limits)
-        try await self.store.createCeremony(
-            ceremony, tokens: codes.records([channel], sealing: self.sealing), audit: nil)
-        var answer = DispatchAnswer(.dispatched, dispatcher: dispatcher)
+        let (name, channel) = (chosen.dispatcher.name, chosen.dispatcher.channel)
         let token = codes.token(of: channel)
         let payload = try self.configuration.payload(token: token, kind: ceremony.kind)
-        let link = payload.link(base: self.configuration.issuer)
-        answer.sessionID = ceremony.id
-        answer.token = token
-        answer.expiresAt = ceremony.expiresAt
-        switch channel {
-        case .link: answer.link = link
-        case .qrCode: answer.qrContent = payload.base64URLEncoded
-        case .linkQRCode:
-            answer.link = link
-            answer.qrContent = link
-        case .typed, .device: break
+        let operation = DispatchedOperation(
+            payload: payload, link: payload.link(base: self.configuration.issuer), accountID: ceremony.accountID,
+            expiresAt: ceremony.expiresAt, dispatchInformation: chosen.information)
+        switch try await chosen.prepare(operation) {
+        case .refused(let result): return DispatchAnswer(result, dispatcher: name)
+        case .ready(let information, let message):
+            try await self.store.createCeremony(
+                ceremony, tokens: codes.records([channel], sealing: self.sealing), audit: nil)
+            if let message, await !chosen.deliver(message) {
+                try await self.endings.end(ceremony.id, .cancel, audit: .cancelled, at: self.time.now())
+                return DispatchAnswer(.dispatchError, dispatcher: name)
+            }
+            var answer = DispatchAnswer(.dispatched, dispatcher: name)
+            answer.sessionID = ceremony.id
+            answer.token = token
+            answer.expiresAt = ceremony.expiresAt
+            answer.link = information.link
+            answer.qrContent = information.qrContent
+            answer.response = information.response
+            return answer
         }
-        return answer
     }
 
     /// Refuses a picture that no authenticator of the person can show. Throws `pictureNotShown` with the displays of

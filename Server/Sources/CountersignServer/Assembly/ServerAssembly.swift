@@ -38,6 +38,8 @@ public struct ServerAssembly: Sendable {
         public var rules: @Sendable () throws -> RuleSet
         /// The factors that a sign-in takes: alternatives, each a list of factors that are needed together.
         public var factors = CeremonyConfiguration.everyFactor
+        /// The ways in which back ends dispatch. A program with a dispatcher of its own adds the dispatcher here.
+        public var dispatchers = Dispatchers.standard
         /// The deviations from the standard that responses may have.
         public var lenientReadings: LenientReadings
         /// The extensions of responses that the server understands or that are known to be harmless.
@@ -228,6 +230,7 @@ public struct ServerAssembly: Sendable {
                     try await provider.clients.subject(ofAccount: account, ofClient: client)
                 },
                 accountID: { subject, client in try await provider.tokens.account(ofSubject: subject, client: client) }),
+            dispatchers: configuration.dispatchers,
             signer: ManagerSigner(
                 key: { try provider.keys.identitySigningKey(at: $0) },
                 publicKeys: { provider.keys.identityPublicKeys(at: $0) }),

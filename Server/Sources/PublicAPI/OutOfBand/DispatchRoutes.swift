@@ -30,11 +30,21 @@ struct DispatchRoutes: Sendable {
         .optional("previousRequest", "The request before."), .optional("context", "An object as JSON."),
     ]
 
-    /// The members of a dispatch. A dispatch with another member is refused.
-    private static let dispatchFields: [DescribedField] = [
-        .required("dispatcher", .choice(DispatchChannel.dispatchers), "In which form."),
-        .required("getUafRequest", .closed(Self.requestFields), "What is asked."),
-    ]
+    /// The members of a dispatch to the server's dispatchers. A dispatch with another member is refused.
+    private var dispatchFields: [DescribedField] {
+        let dispatchers = self.dispatches.dispatchers
+        var fields: [DescribedField] = [
+            .required("dispatcher", .choice(dispatchers.names), "In which form."),
+            .required("getUafRequest", .closed(Self.requestFields), "What is asked."),
+        ]
+        if dispatchers.haveTargets {
+            fields.append(.optional("dispatchTargetId", "The device, for a dispatcher that sends to one."))
+        }
+        if dispatchers.takeInformation {
+            fields.append(.optional("dispatchInformation", .object, "Data for a dispatcher that takes some."))
+        }
+        return fields
+    }
 
     /// The endpoints for back ends.
     var endpoints: [Endpoint] {
@@ -69,31 +79,33 @@ struct DispatchRoutes: Sendable {
 
     /// Returns the endpoint that dispatches an operation to a phone.
     private func endpoint(_ name: String, _ operation: UAF.Operation, _ effect: Endpoint.Effect) -> Endpoint {
-        Endpoint(
+        let fields = self.dispatchFields
+        return Endpoint(
             method: .post, path: "/token/dispatch/\(name)", id: "dispatch-\(name)",
             summary: "Have something asked on a phone.", effect: effect, caller: .clientByHeader,
-            body: (.json, Self.dispatchFields), isBodyClosed: true,
+            body: (.json, fields), isBodyClosed: true,
             answers: [
                 .init(
                     status: 200, meaning: "What became of it.", type: "application/json",
                     members: [
                         .required(
-                            "dispatchResult", .choice(DispatchResult.allCases.map(\.rawValue)), "In a word."),
+                            "dispatchResult", .choice(self.dispatches.dispatchers.results.map(\.rawValue)),
+                            "In a word."),
                         .optional("sessionId", "To ask for its status with."),
                         .optional("token", "For the phone."), .optional("link", "For the phone."),
                         .optional("expiresAt", "RFC 3339."),
                     ])
             ], refusing: [(403, "Not for this client."), (422, "No phone can show it."), Endpoint.tooMany]
-        ) { try await self.dispatch(operation, $0, $1) }
+        ) { try await self.dispatch(operation, fields, $0, $1) }
     }
 
     private func dispatch(
-        _ operation: UAF.Operation, _ request: Request, _ context: ServerContext
+        _ operation: UAF.Operation, _ fields: [DescribedField], _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let client = try await self.clients.client(of: request)
         context.notes.note(client: client.id)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
-        try Self.refuseOthers(in: body, than: Self.dispatchFields, of: "a dispatch")
+        try Self.refuseOthers(in: body, than: fields, of: "a dispatch")
         let message: GetUAFRequest
         do {
             let asked = try body.requiredObject("getUafRequest")
@@ -107,8 +119,8 @@ struct DispatchRoutes: Sendable {
         }
         let answer = try await self.dispatches.dispatch(
             DispatchRequest(
-                dispatcher: try body.requiredString("dispatcher"), operation: operation,
-                context: message.context),
+                dispatcher: try body.requiredString("dispatcher"), target: try body.string("dispatchTargetId"),
+                information: try body.object("dispatchInformation"), operation: operation, context: message.context),
             client: DispatchingClient(client))
         if let reason = answer.result.reason {
             context.notes.note(RequestRefusal(code: answer.result.rawValue, reason: reason))
@@ -130,7 +142,7 @@ struct DispatchRoutes: Sendable {
                 ?? "There is no member \"\(shown)\": the members of \(whose) are \(known).")
     }
 
-    /// The members that dispatches of other servers have, each with the reason for the refusal.
+    /// The members that dispatches to other dispatchers have, each with the reason for the refusal.
     private static let unsupported = [
         (name: "dispatchTargetId", reason: "no dispatcher sends to a single device, or encrypts to its key."),
         (name: "dispatchInformation", reason: "no dispatcher takes data of its own."),
@@ -142,11 +154,13 @@ struct DispatchRoutes: Sendable {
         document["token"] = answer.token.map(JSON.string)
         document["link"] = answer.link.map(JSON.string)
         document["expiresAt"] = answer.expiresAt.map { .string($0.description) }
-        var response = answer.link
+        var response = answer.response ?? answer.link
         if let content = answer.qrContent {
             let code = try QRCode(text: content)
             document["qrCodeSvg"] = .string(code.svg(label: "QR code to confirm with your phone"))
-            response = "data:image/png;base64,\(Data(try code.png()).base64EncodedString())"
+            if answer.response == nil {
+                response = "data:image/png;base64,\(Data(try code.png()).base64EncodedString())"
+            }
         }
         if let response {
             document["dispatcherInformation"] = .object([
@@ -229,10 +243,12 @@ extension DispatchResult {
     fileprivate var reason: String? {
         switch self {
         case .dispatched: nil
-        case .dispatchError: "The person has no key that could answer."
+        case .dispatchError: "The person has no key that could answer, or the dispatcher could not deliver."
+        case .dispatchTargetExpired: "The target receives no messages any more."
+        case .dispatchTargetNotFound: "The person has no such target."
         case .dispatcherNotFound: "There is no dispatcher of that name."
         case .userNotFound: "The client knows nobody by that subject."
-        case .internalError: "The server failed."
+        case .internalError: "The dispatcher failed."
         }
     }
 }

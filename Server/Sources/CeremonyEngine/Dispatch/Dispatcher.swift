@@ -1,0 +1,111 @@
+public import Ceremony
+public import UAF
+public import _Primitives
+
+/// A way for back ends to get the token of a dispatch to a phone (decision 110).
+///
+/// A dispatcher is one type and one entry of ``Dispatchers``. The engine makes the token, writes the ceremony and
+/// answers the back end. The dispatcher only gives the token a form.
+public protocol Dispatcher: Sendable {
+    /// The name by which back ends choose the dispatcher (`dispatcher`): lower-case letters of ASCII, digits and
+    /// hyphens, at least one.
+    var name: String { get }
+    /// The way of the token. The server tells the channel to the phone that redeems the token, and the phone takes a
+    /// token from a link only if the channel allows links. Several dispatchers can have the same channel.
+    var channel: DispatchChannel { get }
+    /// `true` if back ends may send data for the dispatcher (`dispatchInformation`). The default is `false`.
+    var takesInformation: Bool { get }
+
+    /// Returns the part of the answer that the back end gets at once. The engine calls the function before the ceremony
+    /// is written.
+    ///
+    /// Throws ``CeremonyError`` with the code `invalidRequest` for data that the dispatcher does not accept: the back
+    /// end gets 400 with the error's reason, and nothing is dispatched. After any other error the result of the
+    /// dispatch is `internalError`; the log names no cause, so the dispatcher logs the cause itself.
+    func dispatcherInformation(for operation: DispatchedOperation) throws -> DispatcherInformation
+}
+
+extension Dispatcher {
+    public var takesInformation: Bool { false }
+}
+
+/// A dispatcher that sends tokens to a single device, the target that a back end names (`dispatchTargetId`).
+///
+/// The targets are the dispatcher's own: the server passes the identifier of a target on as the back end sent the
+/// identifier. The back end has to name the person too, and the dispatcher answers for the target being a device of
+/// this person.
+public protocol TargetedDispatcher: Dispatcher {
+    /// Says what is delivered to a target later. The engine calls the function before the ceremony is written.
+    ///
+    /// Throws as ``Dispatcher/dispatcherInformation(for:)``.
+    func delivery(of operation: DispatchedOperation, to target: String) async throws -> DispatchDelivery
+
+    /// Delivers a message, after the ceremony was written: a phone that has the message can redeem the token.
+    ///
+    /// The back end waits for the end of the call, so the dispatcher bounds the time of the call. After an error the
+    /// result of the dispatch is `dispatchError`, and the token is void.
+    func deliver(_ message: DispatchMessage) async throws
+}
+
+extension TargetedDispatcher {
+    public var channel: DispatchChannel { .device }
+}
+
+/// The operation of a dispatch, as a dispatcher sees the operation.
+public struct DispatchedOperation: Sendable {
+    /// The token, and the address that redeems the token.
+    public let payload: OutOfBandPayload
+    /// The payload as a link of the server.
+    public let link: String
+    /// The identifier of the account of the person who is asked; `nil` if the phone decides who answers. Never `nil`
+    /// for a ``TargetedDispatcher``.
+    public let accountID: String?
+    /// The time until which the token can be redeemed.
+    public let expiresAt: Timestamp
+    /// The data of the back end for the dispatcher (`dispatchInformation`), not checked; always `nil` if the dispatcher
+    /// takes no such data.
+    public let dispatchInformation: JSONObject?
+}
+
+/// The part of a dispatch's answer that a dispatcher makes.
+public struct DispatcherInformation: Sendable, Equatable {
+    /// The link for the phone; `nil` if the dispatcher makes none.
+    public var link: String?
+    /// The text of a QR code, at most 2,331 bytes; `nil` if the dispatcher makes no QR code. The server draws the
+    /// picture.
+    public var qrContent: String?
+    /// The text of `response` in `dispatcherInformation`. If `nil`, the picture of the QR code takes its place, or the
+    /// link if no QR code exists.
+    public var response: String?
+
+    /// Creates the part of the answer.
+    public init(link: String? = nil, qrContent: String? = nil, response: String? = nil) {
+        self.link = link
+        self.qrContent = qrContent
+        self.response = response
+    }
+}
+
+/// The answer of a dispatcher to the question what a target gets.
+public enum DispatchDelivery: Sendable, Equatable {
+    /// The message for ``TargetedDispatcher/deliver(_:)``.
+    case message(DispatchMessage)
+    /// The person has no such target: the result is `dispatchTargetNotFound`.
+    case targetNotFound
+    /// The target no longer receives messages: the result is `dispatchTargetExpired`.
+    case targetExpired
+}
+
+/// A message to a target.
+public struct DispatchMessage: Sendable, Equatable {
+    /// The identifier of the target.
+    public let target: String
+    /// The content in the dispatcher's own form. The content has the token, a secret.
+    public let content: [UInt8]
+
+    /// Creates a message.
+    public init(target: String, content: [UInt8]) {
+        self.target = target
+        self.content = content
+    }
+}
