@@ -1,0 +1,334 @@
+import Accounts
+import Ceremony
+import CeremonyEngine
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import OAuthProvider
+import Records
+import Settings
+import Testing
+import UAF
+import _Primitives
+
+@Suite("Operations parity 82 and decision 110: dispatchers of another program, registered without a server change")
+struct OtherDispatcherTests {
+    /// A server with two dispatchers more, a client that knows alice, and alice's phone at the courier.
+    private final class Stage: Sendable {
+        let server: ServerFixture
+        let courier: CourierDispatcher
+        let party: RelyingParty
+        let phone: VirtualPhone
+        let subject: String
+        let client: any TestClientProtocol
+
+        init(
+            _ server: ServerFixture, _ courier: CourierDispatcher, _ client: any TestClientProtocol
+        ) async throws {
+            self.server = server
+            self.courier = courier
+            self.client = client
+            self.party = try await server.relyingParty(mayDeregister: true)
+            self.phone = try await server.enrolledPhone(client)
+            try await server.signInTwice(TestBrowser(client), self.party, self.phone)
+            self.phone.person.forget()
+            let account = try await server.assembly.directory.account(username: "alice").id
+            self.subject = server.assembly.provider.keys.subject(ofAccount: account, client: self.party.id)
+            courier.add(.init(accountID: account), as: "phone-1")
+            courier.add(.init(accountID: account, isExpired: true), as: "phone-of-last-year")
+            courier.add(.init(accountID: "somebody"), as: "phone-of-somebody")
+        }
+
+        /// Dispatches to alice unless a context is given.
+        func dispatch(
+            _ dispatcher: String, _ more: JSONObject = [:], operation: String = "authentication",
+            context: JSONObject? = nil
+        ) async throws -> (response: TestResponse, object: JSONObject) {
+            let context = context ?? ["subject": .string(self.subject)]
+            var body: JSONObject = [
+                "dispatcher": .string(dispatcher),
+                "getUafRequest": .object(["context": .string(JSON.object(context).text)]),
+            ]
+            for member in more.members { body[member.name] = member.value }
+            return try await self.client.send(
+                .post, "/token/dispatch/\(operation)", body, headers: [.authorization: self.party.authorization])
+        }
+
+        /// The greeting and the payload of the last message.
+        func lastMessage() throws -> (target: String, greeting: String, payload: OutOfBandPayload) {
+            let message = try #require(self.courier.messages.last)
+            let lines = String(decoding: message.content, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+            return (message.target, String(lines[0]), try OutOfBandPayload(json: String(try #require(lines.last))))
+        }
+
+        func status(of answer: JSONObject) async throws -> String {
+            try await self.client.send(
+                .post, "/status", ["sessionId": .string(try answer.requiredString("sessionId"))],
+                headers: [.authorization: self.party.authorization]
+            ).object.requiredString("status")
+        }
+    }
+
+    private static func server(_ courier: CourierDispatcher = CourierDispatcher()) async throws -> ServerFixture {
+        let dispatchers = try Dispatchers.standard.adding(SpokenLinkDispatcher()).adding(courier)
+        return try await ServerFixture(configure: { $0.dispatchers = dispatchers })
+    }
+
+    private func withStage(_ body: @Sendable (Stage) async throws -> Void) async throws {
+        let courier = CourierDispatcher()
+        let server = try await Self.server(courier)
+        try await server.withPublicClient { try await body(try await Stage(server, courier, $0)) }
+    }
+
+    @Test("A dispatcher with targets delivers to the phone that the back end names, and the phone answers")
+    func targeted() async throws {
+        try await self.withStage { stage in
+            let (response, answer) = try await stage.dispatch(
+                "courier",
+                [
+                    "dispatchTargetId": .string("phone-1"),
+                    "dispatchInformation": .object(["greeting": .string("Good morning")]),
+                ])
+            #expect(response.status == .ok && answer["dispatchResult"] == .string("dispatched"))
+            let information = try answer.requiredObject("dispatcherInformation")
+            #expect(information["name"] == .string("courier"))
+            let end = stage.server.clock.now() + stage.server.assembly.configuration.limits.dispatchLifetime
+            #expect(information["response"] == .string("on its way until \(end)"))
+            #expect(answer["link"] == nil && answer["qrCodeSvg"] == nil)
+            let message = try stage.lastMessage()
+            #expect(message.target == "phone-1" && message.greeting == "Good morning")
+            #expect(message.payload.redeemData.token == (try answer.requiredString("token")))
+            _ = try await stage.phone.authenticate(message.payload)
+            #expect(try await stage.status(of: answer) == "succeeded")
+            #expect(stage.courier.messages.count == 1)
+        }
+    }
+
+    @Test("The phone is told the channel of the dispatcher, and takes a token of a device's channel from no link")
+    func channel() async throws {
+        try await self.withStage { stage in
+            for (dispatcher, target, channel) in [
+                ("courier", "phone-1", "device"), ("spoken-link", nil, "link"),
+            ] {
+                var more: JSONObject = [:]
+                more["dispatchTargetId"] = target.map(JSON.string)
+                let (_, answer) = try await stage.dispatch(dispatcher, more)
+                let redeemed = try await stage.client.send(
+                    .post, "/token/redeem/authentication", ["token": .string(try answer.requiredString("token"))])
+                #expect(redeemed.object["dispatchChannel"] == .string(channel))
+            }
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let link = try stage.lastMessage().payload.link(base: "http://localhost:8080")
+            await #expect(throws: (any Error).self) {
+                try await stage.phone.authenticate(try OutOfBandPayload(link: link))
+            }
+        }
+    }
+
+    @Test("A dispatcher without targets gives its own answer beside the link, and the link works")
+    func untargeted() async throws {
+        try await self.withStage { stage in
+            let (response, answer) = try await stage.dispatch("spoken-link")
+            #expect(response.status == .ok && answer["dispatchResult"] == .string("dispatched"))
+            let link = try answer.requiredString("link")
+            let information = try answer.requiredObject("dispatcherInformation")
+            #expect(information["name"] == .string("spoken-link") && information["response"] == .string("Open \(link)"))
+            _ = try await stage.phone.authenticate(try OutOfBandPayload(link: link))
+            #expect(try await stage.status(of: answer) == "succeeded")
+        }
+    }
+
+    @Test("A deregistration goes by such a dispatcher too")
+    func deregistration() async throws {
+        try await self.withStage { stage in
+            let (_, answer) = try await stage.dispatch(
+                "courier", ["dispatchTargetId": .string("phone-1")], operation: "deregistration",
+                context: ["subject": .string(stage.subject), "mode": .string("username")])
+            #expect(answer["dispatchResult"] == .string("dispatched") && answer["transaction"] == nil)
+            let message = try stage.lastMessage()
+            #expect(message.greeting == "Hello")
+            #expect(message.payload.redeemData.redeemURL.path() == "/token/redeem/deregistration")
+        }
+    }
+
+    @Test("A target that the person does not have, or no more, gets nothing and has its own result")
+    func targets() async throws {
+        try await self.withStage { stage in
+            for (target, result) in [
+                ("phone-2", "dispatchTargetNotFound"), ("", "dispatchTargetNotFound"),
+                ("phone-of-somebody", "dispatchTargetNotFound"), ("phone-of-last-year", "dispatchTargetExpired"),
+            ] {
+                for (operation, mode) in [("authentication", nil), ("deregistration", "username")] {
+                    var context: JSONObject = ["subject": .string(stage.subject)]
+                    context["mode"] = mode.map(JSON.string)
+                    let (response, answer) = try await stage.dispatch(
+                        "courier", ["dispatchTargetId": .string(target)], operation: operation, context: context)
+                    #expect(response.status == .ok && answer["dispatchResult"] == .string(result))
+                    #expect(answer.members.count == 1)
+                }
+            }
+            #expect(stage.courier.messages.isEmpty)
+        }
+    }
+
+    @Test("After a failed delivery the token of a message that came all the same is void")
+    func failedDelivery() async throws {
+        try await self.withStage { stage in
+            stage.courier.breakDown()
+            let (response, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            #expect(response.status == .ok && answer["dispatchResult"] == .string("dispatchError"))
+            #expect(answer.members.count == 1)
+            let redeemed = try await stage.client.send(
+                .post, "/token/redeem/authentication",
+                ["token": .string(try stage.lastMessage().payload.redeemData.token)])
+            #expect(redeemed.response.status == .gone)
+        }
+    }
+
+    @Test("A dispatcher that fails before it has made anything is the server's own error, and nothing is dispatched")
+    func failedDispatcher() async throws {
+        try await self.withStage { stage in
+            stage.courier.forgetPhones()
+            let (response, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            #expect(response.status == .ok && answer["dispatchResult"] == .string("internalError"))
+            #expect(answer.members.count == 1 && stage.courier.messages.isEmpty)
+        }
+    }
+
+    @Test("A missing target or person, and a target or data that nobody takes, are refused with a sentence")
+    func refusals() async throws {
+        try await self.withStage { stage in
+            let target: JSONObject = ["dispatchTargetId": .string("phone-1")]
+            let nobody: JSONObject = [:]
+            for (dispatcher, more, context, detail) in [
+                ("courier", [:], nil, "no dispatchTargetId for a dispatcher that sends to a single device"),
+                ("courier", target, nobody, "a dispatch to a device without the person whose device it is"),
+                ("link", target, nil, "dispatchTargetId for a dispatcher that sends to no single device"),
+                ("spoken-link", target, nil, "dispatchTargetId for a dispatcher that sends to no single device"),
+                (
+                    "link", ["dispatchInformation": .object([:])], nil,
+                    "dispatchInformation for a dispatcher that takes none"
+                ),
+                (
+                    "courier",
+                    ["dispatchTargetId": .string("phone-1"), "dispatchInformation": .object(["data": .object([:])])],
+                    nil,
+                    "a courier takes a greeting and nothing else"
+                ),
+                (
+                    "courier", ["dispatchTargetID": .string("phone-1")], nil,
+                    "There is no member \"dispatchTargetID\": the members of a dispatch are dispatcher, getUafRequest, "
+                        + "dispatchTargetId, dispatchInformation."
+                ),
+            ] as [(String, JSONObject, JSONObject?, String)] {
+                let (response, problem) = try await stage.dispatch(dispatcher, more, context: context)
+                #expect(response.status == .badRequest)
+                #expect(problem["type"] == .string("urn:countersign:error:invalid-request"))
+                #expect(problem["detail"] == .string(detail))
+            }
+            for more: JSONObject in [
+                ["dispatchTargetId": .integer(1)],
+                ["dispatchTargetId": .string("phone-1"), "dispatchInformation": .string("x")],
+            ] {
+                let (response, problem) = try await stage.dispatch("courier", more)
+                #expect(response.status == .badRequest)
+                #expect(problem["type"] == .string("urn:countersign:error:malformed-body"))
+            }
+            for name in ["Courier", "courier ", "carrier-pigeon", ""] {
+                let (response, answer) = try await stage.dispatch(name, target)
+                #expect(response.status == .ok && answer["dispatchResult"] == .string("dispatcherNotFound"))
+            }
+            #expect(stage.courier.messages.isEmpty)
+        }
+    }
+
+    /// What the OpenAPI document says of a dispatch: names, members, results.
+    private func described(_ server: ServerFixture) async throws -> (
+        names: [String]?, members: [String], results: [String]?
+    ) {
+        let post = try await server.withPublicClient {
+            try await $0.send(.get, "/openapi.json").object.requiredObject("paths")
+                .requiredObject("/token/dispatch/authentication").requiredObject("post")
+        }
+        func properties(of body: JSONObject) throws -> JSONObject {
+            try body.requiredObject("content").requiredObject("application/json").requiredObject("schema")
+                .requiredObject("properties")
+        }
+        let asked = try properties(of: try post.requiredObject("requestBody"))
+        let answered = try properties(of: try post.requiredObject("responses").requiredObject("200"))
+        return (
+            try asked.requiredObject("dispatcher").strings("enum"), asked.members.map(\.name),
+            try answered.requiredObject("dispatchResult").strings("enum")
+        )
+    }
+
+    @Test("The document names the registered dispatchers, the members that they take and the results that they have")
+    func document() async throws {
+        let plain = try await self.described(try await ServerFixture())
+        #expect(plain.names == ["link-png-qr-code", "link", "png-qr-code"])
+        #expect(plain.members == ["dispatcher", "getUafRequest"])
+        #expect(
+            plain.results == ["dispatched", "dispatchError", "dispatcherNotFound", "userNotFound", "internalError"])
+
+        let more = try await self.described(try await Self.server())
+        #expect(more.names == ["link-png-qr-code", "link", "png-qr-code", "spoken-link", "courier"])
+        #expect(more.members == ["dispatcher", "getUafRequest", "dispatchTargetId", "dispatchInformation"])
+        #expect(
+            more.results == [
+                "dispatched", "dispatchError", "dispatchTargetExpired", "dispatchTargetNotFound", "dispatcherNotFound",
+                "userNotFound", "internalError",
+            ])
+    }
+
+    @Test("A program can leave dispatchers out, and then they are not found")
+    func leftOut() async throws {
+        let dispatchers = try Dispatchers([SpokenLinkDispatcher()])
+        let server = try await ServerFixture(configure: { $0.dispatchers = dispatchers })
+        let party = try await server.relyingParty()
+        try await server.withPublicClient { client in
+            for (name, result) in [("link", "dispatcherNotFound"), ("spoken-link", "dispatched")] {
+                let (_, answer) = try await client.send(
+                    .post, "/token/dispatch/authentication",
+                    ["dispatcher": .string(name), "getUafRequest": .object([:])],
+                    headers: [.authorization: party.authorization])
+                #expect(answer["dispatchResult"] == .string(result))
+            }
+        }
+    }
+
+    @Test("The dispatchers of every server can be registered, and a server without any too")
+    func registered() throws {
+        #expect(try Dispatchers(Dispatchers.standard.all).names == ["link-png-qr-code", "link", "png-qr-code"])
+        #expect(try Dispatchers([]).names.isEmpty)
+        #expect(try Dispatchers([SilentDispatcher(name: "0-z")]).names == ["0-z"])
+    }
+
+    @Test(
+        "A name that is empty or of other letters is refused at the registration",
+        arguments: ["", "Link", "my link", "l\u{131}nk", "link\u{301}", "a_b"])
+    func names(name: String) {
+        #expect(throws: DispatchersError.self) { try Dispatchers([SilentDispatcher(name: name)]) }
+    }
+
+    @Test("Two dispatchers of one name, and a channel that does not fit, are refused at the registration")
+    func misfits() {
+        for (dispatchers, code) in [
+            ([SilentDispatcher(name: "a"), SilentDispatcher(name: "b"), SilentDispatcher(name: "a")], .repeatedName),
+            ([SilentDispatcher(name: "a", channel: .typed)], .unfitChannel),
+            ([SilentDispatcher(name: "a", channel: .device)], .unfitChannel), ([LostDispatcher()], .unfitChannel),
+        ] as [([any Dispatcher], DispatchersError.Code)] {
+            do {
+                _ = try Dispatchers(dispatchers)
+                Issue.record("registered, although \(code)")
+            } catch { #expect(error.code == code) }
+        }
+        do {
+            _ = try Dispatchers.standard.adding(SilentDispatcher(name: "link"))
+            Issue.record("registered a second link")
+        } catch { #expect(error.code == .repeatedName) }
+    }
+}

@@ -1,0 +1,89 @@
+import Ceremony
+import CeremonyEngine
+import Synchronization
+import UAF
+import _Primitives
+
+// Dispatchers of somebody else. They use public declarations only, as a program in another package would.
+
+/// Brings a message to one of the phones that it knows.
+final class CourierDispatcher: TargetedDispatcher {
+    struct Phone: Sendable {
+        let accountID: String
+        var isExpired = false
+    }
+    struct Failure: Error {}
+
+    let name = "courier"
+    let takesInformation = true
+    private let phones = Mutex<[String: Phone]>([:])
+    private let received = Mutex<[DispatchMessage]>([])
+    private let isBroken = Mutex(false)
+    private let isForgetful = Mutex(false)
+
+    /// What came to the phones.
+    var messages: [DispatchMessage] { self.received.withLock { $0 } }
+
+    func add(_ phone: Phone, as target: String) { self.phones.withLock { $0[target] = phone } }
+    /// From now on deliveries fail after the message has gone.
+    func breakDown() { self.isBroken.withLock { $0 = true } }
+    /// From now on it cannot look for its phones.
+    func forgetPhones() { self.isForgetful.withLock { $0 = true } }
+
+    func dispatcherInformation(for operation: DispatchedOperation) throws -> DispatcherInformation {
+        _ = try self.greeting(in: operation)
+        return DispatcherInformation(response: "on its way until \(operation.expiresAt)")
+    }
+
+    func delivery(of operation: DispatchedOperation, to target: String) async throws -> DispatchDelivery {
+        if self.isForgetful.withLock({ $0 }) { throw Failure() }
+        guard let phone = self.phones.withLock({ $0[target] }), phone.accountID == operation.accountID else {
+            return .targetNotFound
+        }
+        if phone.isExpired { return .targetExpired }
+        let content = try self.greeting(in: operation) + "\n" + operation.payload.json
+        return .message(DispatchMessage(target: target, content: Array(content.utf8)))
+    }
+
+    func deliver(_ message: DispatchMessage) async throws {
+        self.received.withLock { $0.append(message) }
+        if self.isBroken.withLock({ $0 }) { throw Failure() }
+    }
+
+    /// What the back end wants to have said.
+    private func greeting(in operation: DispatchedOperation) throws -> String {
+        let information = operation.dispatchInformation ?? [:]
+        guard information.members.allSatisfy({ $0.name.hasSameBytes(as: "greeting") }),
+            let greeting = try? information.string("greeting") ?? "Hello"
+        else { throw CeremonyError(.invalidRequest, "a courier takes a greeting and nothing else") }
+        return greeting
+    }
+}
+
+/// Says a link in words, for the page of a back end.
+struct SpokenLinkDispatcher: Dispatcher {
+    let name = "spoken-link"
+    let channel = DispatchChannel.link
+
+    func dispatcherInformation(for operation: DispatchedOperation) -> DispatcherInformation {
+        DispatcherInformation(link: operation.link, response: "Open \(operation.link)")
+    }
+}
+
+/// A dispatcher with any name and channel, which is never asked.
+struct SilentDispatcher: Dispatcher {
+    let name: String
+    var channel = DispatchChannel.link
+
+    func dispatcherInformation(for operation: DispatchedOperation) -> DispatcherInformation { DispatcherInformation() }
+}
+
+/// A dispatcher with targets over a channel that needs none.
+struct LostDispatcher: TargetedDispatcher {
+    let name = "lost"
+    let channel = DispatchChannel.qrCode
+
+    func dispatcherInformation(for operation: DispatchedOperation) -> DispatcherInformation { DispatcherInformation() }
+    func delivery(of operation: DispatchedOperation, to target: String) -> DispatchDelivery { .targetNotFound }
+    func deliver(_ message: DispatchMessage) {}
+}
