@@ -117,7 +117,10 @@ let package = Package(
             name: "CollidingNamesTests", dependencies: ["Countersign", "CountersignTestKit", "FrameworkNames"]),
         .testTarget(
             name: "CountersignBackendTests",
-            dependencies: ["CountersignBackend", "Countersign", "JOSE", "OAuth", "PersonalInformation", "_Primitives"]),
+            dependencies: [
+                "CountersignBackend", "Countersign", "CountersignTestKit", "JOSE", "OAuth", "PersonalInformation",
+                "_Primitives",
+            ]),
         .testTarget(
             name: "CountersignLinuxTests",
             dependencies: ["CountersignLinux", "Countersign", "UAF", "UAFClient", "_Primitives", "CountersignTestKit"]),

@@ -1,9 +1,10 @@
-/// The reason why a sign-in failed. Two errors are equal if their codes are equal.
+/// The reason why a sign-in, or waiting for a session, failed. Two errors are equal if their codes are equal.
 public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
-            case serverUnreachable, serverMisconfigured, notThisSignIn, codeRefused, clientRefused, answerNotTrusted
+            case serverUnreachable, serverMisconfigured, notThisSignIn, codeRefused, clientRefused, answerNotTrusted,
+                cancelled
         }
         private let base: Base
         /// No answer came, or the server failed (a status of 500 or more).
@@ -23,6 +24,8 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The tokens do not come from the server, or are for another service or another sign-in; or an answer is
         /// malformed or about another person. Refuse the sign-in, and investigate.
         public static let answerNotTrusted = Self(base: .answerNotTrusted)
+        /// The task that waited was cancelled. The session goes on at the server, and a later call can wait again.
+        public static let cancelled = Self(base: .cancelled)
         public var description: String { self.base.rawValue }
     }
 

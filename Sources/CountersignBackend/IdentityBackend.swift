@@ -17,6 +17,9 @@ public import _Primitives
 ///     let signIn = backend.begin()               // keep it in the app's session, and give `signIn.offer` to the app
 ///     let person = try await backend.finish(signIn, code: code, state: state, issuer: issuer)
 ///
+/// A service that has something confirmed on a phone waits for the end of the session with
+/// ``finalStatus(ofSession:)``.
+///
 /// The back end caches the server's discovery document and keys for an hour. For an unknown key the back end fetches
 /// the keys again, at most once a minute.
 public actor IdentityBackend {
@@ -25,7 +28,7 @@ public actor IdentityBackend {
         let at: Timestamp
     }
 
-    private struct Endpoints {
+    struct Endpoints {
         let token: String
         let userinfo: String
         let keys: String
@@ -33,24 +36,27 @@ public actor IdentityBackend {
 
     private static let keptFor = Duration.seconds(3600)
     private static let keysAgainAfter = Duration.seconds(60)
-    private static let timeout = Duration.seconds(20)
+    static let timeout = Duration.seconds(20)
 
-    private let configuration: BackendConfiguration
-    private let transport: any Transport
-    private let time: TimeSource
+    let configuration: BackendConfiguration
+    let transport: any Transport
+    let time: TimeSource
+    let sleep: @Sendable (Duration) async throws -> Void
     private let random: RandomSource
     private var endpoints: Kept<Endpoints>?
     private var keys: Kept<JWKSet>?
 
-    /// Creates the back end of a service.
+    /// Creates the back end of a service. `time` and `sleep` belong to one clock; tests pass a clock of their own.
     public init(
         _ configuration: BackendConfiguration, transport: any Transport, time: TimeSource = .system,
-        random: RandomSource = .system
+        random: RandomSource = .system,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.configuration = configuration
         self.transport = transport
         self.time = time
         self.random = random
+        self.sleep = sleep
     }
 
     /// Begins a sign-in, with a fresh state, nonce and verifier.
@@ -112,12 +118,9 @@ public actor IdentityBackend {
             "grant_type": "authorization_code", "code": code, "redirect_uri": signIn.offer.redirectURI,
             "code_verifier": signIn.codeVerifier.text,
         ]
-        let authorization = ClientCredentials.basic(
-            clientID: self.configuration.clientID,
-            secret: self.configuration.clientSecret.withBytes { String(decoding: $0, as: UTF8.self) })
         let answer = try await self.send(
             "POST", address,
-            headers: [("Authorization", authorization), ("Content-Type", "application/x-www-form-urlencoded")],
+            headers: [self.authorization, ("Content-Type", "application/x-www-form-urlencoded")],
             body: Array(form.encoded.utf8))
         guard answer.status == 200 else {
             let refusal = (try? Self.object(answer)).flatMap { try? $0.string("error") } ?? "status \(answer.status)"
@@ -129,6 +132,12 @@ public actor IdentityBackend {
             }
         }
         return try Self.object(answer)
+    }
+
+    /// The header field that authenticates the service (RFC 6749, section 2.3.1).
+    nonisolated var authorization: (name: String, value: String) {
+        let secret = self.configuration.clientSecret.withBytes { String(decoding: $0, as: UTF8.self) }
+        return ("Authorization", ClientCredentials.basic(clientID: self.configuration.clientID, secret: secret))
     }
 
     private func claims(of idToken: String, nonce: String, keysAt address: String) async throws(BackendError)
@@ -174,7 +183,7 @@ public actor IdentityBackend {
 
     // MARK: What is kept
 
-    private func currentEndpoints() async throws(BackendError) -> Endpoints {
+    func currentEndpoints() async throws(BackendError) -> Endpoints {
         let now = self.time.now()
         if let endpoints = self.endpoints, now < endpoints.at + Self.keptFor { return endpoints.value }
         let answer = try await self.send(
@@ -202,7 +211,7 @@ public actor IdentityBackend {
         return read.endpoints
     }
 
-    private func currentKeys(naming name: String?, at address: String) async throws(BackendError) -> JWKSet {
+    func currentKeys(naming name: String?, at address: String) async throws(BackendError) -> JWKSet {
         let now = self.time.now()
         if let keys = self.keys, now < keys.at + Self.keptFor {
             let isKnown = name.map { keys.value[$0] != nil } ?? true
@@ -218,12 +227,10 @@ public actor IdentityBackend {
 
     // MARK: Sending
 
-    private func send(
+    func send(
         _ method: String, _ address: String, headers: [(name: String, value: String)], body: [UInt8]
     ) async throws(BackendError) -> TransportResponse {
-        guard let url = URL(string: address), url.host() != nil, Self.isSafe(url) else {
-            throw BackendError(.serverMisconfigured, "an address that is neither https nor this machine")
-        }
+        let url = try Self.safeURL(address)
         let answer: TransportResponse
         do {
             answer = try await self.transport.send(
@@ -239,6 +246,14 @@ public actor IdentityBackend {
         return answer
     }
 
+    /// Returns an address to which a secret may go. Throws ``BackendError`` `serverMisconfigured` for any other text.
+    static func safeURL(_ address: String) throws(BackendError) -> URL {
+        guard let url = URL(string: address), url.host() != nil, Self.isSafe(url) else {
+            throw BackendError(.serverMisconfigured, "an address that is neither https nor this machine")
+        }
+        return url
+    }
+
     /// Returns `true` if a secret may go to the address: over TLS, or on this machine.
     private static func isSafe(_ url: URL) -> Bool {
         switch url.scheme?.asciiLowercased {
@@ -248,7 +263,7 @@ public actor IdentityBackend {
         }
     }
 
-    private static func object(_ answer: TransportResponse) throws(BackendError) -> JSONObject {
+    static func object(_ answer: TransportResponse) throws(BackendError) -> JSONObject {
         guard case .object(let object)? = try? JSON(parsing: answer.body) else {
             throw BackendError(.answerNotTrusted, "an answer that is no JSON object")
         }

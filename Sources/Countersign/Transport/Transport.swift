@@ -93,13 +93,28 @@ extension TransportResponse: CustomStringConvertible, CustomReflectable {
 public protocol Transport: Sendable {
     /// Sends a request and returns the answer, whatever the answer's status is.
     func send(_ request: TransportRequest) async throws -> TransportResponse
+
+    /// Sends a request and gives the answer to `read` while the answer arrives, whatever the answer's status is.
+    ///
+    /// The duties are those of ``send(_:)``, with other limits: ``TransportRequest/timeout`` ends with the header
+    /// fields, and ``TransportRequest/maximumResponseLength`` limits the bytes that have arrived and were not read yet.
+    /// The caller limits the silence between two pieces, and cancels the task then. The connection is closed when
+    /// `read` returns or throws, and when the task is cancelled.
+    ///
+    /// An implementation without this function throws ``TransportError`` `cannotStream` before anything is sent, and
+    /// the caller asks again by ``send(_:)`` instead.
+    ///
+    /// - Returns: The result of `read`.
+    func stream<Value: Sendable>(
+        _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
+    ) async throws -> Value
 }
 
 /// The reason why no complete answer arrived. Two errors are equal if their codes are equal.
 public struct TransportError: CodedError {
     /// The kind of the error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case unreachable, timedOut, untrustedServer, tooLarge, insecure }
+        private enum Base: String { case unreachable, timedOut, untrustedServer, tooLarge, insecure, cannotStream }
         private let base: Base
         /// The connection could not be made, or broke. Transient.
         public static let unreachable = Self(base: .unreachable)
@@ -111,6 +126,8 @@ public struct TransportError: CodedError {
         public static let tooLarge = Self(base: .tooLarge)
         /// The address is neither `https` nor loopback; nothing was sent.
         public static let insecure = Self(base: .insecure)
+        /// The transport gives answers only as a whole (``Transport/stream(_:_:)``); nothing was sent.
+        public static let cannotStream = Self(base: .cannotStream)
         public var description: String { self.base.rawValue }
     }
 

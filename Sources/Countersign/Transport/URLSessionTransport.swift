@@ -42,11 +42,7 @@ public final class URLSessionTransport: Transport {
     /// Sends one request. See ``Transport`` for the errors.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let seconds = Double(request.timeout.components.seconds)
-        var message = URLRequest(url: request.url, timeoutInterval: max(1, seconds))
-        message.httpMethod = request.method
-        for field in request.headers { message.addValue(field.value, forHTTPHeaderField: field.name) }
-        if !request.body.isEmpty { message.httpBody = Data(request.body) }
-        let task = self.session.dataTask(with: message)
+        let task = self.session.dataTask(with: Self.message(request, patience: max(1, seconds)))
         let answer = self.exchanges.begin(task, limit: request.maximumResponseLength)
         return try await self.limited(to: request.timeout) {
             try await withTaskCancellationHandler {
@@ -58,11 +54,40 @@ public final class URLSessionTransport: Transport {
         }
     }
 
+    /// Sends one request, and gives the answer to `read` while the answer arrives. See ``Transport`` for the errors.
+    ///
+    /// Foundation cannot be told to wait for a slow reader. If more than ``TransportRequest/maximumResponseLength``
+    /// bytes wait for the reader, the stream ends with ``TransportError`` `tooLarge`.
+    public func stream<Value: Sendable>(
+        _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
+    ) async throws -> Value {
+        let task = self.session.dataTask(with: Self.message(request, patience: Self.streamPatience))
+        let arrival = self.exchanges.beginStream(task, limit: request.maximumResponseLength)
+        return try await withTaskCancellationHandler {
+            task.resume()
+            defer { task.cancel() }
+            return try await read(try await self.limited(to: request.timeout) { try await arrival.value })
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Foundation's own limit between two packets of a stream, in seconds. The caller of a stream has a shorter limit.
+    private static let streamPatience = 3600.0
+
+    private static func message(_ request: TransportRequest, patience: Double) -> URLRequest {
+        var message = URLRequest(url: request.url, timeoutInterval: patience)
+        message.httpMethod = request.method
+        for field in request.headers { message.addValue(field.value, forHTTPHeaderField: field.name) }
+        if !request.body.isEmpty { message.httpBody = Data(request.body) }
+        return message
+    }
+
     /// Limits the time of the whole exchange, because Foundation's own limit applies between two packets.
-    private func limited(
-        to limit: Duration, _ body: @escaping @Sendable () async throws -> TransportResponse
-    ) async throws -> TransportResponse {
-        try await withThrowingTaskGroup(of: TransportResponse.self) { group in
+    private func limited<Value: Sendable>(
+        to limit: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
             group.addTask(operation: body)
             group.addTask { [sleep] in
                 try await sleep(limit)
@@ -120,8 +145,15 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         var body = Data()
     }
 
+    /// An answer that a reader gets while the answer arrives.
+    private struct StreamedExchange {
+        let head: Answer<TransportStream>
+        let body: ArrivedBytes
+    }
+
     private let lock = NSLock()
     private var running: [Int: Exchange] = [:]
+    private var streaming: [Int: StreamedExchange] = [:]
 
     #if canImport(Security)
         private var shown = ShownCertificates()
@@ -147,7 +179,52 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         return answer
     }
 
+    func beginStream(_ task: URLSessionTask, limit: Int) -> Answer<TransportStream> {
+        let exchange = StreamedExchange(head: Answer(), body: ArrivedBytes(limit: limit))
+        self.lock.withLock { self.streaming[task.taskIdentifier] = exchange }
+        return exchange.head
+    }
+
+    private func stream(of task: URLSessionTask) -> StreamedExchange? {
+        self.lock.withLock { self.streaming[task.taskIdentifier] }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let exchange = self.stream(of: dataTask) { Self.give(response, of: exchange) }
+        completionHandler(.allow)
+    }
+
+    /// Gives status and header fields to the reader of a stream. A later call does nothing.
+    private static func give(_ response: URLResponse?, of exchange: StreamedExchange) {
+        guard let response = response as? HTTPURLResponse else {
+            exchange.head.give(.failure(TransportError(.unreachable, "the answer is not HTTP")))
+            return
+        }
+        exchange.head.give(
+            .success(
+                TransportStream(
+                    status: response.statusCode, headers: Self.headers(of: response), pieces: exchange.body)))
+    }
+
+    private static func headers(of response: HTTPURLResponse) -> [(name: String, value: String)] {
+        response.allHeaderFields.flatMap { field -> [(name: String, value: String)] in
+            guard let name = field.key as? String, let value = field.value as? String else { return [] }
+            let isCookie = name.asciiLowercased.hasSameBytes(as: "set-cookie")
+            return (isCookie ? JoinedCookieFields.parted(value) : [value]).map { (name, $0) }
+        }
+    }
+
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        if let exchange = self.stream(of: dataTask) {
+            Self.give(dataTask.response, of: exchange)
+            guard !exchange.body.take(data) else { return }
+            exchange.body.end(.failure(TransportError(.tooLarge, "the reader is too slow")))
+            dataTask.cancel()
+            return
+        }
         let tooLong = self.lock.withLock { () -> Exchange? in
             guard let exchange = self.running[dataTask.taskIdentifier] else { return nil }
             guard exchange.body.count + data.count <= exchange.limit else { return exchange }
@@ -160,6 +237,18 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        if let exchange = self.lock.withLock({ self.streaming.removeValue(forKey: task.taskIdentifier) }) {
+            // A stream shows no certificate: the note of the certificate goes.
+            _ = self.certificate(of: task)
+            if let error {
+                exchange.head.give(.failure(Self.translate(error)))
+                exchange.body.end(.failure(Self.translate(error)))
+            } else {
+                Self.give(task.response, of: exchange)
+                exchange.body.end(.success(()))
+            }
+            return
+        }
         guard let exchange = self.lock.withLock({ self.running.removeValue(forKey: task.taskIdentifier) }) else {
             return
         }
@@ -167,15 +256,10 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         if let error {
             exchange.answer.give(.failure(Self.translate(error)))
         } else if let response = task.response as? HTTPURLResponse {
-            let headers = response.allHeaderFields.flatMap { field -> [(name: String, value: String)] in
-                guard let name = field.key as? String, let value = field.value as? String else { return [] }
-                let isCookie = name.asciiLowercased.hasSameBytes(as: "set-cookie")
-                return (isCookie ? JoinedCookieFields.parted(value) : [value]).map { (name, $0) }
-            }
             exchange.answer.give(
                 .success(
                     TransportResponse(
-                        status: response.statusCode, headers: headers, body: Array(exchange.body),
+                        status: response.statusCode, headers: Self.headers(of: response), body: Array(exchange.body),
                         serverCertificate: certificate)))
         } else {
             exchange.answer.give(.failure(TransportError(.unreachable, "the answer is not HTTP")))
