@@ -81,7 +81,8 @@ let package = Package(
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [
-                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", crypto,
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
+                crypto,
             ],
             path: "FuzzTesting/Replay", resources: [.copy("FailCases")]),
         .testTarget(

@@ -44,14 +44,15 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", crypto,
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
+                crypto,
             ],
             swiftSettings: instrumented),
         .target(
             name: "UAFClient", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras], swiftSettings: instrumented),
         .target(
             name: "Countersign",
-            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "UAFClient", crypto],
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto],
             exclude: ["Countersign.docc"], swiftSettings: instrumented),
         .target(
             name: "CountersignTestKit",

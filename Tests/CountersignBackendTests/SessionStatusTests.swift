@@ -304,7 +304,9 @@ struct SessionStatusTests {
 
     @Test(
         "A result in which a claim is wrong or missing confirms nothing",
-        arguments: ["iss", "aud", "sub", "session_id", "exp", "auth_time", "transaction_hash", "transaction_content_type"])
+        arguments: [
+            "iss", "aud", "sub", "session_id", "exp", "auth_time", "transaction_hash", "transaction_content_type",
+        ])
     func wrongClaims(name: String) async throws {
         var claims = self.claims
         claims[name] = nil

@@ -54,6 +54,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case claimsRequest = "claims-request"
     case addresses
     case clientKeys = "client-keys"
+    case eventStream = "event-stream"
 
     /// Gives `bytes` to the parser. Returns `false` if the parser read the bytes, but a property of the result does not
     /// hold.
@@ -103,6 +104,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .claimsRequest: OAuthTargets.claimsRequest(bytes)
         case .addresses: OAuthTargets.addresses(bytes)
         case .clientKeys: OAuthTargets.clientKeys(bytes)
+        case .eventStream: EventStreamTarget.holds(bytes)
         }
     }
 

@@ -68,8 +68,9 @@ struct EventChannelTests {
 
     @Test("The first wanted event is found, in whatever pieces the stream comes")
     func found() async throws {
-        for piece in ["retry: 10\n\nevent: oth", "er\ndata: 1\n\nevent: wanted\ndata: 2", "\n\nevent: wanted\ndata: 3\n\n"]
-        {
+        for piece in [
+            "retry: 10\n\nevent: oth", "er\ndata: 1\n\nevent: wanted\ndata: 2", "\n\nevent: wanted\ndata: 3\n\n",
+        ] {
             self.server.yield(Array(piece.utf8))
         }
         guard case .found("2") = try await self.read() else {

@@ -97,7 +97,9 @@ struct ServerSentEventsTests {
         for _ in 0..<Int.random(in: 0...60, using: &random) {
             bytes += Self.parts.randomElement(using: &random).map { Array($0.utf8) } ?? []
             // Now and then a byte that is no UTF-8.
-            if Int.random(in: 0..<20, using: &random) == 0 { bytes.append(UInt8.random(in: 0x80...0xFF, using: &random)) }
+            if Int.random(in: 0..<20, using: &random) == 0 {
+                bytes.append(UInt8.random(in: 0x80...0xFF, using: &random))
+            }
         }
         return bytes + Array((ends ? "\ndata: end\n\n" : "").utf8)
     }
