@@ -28,12 +28,14 @@ actor RecordedScript {
     private let form: Form
     private let sdk = CountersignSDK()
     private let server: VirtualIdentityServer
+    private let transport: any Transport
     private let sensor = ScriptedSensor()
     private(set) var record: [String] = []
 
-    init(_ form: Form) throws {
+    init(_ form: Form, through wrap: (VirtualIdentityServer) -> any Transport = { $0 }) throws {
         self.form = form
         self.server = try VirtualIdentityServer()
+        self.transport = wrap(self.server)
     }
 
     /// Calls one of the two forms, and writes down what came of it.
@@ -138,12 +140,12 @@ actor RecordedScript {
         let configuration = built
         let platform = DevicePlatform(
             storage: InMemoryStorage(), fingerprintSensor: self.sensor, clock: FakeClock(wall: self.server.now))
-        let server = self.server
+        let transport = self.transport
         for _ in 0..<2 {
             _ = try? await self.call(
                 "initialize",
-                { try await sdk.initialize(configuration, platform: platform, transport: server) },
-                { try sdk.initializeSynchronous(configuration, platform: platform, transport: server) })
+                { try await sdk.initialize(configuration, platform: platform, transport: transport) },
+                { try sdk.initializeSynchronous(configuration, platform: platform, transport: transport) })
         }
         _ = try await self.call(
             "refresh", { try await sdk.common.refreshServerKeys() }, { try sdk.common.refreshServerKeysSynchronous() })
