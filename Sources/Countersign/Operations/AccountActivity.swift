@@ -32,7 +32,7 @@ public struct AccountActivity: SingleOperation, InAppOperation {
         guard let username = self.username?.normalizedUsername, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a username and an authorization provider are needed")
         }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         do {
             let exchange = AccountExchange(
                 core: core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
@@ -78,7 +78,7 @@ public struct SessionRevocation: SingleOperation, InAppOperation {
             throw OperationError(
                 .missingInteraction, "either a session or every session, and an authorization provider are needed")
         }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         do {
             let exchange = AccountExchange(
                 core: core, recording: self.core.newRecording(), caller: .provider(authorizationProvider))
@@ -120,7 +120,7 @@ public struct GrantRevocation: SingleOperation, InAppOperation {
         guard let grantID, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a grant and an authorization provider are needed")
         }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         do {
             try await AccountExchange(
                 core: core, recording: self.core.newRecording(), caller: .provider(authorizationProvider)

@@ -20,7 +20,7 @@ public struct AccountNotices: SingleOperation, InAppOperation {
     /// Fetches the notices, newest first; the server leaves out the oldest notices.
     public func perform() async throws(OperationError) -> [AccountNotice] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         return try await core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
             try await exchange.notices(of: username)
         }

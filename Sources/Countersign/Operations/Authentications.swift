@@ -63,7 +63,7 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     public func perform() async throws(OperationError) -> AuthenticationSuccess {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await AuthenticationRun(
-            core: try self.core.configured(by: self.requestOptions), recording: self.recording, request: self.answer,
+            core: try self.requestOptions.configure(self.core), recording: self.recording, request: self.answer,
             screens: self.screens
         ).run()
     }
@@ -94,7 +94,7 @@ public struct Authentication: AuthenticationOperation, InAppOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         guard await core.record(named: username) != nil else { throw OperationError(unknown: username) }
         do {
             let recording = core.newRecording()

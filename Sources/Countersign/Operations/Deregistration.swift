@@ -30,7 +30,7 @@ public struct Deregistration: SingleOperation, InAppOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         guard let record = await core.record(named: username) else { return }
         guard record.key.server == core.configuration.baseURL else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "the account is at another server")

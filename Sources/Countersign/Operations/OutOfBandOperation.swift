@@ -61,7 +61,7 @@ public struct OutOfBandOperation: ServerOperation {
     public func execute() async throws -> Redeemed {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let payload else { throw OperationError(.missingInteraction, "no payload") }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         do {
             let redeemData = payload.redeemData
             let recording = core.newRecording()

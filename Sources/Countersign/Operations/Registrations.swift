@@ -59,7 +59,7 @@ public struct OutOfBandRegistration: RegistrationOperation {
     public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await RegistrationRun(
-            core: try self.core.configured(by: self.requestOptions), recording: self.recording, request: self.answer,
+            core: try self.requestOptions.configure(self.core), recording: self.recording, request: self.answer,
             screens: self.screens
         ).run()
     }
@@ -85,7 +85,7 @@ public struct Registration: RegistrationOperation, InAppOperation {
         guard let username = self.username?.normalizedUsername else {
             throw OperationError(.missingInteraction, "no username, or nobody's")
         }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         let recording = core.newRecording()
         let request: ReceivedRequest
         do {

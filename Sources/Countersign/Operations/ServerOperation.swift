@@ -63,16 +63,16 @@ extension OperationBuilder where Operation: InAppOperation {
     public func serverURL(_ url: URL) -> Self { self.changing { $0.requestOptions.serverURL = url } }
 }
 
-extension ClientCore {
-    /// Returns the core with the settings of an operation; the core keeps what the operation does not set.
+extension RequestOptions {
+    /// Returns a core with these settings. The core keeps each setting that the operation does not set.
     ///
     /// Throws ``OperationError``: `invalidRequestHeader`, `invalidServerURL`, and `insecureTransport` as a FIDO error.
-    func configured(by options: RequestOptions) throws(OperationError) -> ClientCore {
-        if let headers = options.requestHeaders, let flaw = HeaderFields.flaw(ofAdded: headers) {
+    func configure(_ core: ClientCore) throws(OperationError) -> ClientCore {
+        if let headers = self.requestHeaders, let flaw = HeaderFields.flaw(ofAdded: headers) {
             throw OperationError(.invalidRequestHeader, flaw)
         }
-        var baseURL = self.configuration.baseURL
-        if let server = options.serverURL {
+        var baseURL = core.configuration.baseURL
+        if let server = self.serverURL {
             guard let moved = baseURL.moved(to: server) else {
                 throw OperationError(.invalidServerURL, "the server has more or less than scheme, host and port")
             }
@@ -81,8 +81,8 @@ extension ClientCore {
             }
             baseURL = moved
         }
-        return self.changed(
-            baseURL: baseURL, requestHeaders: options.requestHeaders, retryPolicy: options.retryPolicy,
-            answerRetryPolicy: options.answerRetryPolicy)
+        return core.changed(
+            baseURL: baseURL, requestHeaders: self.requestHeaders, retryPolicy: self.retryPolicy,
+            answerRetryPolicy: self.answerRetryPolicy)
     }
 }

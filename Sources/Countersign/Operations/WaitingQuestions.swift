@@ -26,7 +26,7 @@ public struct WaitingQuestions: SingleOperation, InAppOperation {
     /// Fetches the questions, newest first. Returns an empty list for a server without such questions.
     public func perform() async throws(OperationError) -> [ServiceQuestion] {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        let core = try self.core.configured(by: self.requestOptions)
+        let core = try self.requestOptions.configure(self.core)
         return try await core.list(of: self.username, by: self.authorizationProvider) { exchange, username in
             try await exchange.questions(for: username)
         }
