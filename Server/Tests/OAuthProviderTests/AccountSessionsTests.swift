@@ -1,3 +1,4 @@
+import FreshStores
 import OAuth
 import OAuthProvider
 import Records
