@@ -26,7 +26,7 @@ enum BackupColumns {
         "oauth_request.wishes": "oauth request wishes", "oauth_secret.sealed": "oauth subject secret",
         "password.hash": "password hash", "password_sign_in.address": "password sign-in address",
         "password_sign_in.browser": "password sign-in browser", "totp.secret": "time-based codes",
-        "upstream_arrival.address": "upstream arrival address", "upstream_arrival.browser": "upstream arrival browser",
+        "finished_sign_in.address": "finished sign-in address", "finished_sign_in.browser": "finished sign-in browser",
         "upstream_arrival.subject": "upstream arrival subject", "upstream_link.subject": "upstream link subject",
         "upstream_provider.secret": "upstream provider secret", "upstream_trip.nonce": "upstream trip nonce",
         "upstream_trip.verifier": "upstream trip verifier",

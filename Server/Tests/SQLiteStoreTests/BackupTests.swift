@@ -241,7 +241,8 @@ struct BackupTests {
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
             "password_attempt_day", "known_browser", "known_network", "mailed_link", "mail", "reset_ask", "invite",
-            "upstream_trip", "upstream_arrival", "identity_answer", "identity_sealing_key", "pending_activation",
+            "finished_sign_in", "upstream_trip", "upstream_arrival", "identity_answer", "identity_sealing_key",
+            "pending_activation",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -412,7 +413,7 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "dropped_mail", "identity_answer", "identity_sealing_key", "invite", "known_browser",
+            "dispatch_token", "dropped_mail", "finished_sign_in", "identity_answer", "identity_sealing_key", "invite", "known_browser",
             "known_network", "pending_activation", "mailed_link",
             "oauth_authentication", "oauth_backchannel_request", "oauth_code",
             "oauth_consent",
@@ -1007,6 +1008,9 @@ final class BackupPlace: Sendable {
         var byPassword = PasswordSignInStep(
             to: PasswordSignInRecord(
                 request: waiting.request.id, accountID: "alice", needsSecondFactor: false, needsNewPassword: false))
+        byPassword.finished = FinishedSignInRecord(
+            request: waiting.request.id, method: AuthenticationRecord.passwordMethod, account: "alice", at: Self.now,
+            acr: "urn:x", amr: ["pwd"], browser: "a browser", address: "192.0.2.1", finishedAt: Self.now)
         byPassword.visit = KnownVisit(network: "n", former: nil, browser: Self.digest(14), at: Self.now, most: 5)
         _ = try await self.store.advance(byPassword)
         for name in ["up", "other"] {

@@ -135,6 +135,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("finished sign-ins", arguments: FinishedSignInConformance.checks)
+    func keepsTheRuleOfFinishedSignIns(check: ConformanceCheck<FinishedSignInConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("pushed requests", arguments: PushedRequestConformance.checks)
     func keepsTheRuleOfPushedRequests(check: ConformanceCheck<PushedRequestConformance.Subject>) async throws {
         let store = try TemporaryStore()

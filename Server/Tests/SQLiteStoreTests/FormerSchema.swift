@@ -2,7 +2,7 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 17
+    static let count = 18
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
@@ -62,5 +62,20 @@ enum FormerSchema {
             WHERE id = OLD.authentication AND NOT EXISTS (
                 SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
         END;
+        \(Self.undoingFinishedSignIns)
+        """
+
+    /// From the finished sign-ins of all methods on.
+    static let undoingFinishedSignIns = """
+        DROP TABLE finished_sign_in;
+        ALTER TABLE password_sign_in ADD COLUMN finished_at INTEGER;
+        ALTER TABLE upstream_arrival RENAME COLUMN arrived_at TO finished_at;
+        ALTER TABLE upstream_arrival ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE upstream_arrival ADD COLUMN acr TEXT NOT NULL DEFAULT '';
+        ALTER TABLE upstream_arrival ADD COLUMN amr TEXT NOT NULL DEFAULT '';
+        ALTER TABLE upstream_arrival ADD COLUMN browser BLOB;
+        ALTER TABLE upstream_arrival ADD COLUMN address BLOB;
+        ALTER TABLE upstream_arrival ADD COLUMN account_id TEXT REFERENCES account (id) ON DELETE CASCADE;
+        CREATE INDEX upstream_arrival_account ON upstream_arrival (account_id) WHERE account_id IS NOT NULL;
         """
 }

@@ -58,6 +58,7 @@ struct RepeatedRule: Sendable, CustomTestStringConvertible {
         rules += Self.rules(ConsentConformance.checks) { $0 }
         rules += Self.rules(SessionListConformance.checks) { $0 }
         rules += Self.rules(UpstreamConformance.checks) { $0 }
+        rules += Self.rules(FinishedSignInConformance.checks) { $0 }
         rules += Self.rules(PushedRequestConformance.checks) { $0 }
         rules += Self.rules(BackchannelConformance.checks) { $0 }
         rules += Self.rules(DeviceCodeConformance.checks) { $0 }

@@ -1,7 +1,7 @@
 import Passwords
 import Records
 import Settings
-public import _Primitives
+import _Primitives
 
 /// Sign-ins with a password, and with a code if the account has a second factor, for an authorization request.
 ///
@@ -38,19 +38,18 @@ public struct PasswordSignIns: Sendable {
         case oneTimeOver = "one-time-password-over", unreadableHash = "unreadable-hash", over = "sign-in-over"
     }
 
-    /// A person who was signed in.
-    public struct Outcome: Sendable, Equatable {
-        public let accountID: String
-        /// The time when the last required part was right.
-        public let at: Timestamp
-        /// The RFC 8176 names of the methods.
-        public let methods: [String]
-        /// `true` if a second factor was shown beside the password.
-        public let hasTwoFactors: Bool
-        /// The browser and its system in words.
-        public let browser: String?
-        /// The browser's network address.
-        public let address: String?
+    /// The levels (`acr`) of sign-ins by a password.
+    public struct Levels: Sendable {
+        /// The level of a sign-in by the password alone.
+        public let oneFactor: String
+        /// The level of a sign-in with a second factor beside the password.
+        public let twoFactors: String
+
+        /// Names the levels.
+        public init(oneFactor: String, twoFactors: String) {
+            self.oneFactor = oneFactor
+            self.twoFactors = twoFactors
+        }
     }
 
     /// The purpose and the origin of a sign-in.
@@ -80,9 +79,13 @@ public struct PasswordSignIns: Sendable {
     }
 
     let accounts: PasswordAccounts
+    private let levels: Levels
 
     /// Creates the sign-ins to these accounts.
-    public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
+    public init(_ accounts: PasswordAccounts, levels: Levels) {
+        self.accounts = accounts
+        self.levels = levels
+    }
 
     /// Returns the stage of a request's sign-in, ``Stage/password`` before a sign-in has begun.
     public func stage(request: String) async throws -> Stage {
@@ -94,16 +97,6 @@ public struct PasswordSignIns: Sendable {
     public func username(request: String) async throws -> String? {
         guard let record = try await self.accounts.store.passwordSignIn(request: request) else { return nil }
         return try await self.accounts.store.account(id: record.accountID)?.username?.text
-    }
-
-    /// Returns the outcome of a finished sign-in; `nil` for an unfinished sign-in, and after its time.
-    public func outcome(request: String) async throws -> Outcome? {
-        guard let record = try await self.accounts.store.passwordSignIn(request: request), let at = record.finishedAt,
-            self.accounts.time.now() < at + self.accounts.limits.outcomeLifetime
-        else { return nil }
-        return Outcome(
-            accountID: record.accountID, at: at, methods: record.methods, hasTwoFactors: record.secondFactor != nil,
-            browser: record.browser, address: record.address)
     }
 
     /// Judges a name and a password.
@@ -164,7 +157,7 @@ public struct PasswordSignIns: Sendable {
         _ known: PasswordAccount, _ stored: PasswordRecord, _ attempt: ReservedAttempt?, upgraded: PasswordRecord?,
         at place: Place, _ now: Timestamp
     ) async throws -> Verdict {
-        var record = PasswordSignInRecord(
+        let record = PasswordSignInRecord(
             request: place.request, accountID: known.account.id, needsSecondFactor: known.totp != nil,
             needsNewPassword: stored.isOneTime, browser: place.browser, address: place.address)
         var step = PasswordSignInStep(to: record, verifiedHash: stored.hash, newPassword: upgraded)
@@ -172,7 +165,7 @@ public struct PasswordSignIns: Sendable {
         if upgraded != nil {
             step.audit.append(AuditEvent(.passwordRehashed, at: now, accountID: record.accountID))
         }
-        self.finish(&record, &step, at: place, now)
+        self.finish(&step, at: place, now)
         return try await self.taken(step)
     }
 
@@ -207,7 +200,7 @@ public struct PasswordSignIns: Sendable {
         record.needsSecondFactor = false
         var step = PasswordSignInStep(to: record, from: previous, spent: spent)
         step.audit += accounts.event(of: spent, known, at: now).map { [$0] } ?? []
-        self.finish(&record, &step, at: place, now)
+        self.finish(&step, at: place, now)
         let verdict = try await self.taken(step, otherwise: .wrong)
         if case .refused(let reason, _) = verdict { return refused(reason) }
         if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
@@ -242,7 +235,7 @@ public struct PasswordSignIns: Sendable {
             to: record, from: previous, verifiedHash: present.hash,
             newPassword: PasswordRecord(accountID: previous.accountID, hash: hash, setAt: now))
         step.audit.append(AuditEvent(.passwordChanged, at: now, accountID: record.accountID, address: place.address))
-        self.finish(&record, &step, at: place, now)
+        self.finish(&step, at: place, now)
         let verdict = try await self.taken(step)
         if case .right = verdict, isSpent { accounts.guesses.refund(place.visitor.source) }
         return verdict
@@ -264,24 +257,24 @@ public struct PasswordSignIns: Sendable {
         return hash
     }
 
-    /// Signs the person in if nothing is missing: the trail and the person's devices are told.
-    private func finish(
-        _ record: inout PasswordSignInRecord, _ step: inout PasswordSignInStep, at place: Place, _ now: Timestamp
-    ) {
-        if record.stage == .done {
-            record.finishedAt = now
-            step.visit = self.accounts.remembered(place.visitor, at: now)
-            step.audit.append(
-                AuditEvent(
-                    .signedIn, at: now, accountID: record.accountID,
-                    detail: AuditEvent.signInDetail(service: place.client.id, methods: record.methods),
-                    address: place.address))
-            step.notices.append(
-                NoticeRecord(
-                    id: self.accounts.random.identifier(), accountID: record.accountID, kind: .signedIn, at: now,
-                    subject: place.client.name))
-        }
-        step.record = record
+    /// Finishes the sign-in if nothing is missing: the trail and the person's devices are told.
+    private func finish(_ step: inout PasswordSignInStep, at place: Place, _ now: Timestamp) {
+        let record = step.record
+        guard record.stage == .done else { return }
+        step.finished = FinishedSignInRecord(
+            request: record.request, method: AuthenticationRecord.passwordMethod, account: record.accountID, at: now,
+            acr: record.secondFactor == nil ? self.levels.oneFactor : self.levels.twoFactors, amr: record.methods,
+            browser: record.browser, address: record.address, finishedAt: now)
+        step.visit = self.accounts.remembered(place.visitor, at: now)
+        step.audit.append(
+            AuditEvent(
+                .signedIn, at: now, accountID: record.accountID,
+                detail: AuditEvent.signInDetail(service: place.client.id, methods: record.methods),
+                address: place.address))
+        step.notices.append(
+            NoticeRecord(
+                id: self.accounts.random.identifier(), accountID: record.accountID, kind: .signedIn, at: now,
+                subject: place.client.name))
     }
 
     private func taken(_ step: PasswordSignInStep, otherwise refusal: Refusal = .over) async throws -> Verdict {

@@ -161,6 +161,9 @@ public final class UpstreamSignIns: Sendable {
             step = try await self.step(of: refusal, request)
         } catch let error as StoreError where error.code == .forbidden {
             step = try await self.step(of: UpstreamRefusal(.keptOut, Self.lockedAdvice), request)
+        } catch let error as StoreError where error.code == .notFound {
+            // The request or the provider was removed while the provider was asked.
+            return nil
         }
         guard let step else { return nil }
         let isOfDevice = try await self.requests.deviceCode(request: trip.request) != nil
@@ -454,14 +457,14 @@ public struct UpstreamSignInMethod: SignInMethod {
     /// The form of clients' words for providers.
     public var ways: String { Self.word }
     private let store: any UpstreamStore
-    private let limits: Limits
+    private let finished: FinishedSignIns
     private let time: TimeSource
     private let random: RandomSource
 
-    /// Creates the method over the store of sign-ins.
-    public init(store: any UpstreamStore, limits: Limits, time: TimeSource, random: RandomSource) {
+    /// Creates the method over the store of providers and links, and the finished sign-ins.
+    public init(store: any UpstreamStore, finished: FinishedSignIns, time: TimeSource, random: RandomSource) {
         self.store = store
-        self.limits = limits
+        self.finished = finished
         self.time = time
         self.random = random
     }
@@ -482,18 +485,10 @@ public struct UpstreamSignInMethod: SignInMethod {
         }
     }
 
-    /// Returns the outcome of the sign-in that a request has; `nil` without a recent sign-in. The browser is not judged
-    /// here: ``Authorizations`` has already found the request by the browser's secret.
+    /// Returns the outcome of the last finished sign-in by a provider that a request has.
     public func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
     {
-        guard let signIn = try await self.store.upstreamSignIn(request: request),
-            self.time.now() < signIn.finishedAt + self.limits.outcomeLifetime
-        else { return nil }
-        let arrival = signIn.arrival
-        return AuthenticationOutcome(
-            account: signIn.accountID, authenticatedAt: arrival.at, acr: arrival.acr, amr: arrival.amr,
-            browser: arrival.browser, address: arrival.address,
-            way: UpstreamProvider.method(of: arrival.identity.provider))
+        try await self.finished.outcome(request: request, by: self)
     }
 
     /// Returns the person's identity at another provider that the person has asked to connect.

@@ -24,7 +24,7 @@ public struct AuthenticationRecord: Sendable, Equatable {
     public let id: String
     /// The method name of a sign-in by the person's phone.
     public static let phoneMethod = "phone"
-    /// The method name of a sign-in by a password. Such a sign-in has a row of its own until it is completed.
+    /// The method name of a sign-in by a password.
     public static let passwordMethod = "password"
 
     /// The account that authenticated.

@@ -36,12 +36,12 @@ public enum CodeTaking: Sendable, Equatable {
     case unknown
 }
 
-/// Keeps authorization requests, grants and codes.
+/// Keeps authorization requests with their finished sign-ins, grants and codes.
 ///
 /// A grant depends on its authentication and, unless the grant lasts, on its session. A code depends on its grant. A
 /// grant made by another grant's session or device secret depends on that other grant (``GrantRecord/origin``). The end
 /// of a row ends every row that depends on the row, at once and on every node.
-public protocol AuthorizationStore: Sendable {
+public protocol AuthorizationStore: FinishedSignInStore {
     /// Keeps a new request.
     func addRequest(_ request: AuthorizationRequestRecord) async throws
 

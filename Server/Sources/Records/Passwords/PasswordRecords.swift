@@ -181,8 +181,6 @@ public struct PasswordSignInRecord: Sendable, Equatable {
     public var needsSecondFactor: Bool
     /// `true` if a new password is still missing.
     public var needsNewPassword: Bool
-    /// The moment when the sign-in was complete; `nil` before.
-    public var finishedAt: Timestamp?
     /// The browser and its system in words. Sealed at rest.
     public var browser: String?
     /// The browser's network address. Sealed at rest.
@@ -199,14 +197,13 @@ public struct PasswordSignInRecord: Sendable, Equatable {
     /// Makes a sign-in of these values.
     public init(
         request: String, accountID: String, secondFactor: SecondFactor? = nil, needsSecondFactor: Bool,
-        needsNewPassword: Bool, finishedAt: Timestamp? = nil, browser: String? = nil, address: String? = nil
+        needsNewPassword: Bool, browser: String? = nil, address: String? = nil
     ) {
         self.request = request
         self.accountID = accountID
         self.secondFactor = secondFactor
         self.needsSecondFactor = needsSecondFactor
         self.needsNewPassword = needsNewPassword
-        self.finishedAt = finishedAt
         self.browser = browser
         self.address = address
     }
@@ -226,6 +223,8 @@ public struct PasswordSignInStep: Sendable {
     public var record: PasswordSignInRecord
     /// The sign-in before the step; `nil` for a step that begins a sign-in, whatever was stored before.
     public var previous: PasswordSignInRecord?
+    /// The sign-in that the step finishes; `nil` if something is still missing.
+    public var finished: FinishedSignInRecord?
     /// The verified hash, which must still be the account's.
     public var verifiedHash: String?
     /// The password that replaces the account's password. If the step begins a sign-in, the verified password with
@@ -244,10 +243,12 @@ public struct PasswordSignInStep: Sendable {
 
     /// Makes a step to `record`.
     public init(
-        to record: PasswordSignInRecord, from previous: PasswordSignInRecord? = nil, verifiedHash: String? = nil,
+        to record: PasswordSignInRecord, from previous: PasswordSignInRecord? = nil,
+        finishing finished: FinishedSignInRecord? = nil, verifiedHash: String? = nil,
         newPassword: PasswordRecord? = nil, spent: Spent? = nil, audit: [AuditEvent] = [],
         notices: [NoticeRecord] = []
     ) {
+        self.finished = finished
         self.record = record
         self.previous = previous
         self.verifiedHash = verifiedHash

@@ -104,19 +104,16 @@ public struct UpstreamArrival: Sendable, Equatable {
     }
 }
 
-/// A complete sign-in by another provider.
-public struct UpstreamSignIn: Sendable, Equatable {
-    /// The result of the trip.
-    public let arrival: UpstreamArrival
-    /// The person's account here.
-    public let accountID: String
-    /// The moment when the browser was back.
-    public let finishedAt: Timestamp
-
-    /// Makes a sign-in of these values.
-    public init(arrival: UpstreamArrival, accountID: String, finishedAt: Timestamp) {
-        self.arrival = arrival
-        self.accountID = accountID
-        self.finishedAt = finishedAt
+extension UpstreamArrival {
+    /// Returns the sign-in that the arrival finishes.
+    ///
+    /// - Parameters:
+    ///   - account: The account that the identity is connected with.
+    ///   - moment: The moment when the browser was back.
+    package func finished(by account: String, at moment: Timestamp) -> FinishedSignInRecord {
+        FinishedSignInRecord(
+            request: self.request, method: UpstreamProvider.method(of: self.identity.provider), account: account,
+            at: self.at, acr: self.acr, amr: self.amr, browser: self.browser, address: self.address,
+            finishedAt: moment)
     }
 }

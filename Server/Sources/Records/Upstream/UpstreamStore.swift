@@ -48,12 +48,13 @@ public protocol UpstreamStore: UpstreamProviderStore {
     /// Returns the account linked to an identity; `nil` without a link.
     func account(linkedTo identity: UpstreamIdentity) async throws -> String?
 
-    /// Keeps an arrival. Finishes the sign-in if its person is known here, or if `newcomer` gives an account to add,
-    /// with the audit events and the notice of a sign-in. Returns the account; `nil` if the identity waits to be
-    /// connected with an account.
+    /// Ends the trip of an arrival. If the person is known here, or `newcomer` gives an account to add, the sign-in is
+    /// finished (``FinishedSignInStore``), with the audit events and the notice of a sign-in. Returns the account; `nil`
+    /// if the identity waits to be connected with an account.
     ///
     /// Must be a single step: of two arrivals of one identity at once one adds an account. Throws
-    /// ``StoreError/Code/notFound`` if the request is gone, and ``StoreError/Code/forbidden`` if the account is locked.
+    /// ``StoreError/Code/notFound`` if the request or the provider is gone, and ``StoreError/Code/forbidden`` if the
+    /// account is locked.
     ///
     /// - Parameters:
     ///   - newcomer: The account and the link for a person who comes for the first time, with the audit events about
@@ -63,10 +64,6 @@ public protocol UpstreamStore: UpstreamProviderStore {
         _ arrival: UpstreamArrival, at moment: Timestamp, newcomer: UpstreamNewcomer?,
         told: @escaping @Sendable (_ account: String) -> (AuditEvent, NoticeRecord)
     ) async throws -> String?
-
-    /// Returns the sign-in that has finished for an authorization request, the last to finish; `nil` without a finished
-    /// sign-in.
-    func upstreamSignIn(request: String) async throws -> UpstreamSignIn?
 
     /// Notes the person's wish to connect the waiting identity of a request. Returns `true` if an identity waits.
     func wantLink(request: String, provider: String) async throws -> Bool

@@ -50,6 +50,12 @@ extension SQLStore: AuthorizationStore {
         }
     }
 
+    public func finishedSignIns(request: String) async throws -> [FinishedSignInRecord] {
+        try await self.read { [sealing] db in
+            try FinishedSignInRows(db).finishedSignIns(request: request, sealing)
+        }
+    }
+
     public func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws {
         let step = Step(
             "request.complete",

@@ -51,8 +51,7 @@ extension SQLStore: ConsentStore {
         try await self.step(step) { [sealing] db in
             let session = authenticated.session
             let former = try RequestRows(db).checkSessionStands(ofRequest: authenticated.request)
-            try RequestRows(db).check(
-                authenticated.evidence(waitingIn: former), of: session, request: authenticated.request)
+            try RequestRows(db).check(authenticated.evidence(waitingIn: former), request: authenticated.request)
             let person = try SessionRows(db).admit(session, language: authenticated.language)
             switch authenticated.effect(replacing: cookieDigest, waitingIn: former) {
             case .stepUp(from: let cookieDigest):

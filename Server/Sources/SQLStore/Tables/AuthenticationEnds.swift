@@ -19,25 +19,27 @@ struct AuthenticationEnds {
 
     init(_ db: SQLConnection) { self.db = db }
 
-    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. If the
-    /// holder is a whole account, the function also deletes the account's unfinished sign-ins, mailed links and known
-    /// browsers.
+    /// Deletes the authentications of a holder, with all sessions and grants resting on the authentications. The
+    /// finished sign-ins end too, by which the browsers of an account or of a method could begin further sessions. If
+    /// the holder is a whole account, the function also deletes the account's unfinished sign-ins, mailed links and
+    /// known browsers.
     func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
         switch holder {
         case .account(let id):
             try self.deleteAuthentications(where: "oauth_authentication.account = ?", [id], at: moment)
-            // These rows are about to become authentications.
-            try self.db.run("DELETE FROM password_sign_in WHERE account_id = ?", [id])
-            try self.db.run("DELETE FROM upstream_arrival WHERE account_id = ?", [id])
+            try FinishedSignInRows(self.db).forget(account: id)
+            try PasswordSignInRows(self.db).forget(account: id)
             try MailedLinkRows(self.db).deleteMailedLinks(ofAccount: id)
             try KnownVisitRows(self.db).forgetKnown(ofAccount: id)
         case .device(let id):
             try self.deleteAuthentications(where: "oauth_authentication.device = ?", [id], at: moment)
         case .method(let method):
             try self.deleteAuthentications(where: "oauth_authentication.method = ?", [method], at: moment)
+            try FinishedSignInRows(self.db).forget(method: method)
         case .accountByMethod(let id, let method):
             try self.deleteAuthentications(
                 where: "oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method], at: moment)
+            try FinishedSignInRows(self.db).forget(account: id, method: method)
         case .accountBeside(let id, let session):
             try self.deleteAuthentications(
                 where: """

@@ -50,7 +50,8 @@ struct FactorRows {
                 .lastStep: totp.lastStep,
             ], by: TOTPColumn.insertion)
         // A password that was shown alone before is not enough any more.
-        try self.db.run("DELETE FROM password_sign_in WHERE account_id = ?", [totp.accountID])
+        try PasswordSignInRows(self.db).forget(account: totp.accountID)
+        try FinishedSignInRows(self.db).forget(account: totp.accountID, method: AuthenticationRecord.passwordMethod)
         try AttemptRows(self.db).forgetAttempts(.secondFactor(account: totp.accountID))
     }
 

@@ -23,9 +23,10 @@ extension SQLText {
         cookie_digest = ? OR id = (SELECT session FROM oauth_request WHERE id = ?)
         """
 
-    /// A condition on `upstream_provider`: a person has come back from the provider for the request. Removing the
-    /// provider ends the sign-ins by the provider.
-    static let providerOfRequest: Self = "id IN (SELECT provider FROM upstream_arrival WHERE request = ?)"
+    /// A condition on `upstream_provider`: the request has a finished sign-in by the provider. Removing the provider
+    /// ends the sign-ins by the provider.
+    static let providerOfRequest = Self.once(
+        "'\(UpstreamProvider.methodPrefix)' || id IN (SELECT method FROM finished_sign_in WHERE request = ?)")
 }
 
 /// The guards of rows that several features know through another row.

@@ -51,6 +51,7 @@ struct PasswordPlans {
             try AuthenticationEnds(self.db).deleteAuthentications(
                 of: .accountBeside(accountID, session: session), at: moment)
         case .replaceSignIn(let record): try PasswordSignInRows(self.db).replace(record, sealing)
+        case .finishSignIn(let signIn): try FinishedSignInRows(self.db).replace(signIn, sealing)
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)
         case .notice(let notice): try NoticeRows(self.db).insertNotice(notice, sealing)
         case .keepChange(let change): try AccountChangeRows(self.db).insert(change, sealing)

@@ -14,7 +14,7 @@ private enum PasswordSignInColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case request, accountID, secondFactor, needsSecondFactor, needsNewPassword, finishedAt, browser, address
+    case request, accountID, secondFactor, needsSecondFactor, needsNewPassword, browser, address
 }
 
 /// The rows of sign-ins by password.
@@ -47,7 +47,6 @@ struct PasswordSignInRows {
                 request: request, accountID: try row.text(PasswordSignInColumn.accountID), secondFactor: factor,
                 needsSecondFactor: try row.flag(PasswordSignInColumn.needsSecondFactor),
                 needsNewPassword: try row.flag(PasswordSignInColumn.needsNewPassword),
-                finishedAt: try row.optionalMoment(PasswordSignInColumn.finishedAt),
                 browser: try row.optionalBytes(PasswordSignInColumn.browser).map {
                     try sealing.openText($0, purpose: .passwordSignInBrowser, row: request)
                 },
@@ -57,15 +56,17 @@ struct PasswordSignInRows {
         }
     }
 
-    /// Replaces the progress of a request's sign-in by password.
+    /// Replaces the progress of a request's sign-in by password. A sign-in by password that the request has finished
+    /// before ends: the person begins anew.
     func replace(_ record: PasswordSignInRecord, _ sealing: Sealing) throws {
         let request = record.request
+        try FinishedSignInRows(self.db).forget(request: request, method: AuthenticationRecord.passwordMethod)
         try self.db.run("DELETE FROM password_sign_in WHERE request = ?", [request])
         try self.db.insert(
             [
                 PasswordSignInColumn.request: request, .accountID: record.accountID,
                 .secondFactor: record.secondFactor?.rawValue, .needsSecondFactor: record.needsSecondFactor,
-                .needsNewPassword: record.needsNewPassword, .finishedAt: record.finishedAt?.milliseconds,
+                .needsNewPassword: record.needsNewPassword,
                 .browser: try record.browser.map {
                     try sealing.seal($0, purpose: .passwordSignInBrowser, row: request)
                 },
@@ -73,5 +74,10 @@ struct PasswordSignInRows {
                     try sealing.seal($0, purpose: .passwordSignInAddress, row: request)
                 },
             ], by: PasswordSignInColumn.insertion)
+    }
+
+    /// Deletes the progress of the sign-ins to an account by its password.
+    func forget(account: String) throws {
+        try self.db.run("DELETE FROM password_sign_in WHERE account_id = ?", [account])
     }
 }

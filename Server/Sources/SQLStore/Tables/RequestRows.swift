@@ -74,12 +74,11 @@ struct RequestRows {
 
     /// Admits the person whose sign-in is to end a request within the present step.
     ///
-    /// Throws ``StoreError/Code/notFound`` if the request or its session is gone; if the sign-in by password, or the
-    /// link to the provider, was ended since; or if the person may not sign in any more
-    /// (``SessionRows/admit(_:language:)``).
+    /// Throws ``StoreError/Code/notFound`` if the request or its session is gone; if the finished sign-in was ended since;
+    /// or if the person may not sign in any more (``SessionRows/admit(_:language:)``).
     func admit(_ session: SessionRecord, toEnd request: String, language: String?) throws -> AdmittedPerson {
         try self.checkSessionStands(ofRequest: request)
-        try self.check(session.authentication.evidence, of: session, request: request)
+        try self.check(session.authentication.evidence, request: request)
         return try SessionRows(self.db).admit(session, language: language)
     }
 
@@ -89,27 +88,10 @@ struct RequestRows {
         try SessionRows(self.db).keepLanguage(of: person)
     }
 
-    /// Checks the evidence for the authentication of a request. Throws ``StoreError/Code/notFound`` if the evidence does
-    /// not exist any more.
-    func check(_ evidence: AuthenticationRecord.Evidence?, of session: SessionRecord, request: String) throws {
-        switch evidence {
-        case .password: try self.checkPasswordStands(of: session, request: request)
-        case .link(let provider):
-            try UpstreamLinkRows(self.db).checkLinkStands(to: provider, of: session, request: request)
-        case nil: break
-        }
-    }
-
-    /// Checks the sign-in by password of a request. Throws ``StoreError/Code/notFound`` if the sign-in does not exist
-    /// any more: another password, a second factor or a lock has ended the sign-in since it was read.
-    private func checkPasswordStands(of session: SessionRecord, request: String) throws {
-        let stands = try self.db.isTrue(
-            """
-            SELECT EXISTS (
-                SELECT 1 FROM password_sign_in
-                WHERE request = ? AND account_id = ? AND finished_at IS NOT NULL)
-            """, [request, session.account])
-        try AuthorizationRequirement.passwordSignIn.check(stands)
+    /// Checks the evidence for the authentication of a request, if the authentication needs evidence. Throws
+    /// ``StoreError/Code/notFound`` if the evidence does not exist any more.
+    func check(_ evidence: AuthenticationRecord.Evidence?, request: String) throws {
+        try evidence.map { try FinishedSignInRows(self.db).checkStands($0, request: request) }
     }
 
     /// Checks a request and its session, and returns the session; `nil` if the request waits in no session. Throws

@@ -3,10 +3,8 @@ import Sealing
 import _Primitives
 
 extension SealingPurpose {
-    // These values are bound to the request and the provider.
+    /// The subject of an arrival, bound to the request and the provider.
     static let arrivalSubject = SealingPurpose("upstream arrival subject")
-    static let arrivalBrowser = SealingPurpose("upstream arrival browser")
-    static let arrivalAddress = SealingPurpose("upstream arrival address")
 }
 
 enum ArrivalColumn: Int, TableColumn {
@@ -14,10 +12,10 @@ enum ArrivalColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case place, request, provider, issuer, subject, at, acr, amr, browser, address, accountID, finishedAt, isWanted
+    case place, request, provider, issuer, subject, arrivedAt, isWanted
 }
 
-/// The rows of arrivals from other providers.
+/// The rows of arrivals from other providers: the identities that wait to be connected with an account.
 struct UpstreamArrivalRows {
     let db: SQLConnection
 
@@ -28,9 +26,10 @@ struct UpstreamArrivalRows {
             "UPDATE upstream_arrival SET is_wanted = 0 WHERE request = ? AND provider = ?", [request, provider])
     }
 
-    /// Deletes the arrival that came of a trip.
+    /// Deletes the arrival that came of a trip, and the finished sign-in that came of an arrival.
     func forgetArrival(_ request: String, _ provider: String) throws {
         try self.db.run("DELETE FROM upstream_arrival WHERE request = ? AND provider = ?", [request, provider])
+        try FinishedSignInRows(self.db).forget(request: request, method: UpstreamProvider.method(of: provider))
     }
 
     /// Throws ``StoreError/Code/forbidden`` if an account is locked.
@@ -40,11 +39,13 @@ struct UpstreamArrivalRows {
             orThrow: StoreError(.forbidden, "the account is locked"))
     }
 
-    /// Throws ``StoreError/Code/notFound`` if the request of an arrival is gone.
-    func requireRequest(of arrival: UpstreamArrival) throws {
+    /// Throws ``StoreError/Code/notFound`` if a request, or the provider of a trip for the request, is gone.
+    func requirePlaces(request: String, provider: String) throws {
         try self.db.require(
-            "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)", [arrival.request],
-            orThrow: StoreError(.notFound, "the request is gone"))
+            """
+            SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
+            AND EXISTS (SELECT 1 FROM upstream_provider WHERE id = ?)
+            """, [request, provider], orThrow: StoreError(.notFound, "the request or the provider is gone"))
     }
 
     /// Finishes a sign-in by another provider, and returns its account.
@@ -52,50 +53,43 @@ struct UpstreamArrivalRows {
         _ arrival: UpstreamArrival, of account: String, at moment: Timestamp, _ sealing: Sealing,
         _ told: (_ account: String) -> (AuditEvent, NoticeRecord)
     ) throws -> String {
-        try self.replace(arrival, account: account, at: moment, sealing)
+        try self.end(arrival)
+        try FinishedSignInRows(self.db).replace(arrival.finished(by: account, at: moment), sealing)
         let (event, notice) = told(account)
         try AuditRows(self.db).record(event, notice: notice, sealing)
         return account
     }
 
-    func replace(
-        _ arrival: UpstreamArrival, account: String?, at moment: Timestamp, _ sealing: Sealing
-    ) throws {
+    /// Ends the trip of an arrival, and the former arrival by the same way.
+    private func end(_ arrival: UpstreamArrival) throws {
         let (request, provider) = (arrival.request, arrival.identity.provider)
         // The trip of this arrival is over. A trip that was begun since, and waits for its browser, is a different
         // trip.
         try UpstreamTripRows(self.db).forgetTrip(request, provider, isTaken: true)
         try self.forgetArrival(request, provider)
+    }
+
+    /// Keeps an identity that waits to be connected, in place of the former arrival by the same way.
+    func replace(_ arrival: UpstreamArrival, at moment: Timestamp, _ sealing: Sealing) throws {
+        try self.end(arrival)
+        let (request, provider) = (arrival.request, arrival.identity.provider)
         let place = "\(request) \(provider)"
         try self.db.insert(
             [
                 ArrivalColumn.place: place, .request: request, .provider: provider,
                 .issuer: arrival.identity.issuer,
                 .subject: try sealing.seal(arrival.identity.subject, purpose: .arrivalSubject, row: place),
-                .at: arrival.at.milliseconds, .acr: arrival.acr, .amr: arrival.amr.joined(separator: " "),
-                .browser: try arrival.browser.map { try sealing.seal($0, purpose: .arrivalBrowser, row: place) },
-                .address: try arrival.address.map { try sealing.seal($0, purpose: .arrivalAddress, row: place) },
-                .accountID: account, .finishedAt: moment.milliseconds, .isWanted: false,
+                .arrivedAt: moment.milliseconds, .isWanted: false,
             ], by: ArrivalColumn.insertion)
     }
 }
 
-extension UpstreamArrival {
-    init(_ row: SQLRow, _ sealing: Sealing) throws {
-        let (request, provider) = (try row.text(ArrivalColumn.request), try row.text(ArrivalColumn.provider))
-        let place = "\(request) \(provider)"
+extension UpstreamIdentity {
+    /// Reads the waiting identity of a row of the table's columns.
+    init(ofArrival row: SQLRow, _ sealing: Sealing) throws {
         self.init(
-            request: request,
-            identity: UpstreamIdentity(
-                provider: provider, issuer: try row.text(ArrivalColumn.issuer),
-                subject: try sealing.openText(row.bytes(ArrivalColumn.subject), purpose: .arrivalSubject, row: place)),
-            at: try row.moment(ArrivalColumn.at), acr: try row.text(ArrivalColumn.acr),
-            amr: try row.text(ArrivalColumn.amr).split(separator: " ").map(String.init),
-            browser: try row.optionalBytes(ArrivalColumn.browser).map {
-                try sealing.openText($0, purpose: .arrivalBrowser, row: place)
-            },
-            address: try row.optionalBytes(ArrivalColumn.address).map {
-                try sealing.openText($0, purpose: .arrivalAddress, row: place)
-            })
+            provider: try row.text(ArrivalColumn.provider), issuer: try row.text(ArrivalColumn.issuer),
+            subject: try sealing.openText(
+                row.bytes(ArrivalColumn.subject), purpose: .arrivalSubject, row: row.text(ArrivalColumn.place)))
     }
 }

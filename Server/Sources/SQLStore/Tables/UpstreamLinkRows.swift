@@ -40,18 +40,6 @@ struct UpstreamLinkRows {
             ], by: LinkColumn.insertion)
     }
 
-    /// Checks the link of a sign-in through another provider. Throws ``StoreError/Code/notFound`` if the person is not
-    /// linked with the account any more: ending the link has ended this sign-in.
-    func checkLinkStands(to provider: String, of session: SessionRecord, request: String) throws {
-        try self.db.require(
-            """
-            SELECT EXISTS (
-                SELECT 1 FROM upstream_arrival JOIN upstream_link USING (provider, issuer, account_id)
-                WHERE request = ? AND provider = ? AND account_id = ?)
-            """, [request, provider, session.account],
-            orThrow: StoreError(.notFound, "the connection with the other provider was ended"))
-    }
-
     /// Ends every link of an account, within the present step.
     func removeLinks(ofAccount id: String, at moment: Timestamp, _ sealing: Sealing) throws {
         let links = try self.db.texts("SELECT id FROM upstream_link WHERE account_id = ?", [id])

@@ -9,12 +9,7 @@ extension SQLStore: UpstreamStore {
             guards: [.shared(.provider, id: trip.provider), .exclusive(.request, id: trip.request)],
             isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
-            try db.require(
-                """
-                SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
-                AND EXISTS (SELECT 1 FROM upstream_provider WHERE id = ?)
-                """, [trip.request, trip.provider],
-                orThrow: StoreError(.notFound, "the request or the provider is gone"))
+            try UpstreamArrivalRows(db).requirePlaces(request: trip.request, provider: trip.provider)
             try UpstreamTripRows(db).forgetTrip(trip.request, trip.provider, isTaken: false)
             try UpstreamArrivalRows(db).forgetArrival(trip.request, trip.provider)
             let place = "\(trip.request) \(trip.provider)"
@@ -91,11 +86,11 @@ extension SQLStore: UpstreamStore {
                 .shared(.provider, id: arrival.identity.provider), .exclusive(.request, id: arrival.request),
             ], isolation: .readCommitted)
         return try await self.step(step) { [sealing] db in
-            try UpstreamArrivalRows(db).requireRequest(of: arrival)
+            try UpstreamArrivalRows(db).requirePlaces(request: arrival.request, provider: arrival.identity.provider)
             let linked = try UpstreamLinkRows(db).account(linkedTo: arrival.identity, sealing)
             switch ArrivedPerson(linkedTo: linked, newcomer: newcomer) {
             case .stranger:
-                try UpstreamArrivalRows(db).replace(arrival, account: nil, at: moment, sealing)
+                try UpstreamArrivalRows(db).replace(arrival, at: moment, sealing)
                 return nil
             case .newcomer(let newcomer):
                 try AccountRows(db).insert(newcomer.account, sealing)
@@ -109,28 +104,11 @@ extension SQLStore: UpstreamStore {
         }
     }
 
-    public func upstreamSignIn(request: String) async throws -> UpstreamSignIn? {
-        try await self.read { [sealing] db in
-            try db.row(
-                .composed(
-                    """
-                    SELECT \(ArrivalColumn.selection) FROM upstream_arrival
-                    WHERE request = ? AND account_id IS NOT NULL ORDER BY finished_at DESC, provider LIMIT 1
-                    """), [request]
-            ).map { row in
-                UpstreamSignIn(
-                    arrival: try UpstreamArrival(row, sealing), accountID: try row.text(ArrivalColumn.accountID),
-                    finishedAt: try row.moment(ArrivalColumn.finishedAt))
-            }
-        }
-    }
-
     public func wantLink(request: String, provider: String) async throws -> Bool {
         try await self.step(Step("upstream.want-link", guards: [], isolation: .readCommitted)) { db in
             try db.run(
                 """
-                UPDATE upstream_arrival SET is_wanted = 1
-                WHERE request = ? AND provider = ? AND account_id IS NULL
+                UPDATE upstream_arrival SET is_wanted = 1 WHERE request = ? AND provider = ?
                 """, [request, provider])
             return db.changesCount > 0
         }
@@ -140,14 +118,14 @@ extension SQLStore: UpstreamStore {
         try await self.read { db in
             try db.row(
                 """
-                SELECT provider, title, finished_at FROM upstream_arrival
+                SELECT provider, title, arrived_at FROM upstream_arrival
                 JOIN upstream_provider ON upstream_provider.id = provider
-                WHERE request = ? AND is_wanted = 1 ORDER BY finished_at DESC, provider LIMIT 1
+                WHERE request = ? AND is_wanted = 1 ORDER BY arrived_at DESC, provider LIMIT 1
                 """, [request]
             ).map { row in
                 WantedLink(
                     provider: try row.text("provider"), title: try row.text("title"),
-                    arrivedAt: try row.moment("finished_at"))
+                    arrivedAt: try row.moment("arrived_at"))
             }
         }
     }
@@ -175,7 +153,7 @@ extension SQLStore: UpstreamStore {
                     SELECT \(ArrivalColumn.selection) FROM upstream_arrival
                     WHERE request = ? AND provider = ? AND is_wanted = 1
                     """), [request, provider])
-            let identity = try row.map { try UpstreamArrival($0, sealing).identity }
+            let identity = try row.map { try UpstreamIdentity(ofArrival: $0, sealing) }
             try UpstreamArrivalRows(db).forgetWantedLink(request, provider)
             let count = try db.number("SELECT count(*) FROM upstream_link WHERE account_id = ?", [account])
             let connection = UpstreamConnection(
@@ -222,7 +200,6 @@ extension SQLStore: UpstreamStore {
             }
         ) { db, provider in
             try db.run("DELETE FROM upstream_link WHERE id = ?", [id])
-            try db.run("DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?", [account, provider])
             try AuthenticationEnds(db).deleteAuthentications(
                 of: .accountByMethod(account, UpstreamProvider.method(of: provider)), at: audit.at)
             return audit

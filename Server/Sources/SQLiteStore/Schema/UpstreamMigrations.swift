@@ -55,4 +55,31 @@ extension Migration {
     static let upstreamSignOuts = Migration(name: "signing out at other providers") { db, _ in
         try db.execute(sql: "ALTER TABLE upstream_provider ADD COLUMN signs_out INTEGER NOT NULL DEFAULT 0")
     }
+
+    /// Adds the finished sign-ins of all methods. The former tables keep the sign-ins that are not finished, and the
+    /// identities that wait to be connected. Finished sign-ins from before end, and their people begin anew: a browser
+    /// completes such a sign-in within a minute.
+    static let finishedSignIns = Migration(name: "finished sign-ins of all methods") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE finished_sign_in (
+                    place TEXT PRIMARY KEY, request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
+                    method TEXT NOT NULL, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    at INTEGER NOT NULL, acr TEXT NOT NULL, amr TEXT NOT NULL, browser BLOB, address BLOB,
+                    finished_at INTEGER NOT NULL, UNIQUE (request, method)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX finished_sign_in_account ON finished_sign_in (account_id);
+                DELETE FROM password_sign_in WHERE finished_at IS NOT NULL;
+                ALTER TABLE password_sign_in DROP COLUMN finished_at;
+                DELETE FROM upstream_arrival WHERE account_id IS NOT NULL;
+                DROP INDEX upstream_arrival_account;
+                ALTER TABLE upstream_arrival DROP COLUMN account_id;
+                ALTER TABLE upstream_arrival DROP COLUMN at;
+                ALTER TABLE upstream_arrival DROP COLUMN acr;
+                ALTER TABLE upstream_arrival DROP COLUMN amr;
+                ALTER TABLE upstream_arrival DROP COLUMN browser;
+                ALTER TABLE upstream_arrival DROP COLUMN address;
+                ALTER TABLE upstream_arrival RENAME COLUMN finished_at TO arrived_at;
+                """)
+    }
 }

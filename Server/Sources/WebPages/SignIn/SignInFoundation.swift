@@ -1,5 +1,6 @@
 package import Accounts
 package import CeremonyEngine
+import OAuthProvider
 package import Records
 package import Settings
 import Synchronization
@@ -8,7 +9,7 @@ package import _Primitives
 /// The parts of a server that its ways to sign in are made of. The provider opens over the ways, so no part is the
 /// provider's.
 package struct SignInFoundation: Sendable {
-    let store: any UpstreamStore
+    let store: any FinishedSignInStore & UpstreamStore
     let passwords: PasswordAccounts
     let ceremonies: LateCeremonies
     let limits: Limits
@@ -17,7 +18,7 @@ package struct SignInFoundation: Sendable {
 
     /// Names the parts.
     package init(
-        store: any UpstreamStore, passwords: PasswordAccounts, ceremonies: LateCeremonies, limits: Limits,
+        store: any FinishedSignInStore & UpstreamStore, passwords: PasswordAccounts, ceremonies: LateCeremonies, limits: Limits,
         time: TimeSource, random: RandomSource
     ) {
         self.store = store
@@ -26,6 +27,11 @@ package struct SignInFoundation: Sendable {
         self.limits = limits
         self.time = time
         self.random = random
+    }
+
+    /// The finished sign-ins, for ways whose outcomes are stored.
+    var finished: FinishedSignIns {
+        FinishedSignIns(store: self.store, limits: self.limits, time: self.time)
     }
 }
 

@@ -15,6 +15,8 @@ protocol SignInWay: SignInMethod {
     static var explanation: String? { get }
     /// The section of the public document in which the endpoints of the way stand.
     static var section: SignInSection { get }
+    /// `true` if an app can show the proofs of the way without the pages (``DirectSignIns``).
+    static var isDirect: Bool { get }
 
     /// Opens the way.
     init(_ foundation: SignInFoundation)
@@ -33,6 +35,8 @@ extension SignInWay {
     static var explanation: String? { nil }
     /// Most ways are a part of the sign-in's pages.
     static var section: SignInSection { .signIn }
+    /// `false`: most ways need their pages.
+    static var isDirect: Bool { false }
 }
 
 /// A section of the public document with endpoints of ways to sign in.

@@ -87,7 +87,7 @@ struct DirectSignIns: DirectSignIn {
 
     /// Returns the proofs that the person can show at the beginning.
     private static func first(of request: DirectRequest) -> DirectStep {
-        let known = [PasswordSignIn.word, PhoneSignIn.word].filter { request.methods.containsBytes(of: $0) }
+        let known = SignInMethods.directWords.filter { request.methods.containsBytes(of: $0) }
         return known.isEmpty ? .web("people sign in to it in ways that need a browser") : .needs(known, [:])
     }
 
@@ -146,6 +146,6 @@ extension SignInWays {
         _ passwords: PasswordAccounts, _ ceremonies: CeremonyEngine, metrics: ServerMetrics, time: TimeSource
     ) -> any DirectSignIn {
         DirectSignIns(
-            passwords: PasswordSignIns(passwords), phones: ceremonies.signIns, ways: self, metrics: metrics, time: time)
+            passwords: passwords.signIns, phones: ceremonies.signIns, ways: self, metrics: metrics, time: time)
     }
 }

@@ -1,7 +1,8 @@
 import OAuthProvider
 
 /// The list of the ways to sign in: each way is a folder here, and a line of the list. Routes, entries of the page on
-/// which people choose, words of metrics and words of clients' settings follow from the list.
+/// which people choose, words of metrics, words of clients' settings and the first proofs that apps show follow from the
+/// list.
 package enum SignInMethods {
     static var all: [any SignInWay.Type] {
         [
@@ -18,6 +19,10 @@ package enum SignInMethods {
     package static var explainedWords: String {
         self.list(self.all.map { [$0.word, $0.explanation].compactMap(\.self).joined(separator: " ") })
     }
+
+    /// The words of the ways whose proofs an app can show without the pages (``DirectSignIns``), in the order of the
+    /// words.
+    static var directWords: [String] { self.all.filter { $0.isDirect }.map { $0.word }.sorted() }
 
     /// Opens the ways over the parts of a server.
     package static func open(_ foundation: SignInFoundation) -> SignInWays {

@@ -154,7 +154,10 @@ struct UpstreamPlace: Sendable {
                 configuration, store: f.store,
                 methods: [
                     f.outcomes,
-                    UpstreamSignInMethod(store: f.store, limits: limits, time: f.clock.source, random: .system),
+                    UpstreamSignInMethod(
+                        store: f.store,
+                        finished: FinishedSignIns(store: f.store, limits: limits, time: f.clock.source),
+                        time: f.clock.source, random: .system),
                 ], people: StoredPeople(store: f.store), time: f.clock.source)
             let providers = UpstreamProviders(provider.clients, store: f.store)
             var change = UpstreamChange()

@@ -376,7 +376,9 @@ struct UpstreamSignInTests {
         try await UpstreamPlace.run { place async throws in
             let request = try await place.leave().request
             let method = UpstreamSignInMethod(
-                store: place.f.store, limits: Limits(), time: place.f.clock.source, random: .system)
+                store: place.f.store,
+                finished: FinishedSignIns(store: place.f.store, limits: Limits(), time: place.f.clock.source),
+                time: place.f.clock.source, random: .system)
             #expect(
                 try await method.offered(to: ["phone", "provider:up", "provider:gone"]).map(\.title) == [
                     "Staff accounts"

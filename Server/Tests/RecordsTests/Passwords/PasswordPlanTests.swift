@@ -214,7 +214,10 @@ struct PasswordSignInPlanTests {
         request: "request", accountID: "alice", needsSecondFactor: true, needsNewPassword: false)
     private static let complete = PasswordSignInRecord(
         request: "request", accountID: "alice", secondFactor: .totp, needsSecondFactor: false,
-        needsNewPassword: false, finishedAt: Self.now)
+        needsNewPassword: false)
+    private static let finished = FinishedSignInRecord(
+        request: "request", method: "password", account: "alice", at: Self.now, acr: "urn:x", amr: ["pwd", "otp"],
+        finishedAt: Self.now)
 
     private static func scene(
         hasRequest: Bool = true, isLocked: Bool = false, isGone: Bool = false, hash: String? = nil,
@@ -279,8 +282,8 @@ struct PasswordSignInPlanTests {
     func wholeStep() {
         let holder = AttemptHolder.password(account: "alice")
         var step = PasswordSignInStep(
-            to: Self.complete, from: Self.waiting, verifiedHash: "hash", spent: .totp(step: 4),
-            audit: [Self.audit], notices: [Self.notice])
+            to: Self.complete, from: Self.waiting, finishing: Self.finished, verifiedHash: "hash",
+            spent: .totp(step: 4), audit: [Self.audit], notices: [Self.notice])
         let attempt = ReservedAttempt(holder: holder, leave: .browser([5]), day: 9)
         step.attempt = attempt
         step.visit = KnownVisit(network: "net", former: nil, browser: nil, at: Self.now, most: 5)
@@ -291,6 +294,7 @@ struct PasswordSignInPlanTests {
                     writes: [
                         .forgetWrong(browser: [5]), .giveBackDay(attempt),
                         .forgetAttempts(.secondFactor(account: "alice")), .replaceSignIn(Self.complete),
+                        .finishSignIn(Self.finished),
                         .knowNetwork("net", at: Self.now), .keepRecent(most: 5), .audit(Self.audit),
                         .notice(Self.notice),
                     ]))

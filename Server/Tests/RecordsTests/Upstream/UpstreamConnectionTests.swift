@@ -49,10 +49,17 @@ struct UpstreamConnectionTests {
         #expect(throws: StoreError(.conflict, "")) { try UpstreamProvider.checkRoom(beside: 5, limit: 5) }
     }
 
-    @Test("A method names a provider, or is another method")
-    func methods() {
-        #expect(UpstreamProvider.name(inMethod: UpstreamProvider.method(of: "town")) == "town")
-        #expect(UpstreamProvider.name(inMethod: "password") == nil)
+    @Test("An arrival finishes a sign-in by the method of its provider, with the moment of the provider's authentication")
+    func finished() {
+        let (before, now) = (Timestamp(seconds: 1_800_000_000), Timestamp(seconds: 1_800_000_009))
+        let arrival = UpstreamArrival(
+            request: "request", identity: UpstreamIdentity(provider: "town", issuer: "https://town", subject: "s"),
+            at: before, acr: "urn:x", amr: ["pwd"], browser: "a browser", address: "192.0.2.1")
+        #expect(
+            arrival.finished(by: "alice", at: now)
+                == FinishedSignInRecord(
+                    request: "request", method: "provider:town", account: "alice", at: before, acr: "urn:x",
+                    amr: ["pwd"], browser: "a browser", address: "192.0.2.1", finishedAt: now))
     }
 
     @Test("Settings come back from their stored forms")

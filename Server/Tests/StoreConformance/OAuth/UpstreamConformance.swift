@@ -135,7 +135,7 @@ public enum UpstreamConformance {
             try expect(try await store.removeProvider("up", audit: Self.event), "removed")
             try expect(try await store.removeProvider("up", audit: Self.event) == false, "once")
             try expect(try await store.account(linkedTo: Self.identity()) == nil, "no link")
-            try expect(try await store.upstreamSignIn(request: "request-1") == nil, "nothing under way")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "nothing under way")
             try expect(try await store.session(cookieDigest: Self.bytes(3)) == nil, "its session")
             try expect(try await store.session(cookieDigest: Self.bytes(4)) != nil, "no other session")
             try expect(try await store.account(id: "a") != nil, "the account stays")
@@ -198,11 +198,14 @@ public enum UpstreamConformance {
         ConformanceCheck("who is linked is signed in, who is new is added, and everybody else waits") { store in
             try await Self.prepare(store)
             try expect(try await Self.arrive(Self.arrival(), store) == nil, "nobody")
-            try expect(try await store.upstreamSignIn(request: "request-1") == nil, "not signed in")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "not signed in")
             try expect(try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a")) == "a", "added")
             try expect(try await store.account(linkedTo: Self.identity()) == "a", "linked")
-            let signIn = UpstreamSignIn(arrival: Self.arrival(), accountID: "a", finishedAt: Self.start)
-            try expect(try await store.upstreamSignIn(request: "request-1") == signIn, "whole")
+            let signIn = FinishedSignInRecord(
+                request: "request-1", method: "provider:up", account: "a", at: Self.start - .seconds(9), acr: "urn:z",
+                amr: ["pwd", "otp"], browser: "a browser", address: "192.0.2.1", finishedAt: Self.start)
+            try expect(try await store.finishedSignIns(request: "request-1") == [signIn], "whole")
+            try expect(try await store.wantLink(request: "request-1", provider: "up") == false, "nothing waits")
             try expect(try await store.account(id: "a") == Self.account("a"), "without a name")
             try await Self.request("request-2", in: store)
             let again = Self.arrival(request: "request-2")
@@ -214,6 +217,15 @@ public enum UpstreamConformance {
             try await expectError(StoreError(.notFound, "")) {
                 _ = try await Self.arrive(Self.arrival(request: "none"), store)
             }
+            let gone = UpstreamNewcomer(
+                account: Self.account("c"),
+                link: UpstreamLink(
+                    id: "link-c", identity: Self.identity(provider: "gone"), accountID: "c", createdAt: Self.start),
+                audit: [Self.event])
+            try await expectError(StoreError(.notFound, "")) {
+                _ = try await Self.arrive(Self.arrival(provider: "gone"), store, newcomer: gone)
+            }
+            try expect(try await store.account(id: "c") == nil, "nobody comes from a provider that is gone")
         },
         ConformanceCheck("identities are told apart by issuer, subject and provider, letter by letter") { store in
             try await Self.prepare(store)
@@ -244,9 +256,9 @@ public enum UpstreamConformance {
             try await Self.prepare(store)
             _ = try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a"))
             _ = try await store.setAccountLocked(true, id: "a", audit: Self.event)
-            try expect(try await store.upstreamSignIn(request: "request-1") == nil, "what was under way has ended")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "what was under way has ended")
             try await expectError(StoreError(.forbidden, "")) { _ = try await Self.arrive(Self.arrival(), store) }
-            try expect(try await store.upstreamSignIn(request: "request-1") == nil, "nothing")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "nothing")
         },
         ConformanceCheck("who comes late by an older way ends no way that was begun since") { store in
             try await Self.prepare(store)
@@ -264,7 +276,7 @@ public enum UpstreamConformance {
             try await Self.prepare(store)
             _ = try await Self.arrive(Self.arrival(), store, newcomer: Self.newcomer("a"))
             try await store.begin(Self.trip(1, provider: "up"))
-            try expect(try await store.upstreamSignIn(request: "request-1") == nil, "a new trip begins anew")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "a new trip begins anew")
             try expect(try await store.removeRequest("request-1"), "removed")
             try expect(
                 try await store.takeTrip(
@@ -386,7 +398,7 @@ public enum UpstreamConformance {
                 left.append(try await store.session(cookieDigest: Self.bytes(number)) != nil)
             }
             try expect(left == [false, true, true], "one session")
-            try expect(try await store.upstreamSignIn(request: "request-1") == nil, "nothing under way")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "nothing under way")
         },
         ConformanceCheck("a link goes with its account") { store in
             try await Self.prepare(store)

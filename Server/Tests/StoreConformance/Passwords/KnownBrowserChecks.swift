@@ -191,8 +191,8 @@ enum KnownBrowserChecks {
     private static func step(_ request: String, of account: String = "account-alice") -> PasswordSignInStep {
         PasswordSignInStep(
             to: PasswordSignInRecord(
-                request: "request-\(request)", accountID: account, needsSecondFactor: false, needsNewPassword: false,
-                finishedAt: .start), verifiedHash: "$hash$1")
+                request: "request-\(request)", accountID: account, needsSecondFactor: false, needsNewPassword: false),
+            verifiedHash: "$hash$1")
     }
 
     /// Makes an account know a browser.

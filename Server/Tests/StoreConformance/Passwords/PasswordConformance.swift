@@ -43,9 +43,18 @@ public enum PasswordConformance {
     ) -> PasswordSignInRecord {
         PasswordSignInRecord(
             request: request, accountID: Self.alice, secondFactor: shown, needsSecondFactor: needsCode,
-            needsNewPassword: false,
-            finishedAt: needsCode ? nil : .start + .seconds(3), browser: "A browser", address: "192.0.2.7")
+            needsNewPassword: false, browser: "A browser", address: "192.0.2.7")
     }
+
+    /// Returns the step that begins a sign-in with everything that it needs, and finishes the sign-in.
+    private static func finishing(shown: PasswordSignInRecord.SecondFactor? = nil) -> PasswordSignInStep {
+        PasswordSignInStep(to: Self.signIn(shown: shown), finishing: Self.finished)
+    }
+
+    private static let finished = FinishedSignInRecord(
+        request: "request-1", method: AuthenticationRecord.passwordMethod, account: Self.alice,
+        at: .start + .seconds(3), acr: "urn:x", amr: ["pwd"], browser: "A browser", address: "192.0.2.7",
+        finishedAt: .start + .seconds(3))
 
     /// Counts one more attempt while the count is below `most`. Returns `true` if the attempt was counted.
     private static func counted(_ most: Int, _ store: any Subject, _ holder: AttemptHolder) async throws -> Bool {
@@ -113,12 +122,13 @@ public enum PasswordConformance {
         ConformanceCheck("a removed password is gone, once, and what the account has authenticated with it") { store in
             try await Self.begin(store)
             try await SampleSignIn("2", secret: Self.code(2), at: .start).keep(in: store)
-            _ = try await store.advance(PasswordSignInStep(to: Self.signIn()))
+            _ = try await store.advance(Self.finishing())
             try expect(try await store.removePassword(accountID: Self.alice, audit: sampleAudit()), "it was there")
             try expect(try await store.passwordAccount(id: Self.alice)?.password == nil, "gone")
             try expect(try await store.session(cookieDigest: Self.code(2)) == nil, "ended")
             try expect(
                 try await store.passwordSignIn(request: "request-1") == nil, "what was about to be a session, too")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "finished as it was")
             try expect(
                 try await store.removePassword(accountID: Self.alice, audit: sampleAudit()) == false, "only once")
         },
@@ -148,10 +158,11 @@ public enum PasswordConformance {
             try await Self.begin(store)
             _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [Self.code(1)], audit: sampleAudit())
             _ = try await Self.counted(9, store, .password(account: Self.alice))
-            _ = try await store.advance(PasswordSignInStep(to: Self.signIn()))
+            _ = try await store.advance(Self.finishing())
             _ = try await store.deleteAccount(id: Self.alice, audit: sampleAudit())
             try expect(try await store.passwordAccount(id: Self.alice) == nil, "the account")
             try expect(try await store.passwordSignIn(request: "request-1") == nil, "the sign-in")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "finished as it was")
             try expect(
                 try await store.deleteAttempts(before: .start + .seconds(99), day: 9, limit: 9) == 0, "the attempts")
         },
@@ -210,22 +221,27 @@ public enum PasswordConformance {
                 try await store.advance(PasswordSignInStep(to: first, verifiedHash: "$hash$1")), "the password is right"
             )
             try expect(try await store.passwordSignIn(request: "request-1") == first, "as it was")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "a code is missing")
             try expect(try await Self.counted(1, store, .password(account: Self.alice)), "forgotten")
             try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)) == false, "not these")
             var second = Self.signIn()
             second.secondFactor = .totp
             let notice = NoticeRecord(id: "n", accountID: Self.alice, kind: .signedIn, at: .start, subject: "Bank")
             let step = PasswordSignInStep(
-                to: second, from: first, newPassword: Self.record("$hash$2"), spent: .totp(step: 5),
+                to: second, from: first, finishing: Self.finished, newPassword: Self.record("$hash$2"), spent: .totp(step: 5),
                 audit: [sampleAudit("signed-in")], notices: [notice])
             try expect(try await store.advance(step), "the code is right")
             try expect(try await store.passwordSignIn(request: "request-1") == second, "after it")
+            try expect(try await store.finishedSignIns(request: "request-1") == [Self.finished], "nothing is missing")
             let account = try await store.passwordAccount(id: Self.alice)
             try expect(account?.totp?.lastStep == 5, "the step is spent")
             try expect(account?.password == Self.record("$hash$2"), "the password that took its place")
             try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)), "forgotten")
             try expect(try await store.notices(accountID: Self.alice, limit: 9) == [notice], "the notice")
             try expect(try await store.advance(step) == false, "not from where it does not stand")
+            try expect(
+                try await store.advance(PasswordSignInStep(to: first, verifiedHash: "$hash$2")), "the password again")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "whoever begins anew has not finished")
         },
         ConformanceCheck("a password that is hashed anew ends no mailed link, and a chosen password ends them") {
             store in
@@ -288,9 +304,10 @@ public enum PasswordConformance {
         ) {
             store in
             try await Self.begin(store)
-            try expect(try await store.advance(PasswordSignInStep(to: Self.signIn())), "by the password alone")
+            try expect(try await store.advance(Self.finishing()), "by the password alone")
             _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [Self.code(1)], audit: sampleAudit())
             try expect(try await store.passwordSignIn(request: "request-1") == nil, "what was about to be a session")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "finished as it was")
             let alone = PasswordSignInStep(to: Self.signIn(), verifiedHash: "$hash$1")
             try expect(try await store.advance(alone) == false, "the account was read before")
             let waiting = Self.signIn(needsCode: true)
@@ -420,22 +437,23 @@ public enum PasswordConformance {
             _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [], audit: sampleAudit())
             _ = try await store.advance(PasswordSignInStep(to: Self.signIn(needsCode: true)))
             try await isRefused("a code is missing")
-            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(shown: .totp)))
+            _ = try await store.advance(Self.finishing(shown: .totp))
             _ = try await store.setPassword(
                 PasswordChange(to: Self.record("$hash$2"), endsSessions: true, audit: sampleAudit()))
             try await isRefused("another password was set after the outcome was read")
-            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(shown: .totp)))
+            _ = try await store.advance(Self.finishing(shown: .totp))
             _ = try await store.setSecondFactor(Self.totp(8), recoveryCodes: [], audit: sampleAudit())
             try await isRefused("another second factor was")
-            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(shown: .totp)))
+            _ = try await store.advance(Self.finishing(shown: .totp))
             try await store.complete(sample.completed, replacing: nil)
             try expect(try await store.session(cookieDigest: Self.code(1)) != nil, "and then it is")
         },
         ConformanceCheck("a sign-in goes with its request") { store in
             try await Self.begin(store)
-            _ = try await store.advance(PasswordSignInStep(to: Self.signIn()))
+            _ = try await store.advance(Self.finishing())
             _ = try await store.removeRequest("request-1")
             try expect(try await store.passwordSignIn(request: "request-1") == nil, "gone")
+            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "finished as it was")
         },
     ]
 }

@@ -7,8 +7,8 @@ package enum AuthorizationRequirement: Sendable, CaseIterable {
     case sessionOfRequest
     /// The session exists.
     case session
-    /// The sign-in by password exists. Another password, a second factor or a lock ends the sign-in.
-    case passwordSignIn
+    /// The finished sign-in exists. Everything that ends the account's authentications by the method ends the sign-in.
+    case finishedSignIn
     /// The device exists and is active.
     case device
     /// The account exists, is not locked, and was not locked since the authentication.
@@ -26,7 +26,7 @@ package enum AuthorizationRequirement: Sendable, CaseIterable {
         case .request: StoreError(.notFound, "the authorization request is gone")
         case .sessionOfRequest: StoreError(.notFound, "the session that the request waited in has ended")
         case .session: StoreError(.notFound, "the session has ended")
-        case .passwordSignIn: StoreError(.notFound, "what the password gave was ended")
+        case .finishedSignIn: StoreError(.notFound, "the finished sign-in was ended")
         case .device: StoreError(.notFound, "the device is gone")
         case .account: StoreError(.notFound, "the account is gone, locked, or was locked meanwhile")
         case .waitingDevice: StoreError(.notFound, "no device waits for the request")

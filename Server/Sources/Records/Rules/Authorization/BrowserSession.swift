@@ -7,18 +7,26 @@ extension SessionRecord {
 }
 
 extension AuthenticationRecord {
-    /// The rows beside an authentication that have to stand until the authentication is used.
-    package enum Evidence: Sendable, Equatable {
-        /// The finished sign-in by the password of the account.
-        case password
-        /// The link of the account to the person's identity at this provider.
-        case link(provider: String)
+    /// The evidence for an authentication: the finished sign-in (``FinishedSignInRecord``) by the method and of the
+    /// account, which has to stand until the authentication is used.
+    package struct Evidence: Sendable, Equatable {
+        /// The method of the finished sign-in.
+        package let method: String
+        /// The account of the finished sign-in.
+        package let account: String
+
+        /// Names the finished sign-in.
+        package init(method: String, account: String) {
+            self.method = method
+            self.account = account
+        }
     }
 
-    /// The evidence for the authentication; `nil` for a method that leaves no rows.
+    /// The evidence for the authentication; `nil` for the phone's method, whose authentication ends with the device.
+    /// Every other method needs a finished sign-in, also a method that this rule does not know.
     package var evidence: Evidence? {
-        self.method.hasSameBytes(as: Self.passwordMethod)
-            ? .password : UpstreamProvider.name(inMethod: self.method).map(Evidence.link)
+        self.method.hasSameBytes(as: Self.phoneMethod)
+            ? nil : Evidence(method: self.method, account: self.account)
     }
 }
 

@@ -61,8 +61,11 @@ package enum PasswordWrite: Sendable, Equatable {
     case endAuthentications(at: Timestamp)
     /// All authentications of the account outside a session end.
     case endOtherAuthentications(session: String?, at: Timestamp)
-    /// The progress of a sign-in takes the place of the request's progress.
+    /// The progress of a sign-in takes the place of the request's progress. A former sign-in by password that the
+    /// request has finished ends.
     case replaceSignIn(PasswordSignInRecord)
+    /// The sign-in is finished.
+    case finishSignIn(FinishedSignInRecord)
     /// An audit event is kept.
     case audit(AuditEvent)
     /// A notice for the person's devices is kept.
@@ -163,6 +166,7 @@ extension PasswordSignInStep {
             writes += self.previous == nil ? [.replaceHash(password.hash)] : [.replacePassword(password), .forgetKnown]
         }
         writes.append(.replaceSignIn(self.record))
+        if let finished = self.finished { writes.append(.finishSignIn(finished)) }
         if let visit = self.visit { writes += visit.writes }
         writes += self.audit.map { .audit($0) }
         writes += self.notices.map { .notice($0) }

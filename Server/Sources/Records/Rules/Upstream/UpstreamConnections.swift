@@ -67,10 +67,4 @@ extension UpstreamProvider {
     package static func checkRoom(beside count: Int, limit: Int) throws {
         guard count < limit else { throw StoreError(.conflict, "there are \(count) providers") }
     }
-
-    /// Returns the name of the provider by which a person was authenticated; `nil` if the method is no provider's.
-    package static func name(inMethod method: String) -> String? {
-        guard method.hasBytes(atStart: Self.methodPrefix) else { return nil }
-        return String(method.dropFirst(Self.methodPrefix.count))
-    }
 }

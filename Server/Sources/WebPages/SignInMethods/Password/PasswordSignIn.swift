@@ -10,19 +10,19 @@ import _Primitives
 /// The sign-in with a password, and with a code if the account has a second factor.
 struct PasswordSignIn: SignInWay {
     static let word = AuthenticationRecord.passwordMethod
+    static let isDirect = true
 
     let name = Self.word
     private let accounts: PasswordAccounts
+    private let finished: FinishedSignIns
 
-    init(_ foundation: SignInFoundation) { self.accounts = foundation.passwords }
+    init(_ foundation: SignInFoundation) {
+        self.accounts = foundation.passwords
+        self.finished = foundation.finished
+    }
 
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
-        // The provider has found the request by the browser's secret, and the sign-in belongs to the request.
-        guard let outcome = try await PasswordSignIns(self.accounts).outcome(request: request) else { return nil }
-        let level: AssuranceLevel = outcome.hasTwoFactors ? .twoFactor : .oneFactor
-        return AuthenticationOutcome(
-            account: outcome.accountID, authenticatedAt: outcome.at, acr: level.rawValue, amr: outcome.methods,
-            browser: outcome.browser, address: outcome.address)
+        try await self.finished.outcome(request: request, by: self)
     }
 
     func choices(for words: [String]) -> [SignInChoice] {
@@ -31,9 +31,19 @@ struct PasswordSignIn: SignInWay {
 
     func endpoints(_ parts: SignInParts) -> [Endpoint] {
         PasswordSignInRoutes(
-            signIns: PasswordSignIns(self.accounts), provider: parts.provider, answers: parts.answers,
+            signIns: self.accounts.signIns, provider: parts.provider, answers: parts.answers,
             cookies: parts.cookies, limits: parts.limits, hashing: self.accounts.hashing,
             hasMail: self.accounts.sendsMail
         ).endpoints
+    }
+}
+
+extension PasswordAccounts {
+    /// The sign-ins by a password, with the levels of this server.
+    var signIns: PasswordSignIns {
+        PasswordSignIns(
+            self,
+            levels: .init(
+                oneFactor: AssuranceLevel.oneFactor.rawValue, twoFactors: AssuranceLevel.twoFactor.rawValue))
     }
 }

@@ -11,6 +11,7 @@ import _Primitives
 /// The page of the phone is the page with which every sign-in begins (``SignInRoutes``).
 struct PhoneSignIn: SignInWay {
     static let word = AuthenticationRecord.phoneMethod
+    static let isDirect = true
 
     let name = Self.word
     let signsTexts = true

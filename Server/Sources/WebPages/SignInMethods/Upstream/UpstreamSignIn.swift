@@ -13,7 +13,7 @@ extension UpstreamSignInMethod: SignInWay {
 
     init(_ foundation: SignInFoundation) {
         self.init(
-            store: foundation.store, limits: foundation.limits, time: foundation.time, random: foundation.random)
+            store: foundation.store, finished: foundation.finished, time: foundation.time, random: foundation.random)
     }
 
     func choices(for words: [String]) async throws -> [SignInChoice] {
