@@ -166,6 +166,25 @@ struct UpstreamArrivalTests {
         }
     }
 
+    @Test("a person whose provider is removed meanwhile comes back to an ended trip, and gets no account")
+    func removedProvider() async throws {
+        try await Self.run { place, calls in
+            let trip = try await place.leave()
+            let before = try await place.f.store.accounts(after: nil, limit: 99).count
+            let coming = Self.come(place, trip)
+            // The person is asked for a token, and the provider is removed before it says who the person is.
+            await calls.wait(for: 1)
+            calls.release()
+            await calls.wait(for: 1)
+            let isRemoved = try await place.f.store.removeProvider(
+                "up", audit: AuditEvent(AuditEvent.Kind(rawValue: "removed"), at: place.f.clock.source.now()))
+            #expect(isRemoved)
+            calls.release()
+            #expect(try await coming.value == nil)
+            #expect(try await place.f.store.accounts(after: nil, limit: 99).count == before)
+        }
+    }
+
     @Test("a trip that met a full queue is not spent: it is taken again")
     func fullQueue() async throws {
         try await Self.run(Self.narrow(1)) { place, calls in
