@@ -413,7 +413,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "dropped_mail", "finished_sign_in", "identity_answer", "identity_sealing_key", "invite", "known_browser",
+            "dispatch_token", "dropped_mail", "finished_sign_in", "identity_answer", "identity_sealing_key", "invite",
+            "known_browser",
             "known_network", "pending_activation", "mailed_link",
             "oauth_authentication", "oauth_backchannel_request", "oauth_code",
             "oauth_consent",

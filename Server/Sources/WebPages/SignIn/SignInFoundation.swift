@@ -18,7 +18,8 @@ package struct SignInFoundation: Sendable {
 
     /// Names the parts.
     package init(
-        store: any FinishedSignInStore & UpstreamStore, passwords: PasswordAccounts, ceremonies: LateCeremonies, limits: Limits,
+        store: any FinishedSignInStore & UpstreamStore, passwords: PasswordAccounts, ceremonies: LateCeremonies,
+        limits: Limits,
         time: TimeSource, random: RandomSource
     ) {
         self.store = store

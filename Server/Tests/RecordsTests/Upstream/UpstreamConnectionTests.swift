@@ -49,7 +49,8 @@ struct UpstreamConnectionTests {
         #expect(throws: StoreError(.conflict, "")) { try UpstreamProvider.checkRoom(beside: 5, limit: 5) }
     }
 
-    @Test("An arrival finishes a sign-in by the method of its provider, with the moment of the provider's authentication")
+    @Test(
+        "An arrival finishes a sign-in by the method of its provider, with the moment of the provider's authentication")
     func finished() {
         let (before, now) = (Timestamp(seconds: 1_800_000_000), Timestamp(seconds: 1_800_000_009))
         let arrival = UpstreamArrival(

@@ -17,11 +17,13 @@ public enum FinishedSignInConformance {
             try await Self.finish(password, in: store)
             try await Self.finishByProvider(at: provider.finishedAt, in: store)
             try expect(
-                try await store.finishedSignIns(request: "request-1") == [password, provider], "whole, by their methods")
+                try await store.finishedSignIns(request: "request-1") == [password, provider], "whole, by their methods"
+            )
             try expect(try await store.finishedSignIns(request: "request-2").isEmpty, "of one request")
             let later = Self.byProvider(seconds: 3)
             try await Self.finishByProvider(at: later.finishedAt, in: store)
-            try expect(try await store.finishedSignIns(request: "request-1") == [later, password], "the last to finish")
+            try expect(
+                try await store.finishedSignIns(request: "request-1") == [later, password], "the last to finish")
             var bare = Self.byPassword(seconds: 4)
             (bare.amr, bare.browser, bare.address) = ([], nil, nil)
             try await Self.finish(bare, in: store)
@@ -45,7 +47,8 @@ public enum FinishedSignInConformance {
                 try expect(try await store.session(cookieDigest: digest)?.authentication.method == method, "signed in")
             }
         },
-        ConformanceCheck("a finished sign-in ends with what ends the account's authentications by its method") { store in
+        ConformanceCheck("a finished sign-in ends with what ends the account's authentications by its method") {
+            store in
             try await Self.prepare(store)
             func left(_ end: () async throws -> Void) async throws -> [String] {
                 try await Self.finish(Self.byPassword(), in: store)

@@ -228,7 +228,8 @@ public enum PasswordConformance {
             second.secondFactor = .totp
             let notice = NoticeRecord(id: "n", accountID: Self.alice, kind: .signedIn, at: .start, subject: "Bank")
             let step = PasswordSignInStep(
-                to: second, from: first, finishing: Self.finished, newPassword: Self.record("$hash$2"), spent: .totp(step: 5),
+                to: second, from: first, finishing: Self.finished, newPassword: Self.record("$hash$2"),
+                spent: .totp(step: 5),
                 audit: [sampleAudit("signed-in")], notices: [notice])
             try expect(try await store.advance(step), "the code is right")
             try expect(try await store.passwordSignIn(request: "request-1") == second, "after it")
@@ -241,7 +242,8 @@ public enum PasswordConformance {
             try expect(try await store.advance(step) == false, "not from where it does not stand")
             try expect(
                 try await store.advance(PasswordSignInStep(to: first, verifiedHash: "$hash$2")), "the password again")
-            try expect(try await store.finishedSignIns(request: "request-1").isEmpty, "whoever begins anew has not finished")
+            try expect(
+                try await store.finishedSignIns(request: "request-1").isEmpty, "whoever begins anew has not finished")
         },
         ConformanceCheck("a password that is hashed anew ends no mailed link, and a chosen password ends them") {
             store in
