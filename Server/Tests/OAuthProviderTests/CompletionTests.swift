@@ -48,6 +48,7 @@ struct CompletionTests {
                 let outcome = AuthenticationOutcome(
                     account: "account-a", authenticatedAt: f.clock.source.now(), acr: "urn:\(name)", amr: [name])
                 method.record(outcome, request: request, browser: f.browser)
+                try await f.finish(request, by: name)
                 let answer = try await provider.authorizations.complete(
                     request: request, browser: f.browser, session: nil)
                 guard case .signedIn(_, let secret, method: name) = answer else {
