@@ -57,7 +57,7 @@ package struct AdminAPI: Sendable {
         let keys: any SealingKeyStore
         let resealing: Resealing
         let mailTest: MailTest?
-        let mails: any MailStore
+        let outbox: any OutboxStore
         let lastMail: LastMail
         let reload: @Sendable (Logger) throws -> (metadata: MetadataCatalog, policies: PolicyCatalog)
         let trace: TraceRecorder?
@@ -70,14 +70,14 @@ package struct AdminAPI: Sendable {
         ///   - keys: The names of the key-encryption keys.
         ///   - resealing: The progress of sealing values anew.
         ///   - mailTest: The test of mail; `nil` if the server sends no mail.
-        ///   - mails: The letters that wait.
+        ///   - outbox: The messages that wait.
         ///   - lastMail: The last letter that was not taken.
         ///   - reload: Reads the rules again; the logger names the operator.
         ///   - trace: The recorder of runs' events; `nil` if the server records no runs.
         ///   - logger: The server's log.
         package init(
             trail: any AuditStore, keys: any SealingKeyStore, resealing: Resealing, mailTest: MailTest?,
-            mails: any MailStore, lastMail: LastMail,
+            outbox: any OutboxStore, lastMail: LastMail,
             reload: @escaping @Sendable (Logger) throws -> (metadata: MetadataCatalog, policies: PolicyCatalog),
             trace: TraceRecorder?, logger: Logger
         ) {
@@ -85,7 +85,7 @@ package struct AdminAPI: Sendable {
             self.keys = keys
             self.resealing = resealing
             self.mailTest = mailTest
-            self.mails = mails
+            self.outbox = outbox
             self.lastMail = lastMail
             self.reload = reload
             self.trace = trace
@@ -114,7 +114,8 @@ package struct AdminAPI: Sendable {
             + AuditOperations(trail: running.trail, pageSize: limits.pageSize).operations
             + KeyOperations(provider: parts.provider, store: running.keys, resealing: running.resealing).operations
             + MailOperations(
-                test: running.mailTest, mails: running.mails, last: running.lastMail, logger: running.logger, time: time
+                test: running.mailTest, outbox: running.outbox, last: running.lastMail, logger: running.logger,
+                time: time
             ).operations
             + RuleOperations(ceremonies: parts.ceremonies, logger: running.logger, reload: running.reload).operations
             + InventedAccountOperations(

@@ -75,8 +75,7 @@ public final class CeremonyEngine: Sendable {
 
         self.environment = environment
         self.dispatches = Dispatches(
-            environment: environment, store: store, budgets: budgets, subjects: subjects, endings: endings,
-            dispatchers: dispatchers)
+            environment: environment, store: store, budgets: budgets, subjects: subjects, dispatchers: dispatchers)
         self.redemptions = Redemptions(
             environment: environment, store: store, hub: hub, budgets: budgets, deregistration: deregistration)
         self.requests = OpenRequests(environment: environment, store: store, budgets: budgets, invented: invented)

@@ -9,6 +9,20 @@ public struct Limits: Sendable, Equatable {
     /// The time for redeeming a QR code, a link or a typed code. The waiting page renews the code. Past it the phone
     /// gets 410 `token-expired`.
     public var dispatchLifetime: Duration = .seconds(60)
+    /// The messages of dispatchers to devices that one node has under way at once. The others wait.
+    public var deviceMessagesAtOnce = 64
+    /// The messages of each dispatcher that one node has under way at once, as a part of ``deviceMessagesAtOnce``.
+    public var deviceMessagesAtOncePerDispatcher = 8
+    /// The time for a node to deliver a message to a device after taking it. Past it another node takes the message. A
+    /// dispatcher's call is shorter.
+    public var deviceMessageLease: Duration = .seconds(15)
+    /// The interval between two searches of a node for due messages to devices. A node also searches after each
+    /// delivery.
+    public var deviceMessageInterval: Duration = .milliseconds(250)
+    /// The first pause of a message to a device after a failed delivery. Each further pause is twice as long.
+    public var deviceMessageRetryPause: Duration = .seconds(2)
+    /// The longest pause of a message to a device after a failed delivery.
+    public var longestDeviceMessageRetryPause: Duration = .seconds(15)
     /// The time for the phone's answer after a ceremony was claimed. Past it the answer is refused (1491), and the page
     /// says that the time is over.
     public var claimedLifetime: Duration = .seconds(180)

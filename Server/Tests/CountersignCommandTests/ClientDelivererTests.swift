@@ -107,7 +107,7 @@ struct ClientDelivererTests {
         let second = try await assembly(store, metrics)
         let (lines, writing) = AsyncStream.makeStream(of: String.self)
         let logger = Logger(label: "test") { _ in HandedLog(lines: writing) }
-        let deliverer = try #require(ClientDeliverer(second, logger: logger))
+        let deliverer = OutboxService(second, [.client], logger: logger)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         async let running: Void = group.run()
@@ -123,7 +123,7 @@ struct ClientDelivererTests {
         ) { _ in
             let form = await arrivals.first { _ in true }
             // What the service has said is written down before anything ends.
-            while try await store.database.waitingDeliveries().count > 0 { await Task.yield() }
+            while try await store.database.waitingMessages(to: .client).count > 0 { await Task.yield() }
             return form
         }
         let token = try #require(form?.split(separator: "logout_token=").last.map(String.init))
@@ -134,12 +134,10 @@ struct ClientDelivererTests {
         #expect(try JWTClaims(verified).subject == subject)
         await group.triggerGracefulShutdown()
         try await running
-        #expect(try await store.database.waitingDeliveries().count == 0)
+        #expect(try await store.database.waitingMessages(to: .client).count == 0)
         let text = metrics.registry.text
-        #expect(text.contains("countersign_deliveries_total{result=\"failed\"}"))
-        #expect(text.contains("countersign_deliveries_total{result=\"delivered\"} 1"))
-        #expect(text.contains("# TYPE countersign_deliveries_waiting gauge"))
-        #expect(text.contains("# TYPE countersign_deliveries_oldest_seconds gauge"))
+        #expect(text.contains(#"countersign_outbox_messages_total{channel="client",result="failed"}"#))
+        #expect(text.contains(#"countersign_outbox_messages_total{channel="client",result="delivered"} 1"#))
         await store.database.close()
     }
 
@@ -185,7 +183,7 @@ struct ClientDelivererTests {
         var configuration = ServerAssembly.Configuration(issuer: "http://localhost:8080", facets: [], limits: limits)
         configuration.calls = CheckedCalls(mayCallLoopback: true, limits: limits)
         let assembly = try await store.assembly(configuration)
-        let deliverer = try #require(ClientDeliverer(assembly, logger: Logger(label: "quiet")))
+        let deliverer = OutboxService(assembly, [.client], logger: Logger(label: "quiet"))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         let arrivals = Mutex<[String]>([])
@@ -205,13 +203,13 @@ struct ClientDelivererTests {
         ) { port in
             try await Self.answered(store, assembly, at: "http://127.0.0.1:\(port)/told")
             async let running: Void = group.run()
-            while try await store.database.waitingDeliveries().count > 0 { await Task.yield() }
+            while try await store.database.waitingMessages(to: .client).count > 0 { await Task.yield() }
             await group.triggerGracefulShutdown()
             try await running
         }
         let told = #"POST /told Bearer the-token application/json {"auth_req_id":"the-request"}"#
         #expect(arrivals.withLock { $0 } == [told, told])
-        #expect(try await store.database.waitingDeliveries().count == 0)
+        #expect(try await store.database.waitingMessages(to: .client).count == 0)
         await store.database.close()
     }
 
@@ -247,11 +245,11 @@ struct ClientDelivererTests {
         for number in 0..<60 {
             try await Self.answered(store, assembly, at: "https://calls.example/told", number: number)
         }
-        let deliverer = try #require(ClientDeliverer(assembly, logger: Logger(label: "quiet")))
+        let deliverer = OutboxService(assembly, [.client], logger: Logger(label: "quiet"))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         async let running: Void = group.run()
-        while try await store.database.waitingDeliveries().count > 0, !Task.isCancelled { await Task.yield() }
+        while try await store.database.waitingMessages(to: .client).count > 0, !Task.isCancelled { await Task.yield() }
         await group.triggerGracefulShutdown()
         try await running
         #expect(calls.count == 60)

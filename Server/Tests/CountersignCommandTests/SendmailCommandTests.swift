@@ -72,7 +72,8 @@ struct SendmailCommandTests {
                 issuer: "https://sign-in.example", serviceName: name,
                 sender: try #require(MailSender("no-reply@sign-in.example"))), sealing: sealing,
             time: TimeSource { moment })
-        for delivery in try await deliveries.takeDue() { #expect(try await deliveries.deliver(delivery) == .sent) }
+        let outbox = Outbox(deliveries.entry, store: store, time: TimeSource { moment })
+        for letter in try await outbox.takeDue() { #expect(try await outbox.deliver(letter) == .delivered) }
         let caught = try folder.object("caught")
         #expect(try caught.strings("arguments") == ["-t", "-i"])
         #expect(try caught.strings("defects") == [])

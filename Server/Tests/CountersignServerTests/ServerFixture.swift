@@ -80,19 +80,21 @@ final class ServerFixture: Sendable {
             store: self.database, sealing: Sealing(key), trace: trace, time: self.clock.timeSource, random: random)
     }
 
-    /// What sends mail; another one each time, as on another node.
-    var mailDeliverer: MailDeliverer? { MailDeliverer(self.assembly, logger: Logger(label: "test")) }
+    /// What sends the messages of a channel; another one each time, as on another node.
+    func outbox(_ channel: OutboxChannel, logger: Logger = Logger(label: "test")) throws -> Outbox {
+        try #require(self.assembly.outboxes(logger: logger).first { $0.entry.channel == channel })
+    }
 
     /// Sends what is due, as a node does, and says what became of it.
     ///
     /// - Parameter leavingOut: Letters that say this are taken, and not sent.
     func sendMail(leavingOut: MailRecord.Subject? = nil, logger: Logger = Logger(label: "test")) async throws
-        -> [MailResult]
+        -> [OutboxResult]
     {
-        let deliverer = try #require(MailDeliverer(self.assembly, logger: logger))
-        var results: [MailResult] = []
-        for delivery in try await deliverer.takeDue() where delivery.subject != leavingOut {
-            results.append(try await deliverer.deliveries.deliver(delivery))
+        let outbox = try self.outbox(.mailbox, logger: logger)
+        var results: [OutboxResult] = []
+        for letter in try await outbox.takeDue() where letter.subject != leavingOut?.rawValue {
+            results.append(try await outbox.deliver(letter))
         }
         return results
     }

@@ -42,14 +42,15 @@ struct BackchannelLogoutTests {
 
     private static func deliveries(
         _ f: ProviderFixture, _ calls: TestCalls, _ report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
-    ) -> ClientDeliveries {
-        ClientDeliveries(f.provider.grants, outbox: f.store, calls: calls, report: report)
+    ) -> Outbox {
+        let deliveries = ClientDeliveries(f.provider.grants, calls: calls, report: report)
+        return Outbox(deliveries.entry, store: f.store, time: f.clock.source)
     }
 
     /// Delivers what is due.
     @discardableResult
-    private static func run(_ deliveries: ClientDeliveries) async throws -> [DeliveryResult] {
-        var results: [DeliveryResult] = []
+    private static func run(_ deliveries: Outbox) async throws -> [OutboxResult] {
+        var results: [OutboxResult] = []
         for delivery in try await deliveries.takeDue() { results.append(try await deliveries.deliver(delivery)) }
         return results
     }
@@ -146,7 +147,7 @@ struct BackchannelLogoutTests {
             #expect(try Set(statements.map { try $0.requiredString("sid") }).count == 1)
             let times = try statements.compactMap { try $0.integer("iat", as: Int64.self) }
             #expect(zip(times.dropFirst(), times).map { .seconds($0 - $1) } == pauses)
-            #expect(try await f.store.waitingDeliveries().count == 0)
+            #expect(try await f.store.waitingMessages(to: .client).count == 0)
         }
     }
 
@@ -163,7 +164,7 @@ struct BackchannelLogoutTests {
                 try await Self.run(Self.deliveries(f, calls) { failure in failures.withLock { $0.append(failure) } })
                     == [.failed])
             #expect(failures.withLock { $0.map(\.reason) } == ["it answers \(status)"])
-            #expect(try await f.store.waitingDeliveries().count == 1)
+            #expect(try await f.store.waitingMessages(to: .client).count == 1)
         }
     }
 
@@ -189,7 +190,7 @@ struct BackchannelLogoutTests {
             let trail = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
                 .filter { $0.kind.rawValue == "logout-undelivered" }
             #expect(trail.map(\.actor) == [f.bank.client.id, f.bank.client.id])
-            #expect(try await f.store.waitingDeliveries().count == 0)
+            #expect(try await f.store.waitingMessages(to: .client).count == 0)
         }
     }
 
@@ -207,6 +208,23 @@ struct BackchannelLogoutTests {
             f.clock.advance(Limits().oauth.deliveryLease)
             #expect(try await Self.run(second) == [.delivered])
             #expect(calls.calls.count == 1)
+        }
+    }
+
+    @Test("a client is told where it is registered at the time, and not at all without an address")
+    func addresses() async throws {
+        try await ProviderFixture.run { f in
+            let calls = TestCalls()
+            let elsewhere = "https://bank.example/elsewhere"
+            for (address, called) in [(elsewhere, [elsewhere]), ("", [elsewhere])] {
+                try await Self.change(f)
+                _ = try await f.tokens()
+                try await f.endSessions()
+                try await Self.change(f, to: address)
+                #expect(try await Self.run(Self.deliveries(f, calls)) == [.delivered])
+                #expect(calls.calls.map(\.address) == called)
+                #expect(try await f.store.waitingMessages(to: .client).count == 0)
+            }
         }
     }
 

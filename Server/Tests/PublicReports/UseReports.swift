@@ -38,7 +38,7 @@ struct UseReports {
             let code = try await fixture.makeCode(stranger).words(of: "typed-code")
             fixture.server.clock.advance(by: .seconds(1))
             #expect(try await fixture.enroll(code, pins: ["604817"], named: "-stranger").refusal == nil)
-            #expect(try await fixture.server.sendMail() == [.sent])
+            #expect(try await fixture.server.sendMail() == [.delivered])
             let (browser, link) = (TestBrowser(fixture.client), try fixture.server.mail.link())
             let page = try await browser.get(link)
             #expect(try await stranger.get("/account").status == .ok)

@@ -198,6 +198,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("messages to devices, and the channels of the outbox", arguments: OutboxConformance.checks)
+    func keepsTheRuleOfTheOutbox(check: ConformanceCheck<any OutboxConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("what clients have to be told", arguments: LogoutConformance.checks)
     func keepsTheRuleOfLogouts(check: ConformanceCheck<LogoutConformance.Subject>) async throws {
         let store = try TemporaryStore()

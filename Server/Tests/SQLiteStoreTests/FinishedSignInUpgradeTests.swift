@@ -49,10 +49,11 @@ struct FinishedSignInUpgradeTests {
             let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
             try db.execute(
                 sql: """
+                    \(FormerSchema.undoingOneOutbox)
                     \(FormerSchema.undoingFinishedSignIns)
                     UPDATE password_sign_in SET finished_at = 1 WHERE request = 'request-2';
                     UPDATE upstream_arrival SET account_id = 'alice' WHERE request = 'request-2';
-                    PRAGMA user_version = \(schema - 1);
+                    PRAGMA user_version = \(schema - 2);
                     """)
         }
         try raw.close()

@@ -2,10 +2,39 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 18
+    static let count = 19
+
+    /// The one outbox alone, the last migration: the two tables that it replaced have the messages again.
+    static let undoingOneOutbox = """
+        CREATE TABLE oauth_delivery (
+            number INTEGER PRIMARY KEY, client TEXT NOT NULL, kind INTEGER NOT NULL, matter TEXT NOT NULL,
+            subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX oauth_delivery_client ON oauth_delivery (client, due_at);
+        CREATE INDEX oauth_delivery_due ON oauth_delivery (due_at);
+        CREATE TABLE mail (
+            number INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+            subject TEXT NOT NULL, link BLOB REFERENCES mailed_link (digest) ON DELETE CASCADE, link_name TEXT,
+            created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, due_at INTEGER NOT NULL,
+            attempts INTEGER NOT NULL, about TEXT, turn INTEGER NOT NULL DEFAULT 1
+        ) STRICT;
+        CREATE INDEX mail_account ON mail (account_id);
+        CREATE INDEX mail_link ON mail (link) WHERE link IS NOT NULL;
+        CREATE INDEX mail_due ON mail (due_at);
+        CREATE INDEX mail_turn ON mail (turn, due_at);
+        INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
+        SELECT lane, CASE subject WHEN 'logout' THEN 0 ELSE 1 END, matter, name, created_at, due_at, attempts
+        FROM message WHERE channel = 'client' ORDER BY number;
+        INSERT INTO mail (
+            account_id, subject, link, link_name, created_at, expires_at, due_at, attempts, about, turn)
+        SELECT account_id, subject, link, name, created_at, expires_at, due_at, attempts, matter, turn
+        FROM message WHERE channel = 'mailbox' ORDER BY number;
+        DROP TABLE message;
+        """
 
     /// From the turns of mail and the steps of refresh tokens on.
     static let undoing = """
+        \(Self.undoingOneOutbox)
         ALTER TABLE oauth_refresh DROP COLUMN step;
         ALTER TABLE oauth_refresh DROP COLUMN grandparent;
         DROP TABLE dropped_mail;

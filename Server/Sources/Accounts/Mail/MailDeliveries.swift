@@ -3,7 +3,6 @@ import PersonalInformation
 public import Records
 public import Sealing
 public import Settings
-import Synchronization
 public import Texts
 public import _Primitives
 
@@ -13,25 +12,16 @@ public struct MailTrouble: Sendable, Equatable {
     public let subject: MailRecord.Subject
     /// The number of the attempt.
     public let attempt: Int
-    /// The result: ``MailResult/sent`` if the letter was taken with a remark of the mail command.
-    public let result: MailResult
+    /// The result: ``Records/OutboxResult/delivered`` if the letter was taken with a remark of the mail command.
+    public let result: OutboxResult
     /// The reason in words; empty if the letter was taken.
     public let reason: String
     /// The words of the mail command, without any part of the letter; empty for none.
     public let said: String
 }
 
-/// The result of a delivery, for statistics.
-public enum MailResult: String, Sendable, CaseIterable {
-    case sent, failed
-    case givenUp = "given-up"
-}
-
-/// Delivers the letters of the outbox: takes due letters, writes each message anew, and tries until a message was
+/// Sends the letters of the outbox: writes each message anew for each try, and has the letter tried until a message was
 /// taken, is no longer needed, or its time is over.
-///
-/// Any number of nodes can deliver over one store. A taken letter becomes due again after its lease, so a killed node
-/// loses no letter. For the same reason a person can get a letter twice.
 public final class MailDeliveries: Sendable {
     /// The stores of accounts, and of their mail.
     public typealias Outbox = AccountStore & AccountChangeStore & AdditionalEmailStore & CeremonyStore & IdentityStore
@@ -65,12 +55,11 @@ public final class MailDeliveries: Sendable {
     private let links: MailedLinks
     private let inviteLinks: InviteLinks
     private let limits: Limits
+    private let terms: OutboxTerms
     private let time: TimeSource
     private let random: RandomSource
     private let report: @Sendable (MailTrouble) -> Void
     private let reports: SourceBudget
-    /// The number of deliveries under way in this process, in total and for strangers.
-    private let underWay = Mutex((all: 0, strangers: 0))
 
     /// Creates the deliveries of a store.
     ///
@@ -87,60 +76,38 @@ public final class MailDeliveries: Sendable {
         self.links = MailedLinks(sealing: sealing, random: random)
         self.inviteLinks = InviteLinks(sealing: sealing)
         self.limits = limits
+        self.terms = OutboxTerms(ofMail: limits.mail)
         self.time = time
         self.random = random
         self.report = report
         self.reports = SourceBudget(oneIn: limits.pauseOfReports, sources: 1, protecting: .node)
     }
 
-    /// Takes letters that are due now, at most as many as may be under way in this process. A letter is under way until
-    /// ``deliver(_:)`` returns, so the caller delivers each letter.
-    ///
-    /// Cost: one query; if letters are due, one store step.
-    public func takeDue() async throws -> [MailDelivery] {
-        let mail = self.limits.mail
-        let underWay = self.underWay.withLock { $0 }
-        let free = mail.mailsAtOnce - underWay.all
-        guard free > 0 else { return [] }
-        let now = self.time.now()
-        let taken = try await self.store.takeMails(
-            at: now, lease: now + mail.mailLease, limit: free, strangers: mail.anonymousMailsAtOnce - underWay.strangers
-        )
-        self.underWay.withLock {
-            $0.all += taken.count
-            $0.strangers += taken.count(where: { $0.turn == .stranger })
-        }
-        return taken
-    }
+    /// The channel of mailboxes in the outbox. The letters for strangers have a lane of their own.
+    public var entry: OutboxEntry { OutboxEntry(.mailbox, self.terms) { try await self.send($0) } }
 
     /// Returns the numbers of dropped letters since the last call, by subject. Letters are dropped if too many wait.
     ///
     /// Cost: one query; after dropped letters, one store step.
     public func takeDropped() async throws -> [MailRecord.Subject: Int] { try await self.store.takeDroppedMails() }
 
-    /// Sends a taken letter, and then removes or postpones the letter. A letter that nobody needs any more, or whose
-    /// time is over, is removed and not sent.
+    /// Sends a letter. Gives up, without sending, a letter that is no longer needed or whose time is over.
     ///
-    /// Cost: one query or two, one call of the transport, one store step; with a link one step more.
-    public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
-        defer {
-            self.underWay.withLock {
-                $0.all -= 1
-                if delivery.turn == .stranger { $0.strangers -= 1 }
-            }
-        }
+    /// Cost: one query or two, one call of the transport; with a link one store step.
+    private func send(_ letter: OutboxMessage) async throws -> OutboxSettlement {
+        let delivery = try MailDelivery(letter)
         let now = self.time.now()
-        guard now < delivery.expiresAt else { return try await self.giveUp(delivery, "its time is over") }
+        guard now < delivery.expiresAt else { return self.giveUp(delivery, "its time is over") }
         let content: MailContent
         switch try await self.content(of: delivery, at: now) {
-        case .over(let reason): return try await self.giveUp(delivery, reason)
+        case .over(let reason): return self.giveUp(delivery, reason)
         case .found(let found): content = found
         }
         if delivery.linkName != nil {
             // The link's time begins now, so that the recipient has the whole time after any delay of the letter.
             let isWanted = try await self.store.beginLink(
-                of: delivery, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
-            guard isWanted else { return try await self.giveUp(delivery, "its link is not wanted any more") }
+                of: letter, until: self.time.now() + self.limits.mail.mailedLinkLifetime)
+            guard isWanted else { return self.giveUp(delivery, "its link is not wanted any more") }
         }
         let words = self.letterhead.languages.language(tagged: content.language).letter(
             Letter(delivery, content, letterhead: self.letterhead, links: self.links))
@@ -150,10 +117,9 @@ public final class MailDeliveries: Sendable {
         let said: String
         do {
             said = try await self.transport.send(message.bytes)
-        } catch { return try await self.failed(delivery, error) }
-        try await self.store.removeMail(delivery, audit: nil)
-        if !said.isEmpty { self.report(delivery, .sent, said: said, at: now) }
-        return .sent
+        } catch { return self.failed(letter, delivery, error) }
+        if !said.isEmpty { self.report(delivery, .delivered, said: said, at: now) }
+        return .delivered
     }
 
     /// The content that a letter needs from its subject.
@@ -218,22 +184,18 @@ public final class MailDeliveries: Sendable {
         return .found(content)
     }
 
-    private func failed(_ delivery: MailDelivery, _ failure: MailFailure) async throws -> MailResult {
-        let mail = self.limits.mail
+    private func failed(_ letter: OutboxMessage, _ delivery: MailDelivery, _ failure: MailFailure) -> OutboxSettlement {
         let now = self.time.now()
-        let next =
-            now + Limits.pause(mail.mailRetryPause, doubled: delivery.attempt - 1, atMost: mail.longestMailRetryPause)
-        guard next < delivery.expiresAt else {
-            return try await self.giveUp(delivery, failure.reason, said: failure.said)
+        guard let next = self.terms.nextTry(of: letter, at: now, before: delivery.expiresAt) else {
+            return self.giveUp(delivery, failure.reason, said: failure.said)
         }
-        try await self.store.postponeMail(delivery, until: next)
         self.report(delivery, .failed, failure.reason, said: failure.said, at: now)
-        return .failed
+        return .later(next)
     }
 
     /// Reports a postponed or sent letter, limited to one report in a while.
     private func report(
-        _ delivery: MailDelivery, _ result: MailResult, _ reason: String = "", said: String, at now: Timestamp
+        _ delivery: MailDelivery, _ result: OutboxResult, _ reason: String = "", said: String, at now: Timestamp
     ) {
         guard self.reports.spend("", at: now) == nil else { return }
         self.report(
@@ -241,15 +203,24 @@ public final class MailDeliveries: Sendable {
                 subject: delivery.subject, attempt: delivery.attempt, result: result, reason: reason, said: said))
     }
 
-    private func giveUp(_ delivery: MailDelivery, _ reason: String, said: String = "") async throws -> MailResult {
-        try await self.store.removeMail(
-            delivery,
-            audit: AuditEvent(
-                .mailUnsent, at: self.time.now(), accountID: delivery.accountID, detail: delivery.subject.rawValue))
+    private func giveUp(_ delivery: MailDelivery, _ reason: String, said: String = "") -> OutboxSettlement {
         self.report(
             MailTrouble(
                 subject: delivery.subject, attempt: delivery.attempt, result: .givenUp, reason: reason, said: said))
-        return .givenUp
+        return .givenUp(
+            AuditEvent(
+                .mailUnsent, at: self.time.now(), accountID: delivery.accountID, detail: delivery.subject.rawValue))
+    }
+}
+
+extension OutboxTerms {
+    /// The terms of letters. Letters for strangers have a share of the places.
+    fileprivate init(ofMail limits: Limits.Mail) {
+        self.init(
+            places: limits.mailsAtOnce, share: limits.mailsAtOnce, lease: limits.mailLease,
+            retryPause: limits.mailRetryPause, longestRetryPause: limits.longestMailRetryPause,
+            interval: limits.mailInterval)
+        self.sharesOfLanes[ExactText(MailRecord.Turn.laneOfStrangers)] = limits.anonymousMailsAtOnce
     }
 }
 

@@ -12,7 +12,7 @@ package import _Primitives
 struct MailOperations: Sendable {
     /// The test of mail; `nil` if the server sends no mail.
     let test: MailTest?
-    let mails: any MailStore
+    let outbox: any OutboxStore
     let last: LastMail
     let logger: Logger
     let time: TimeSource
@@ -48,7 +48,7 @@ struct MailOperations: Sendable {
     }
 
     @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
-        let waiting = try await self.mails.waitingMails()
+        let waiting = try await self.outbox.waitingMessages(to: .mailbox)
         var answer: JSONObject = [
             "sendsMail": .bool(self.test != nil), "waiting": .integer(Int64(waiting.count)),
         ]
@@ -95,7 +95,7 @@ package final class LastMail: Sendable {
     var failure: (trouble: MailTrouble, at: Timestamp)? { self.state.withLock { $0 } }
 
     package func note(_ trouble: MailTrouble, at moment: Timestamp) {
-        guard trouble.result != .sent else { return }
+        guard trouble.result != .delivered else { return }
         self.state.withLock { $0 = (trouble, moment) }
     }
 

@@ -40,10 +40,14 @@ public protocol TargetedDispatcher: Dispatcher {
     /// Throws as ``Dispatcher/dispatcherInformation(for:)``.
     func delivery(of operation: DispatchedOperation, to target: String) async throws -> DispatchDelivery
 
-    /// Delivers a message, after the ceremony was written: a phone that has the message can redeem the token.
+    /// Delivers a message. The ceremony is written by then, with the message: a phone that has the message can redeem
+    /// the token. The back end has its answer, and does not wait.
     ///
-    /// The back end waits for the end of the call, so the dispatcher bounds the time of the call. After an error the
-    /// result of the dispatch is `dispatchError`, and the token is void.
+    /// After an error the engine calls the function again, later each time, until the token has expired or a phone has
+    /// redeemed the token. A node that is killed during the call leads to a further call, too, so a target can get a
+    /// message twice. The dispatcher bounds the time of the call below ``Limits/deviceMessageLease``. Each dispatcher
+    /// has ``Limits/deviceMessagesAtOncePerDispatcher`` calls under way, and a call that does not end keeps only the
+    /// messages of its own dispatcher waiting.
     func deliver(_ message: DispatchMessage) async throws
 }
 

@@ -87,6 +87,11 @@ public struct DispatchersError: CodedError {
 // MARK: - The dispatcher of a request
 
 extension Dispatchers {
+    /// Returns the dispatcher with targets that has a name; `nil` if no such dispatcher exists.
+    func targeted(_ name: String) -> (any TargetedDispatcher)? {
+        self.all.first { $0.name.hasSameBytes(as: name) } as? any TargetedDispatcher
+    }
+
     /// Returns the dispatcher that a request names; `nil` if no dispatcher has the name.
     ///
     /// Throws `invalidRequest` if the target is missing or is not needed, and for data that the dispatcher does not
@@ -138,16 +143,6 @@ struct ChosenDispatcher: Sendable {
             throw error
         } catch {
             return .refused(.internalError)
-        }
-    }
-
-    /// Delivers a message to the target. Returns `false` if the dispatcher could not.
-    func deliver(_ message: DispatchMessage) async -> Bool {
-        do {
-            try await self.target?.dispatcher.deliver(message)
-            return true
-        } catch {
-            return false
         }
     }
 }

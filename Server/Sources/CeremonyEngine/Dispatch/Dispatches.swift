@@ -78,7 +78,6 @@ public struct Dispatches: CeremonyPart {
     let store: any AccountStore & CeremonyStore
     let budgets: Budgets
     let subjects: Subjects
-    let endings: Endings
     /// The dispatchers that back ends can use.
     public let dispatchers: Dispatchers
 
@@ -86,8 +85,8 @@ public struct Dispatches: CeremonyPart {
     ///
     /// An unknown subject is answered with `userNotFound`, an unknown dispatcher with `dispatcherNotFound`, and an
     /// authentication of a person without an active key with `dispatchError`. A dispatcher with targets adds
-    /// `dispatchTargetNotFound`, `dispatchTargetExpired` and, if the delivery failed, `dispatchError`. A dispatcher that
-    /// fails gives `internalError`.
+    /// `dispatchTargetNotFound` and `dispatchTargetExpired`. A dispatcher that fails gives `internalError`. The answer
+    /// does not wait for the delivery to a target (``outboxEntry(report:)``).
     ///
     /// Throws `invalidRequest` for another operation, an unknown policy, a context that is not understood, a text that
     /// cannot be shown, a payment with an unacceptable field, a missing target or person, and a target or data that the
@@ -136,11 +135,8 @@ public struct Dispatches: CeremonyPart {
         return answer
     }
 
-    /// Creates the ceremony of a dispatch, has its token delivered to the target if there is one, and returns the token
-    /// in the dispatcher's form.
-    ///
-    /// A dispatcher that refuses leaves no ceremony. A failed delivery ends the ceremony, so that the token of a
-    /// message that arrives all the same asks nobody.
+    /// Creates the ceremony of a dispatch, with the message to the target if there is one, and returns the token in the
+    /// dispatcher's form. A dispatcher that refuses leaves no ceremony.
     func offer(_ ceremony: CeremonyRecord, by chosen: ChosenDispatcher) async throws -> DispatchAnswer {
         let codes = DispatchCodes(expiresAt: ceremony.expiresAt, random: self.random, limits: self.limits)
         let (name, channel) = (chosen.dispatcher.name, chosen.dispatcher.channel)
@@ -153,11 +149,10 @@ public struct Dispatches: CeremonyPart {
         case .refused(let result): return DispatchAnswer(result, dispatcher: name)
         case .ready(let information, let message):
             try await self.store.createCeremony(
-                ceremony, tokens: codes.records([channel], sealing: self.sealing), audit: nil)
-            if let message, await !chosen.deliver(message) {
-                try await self.endings.end(ceremony.id, .cancel, audit: .cancelled, at: self.time.now())
-                return DispatchAnswer(.dispatchError, dispatcher: name)
-            }
+                ceremony, tokens: codes.records([channel], sealing: self.sealing),
+                message: message.map {
+                    DeviceMessageRecord(dispatcher: name, target: $0.target, content: $0.content)
+                }, audit: nil)
             var answer = DispatchAnswer(.dispatched, dispatcher: name)
             answer.sessionID = ceremony.id
             answer.token = token

@@ -125,8 +125,7 @@ struct ServerProcess {
         services += try self.mutualListener(mutual, assembly, connections, stop, opened.limits, listening, logger).map {
             ("listener that asks for certificates", $0)
         }
-        if let clients = ClientDeliverer(assembly, logger: logger) { services.append(("outbox of clients", clients)) }
-        if let mail = MailDeliverer(assembly, logger: logger) { services.append(("outbox of mail", mail)) }
+        services.append(("outbox", OutboxService(assembly, logger: logger)))
         let signals = StopSignals(stop, logger)
         defer { signals.cancel() }
         let group = ServiceGroup(

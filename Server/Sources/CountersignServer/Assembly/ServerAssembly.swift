@@ -22,7 +22,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// The store of everything that the server keeps: the stores that its parts name.
     public typealias ServerStore = CeremonyStores & OpenIDStore & PasswordAccounts.AccountsStore
-        & MailDeliveries.Outbox & IdentityDirectory.Stores & AdministrationStore & ClientOutbox & UpstreamStore
+        & MailDeliveries.Outbox & IdentityDirectory.Stores & AdministrationStore & OutboxStore & UpstreamStore
         & SealingKeyStore
 
     /// The choices of an operator.
@@ -143,7 +143,7 @@ public struct ServerAssembly: Sendable {
     /// The channels that wait for events.
     public let channels: EventChannels
     let trail: any AuditStore
-    let outbox: any ClientOutbox
+    let outbox: any OutboxStore
     let mails: any MailDeliveries.Outbox
     let sealing: Sealing
     let registrations: ClientRegistrations
@@ -368,7 +368,7 @@ public struct ServerAssembly: Sendable {
                 mappingIDs: self.mappingIDs),
             AdminAPI.Running(
                 trail: self.trail, keys: self.keyStore, resealing: self.resealing, mailTest: MailTest(self),
-                mails: self.mails, lastMail: self.lastMail,
+                outbox: self.outbox, lastMail: self.lastMail,
                 reload: {
                     let rules = try self.reloadRules(logger: $0)
                     return (rules.metadata, rules.policies)

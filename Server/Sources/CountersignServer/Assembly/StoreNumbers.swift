@@ -1,4 +1,3 @@
-import Accounts
 import Endpoints
 public import Logging
 import OAuthProvider
@@ -10,7 +9,7 @@ import _Primitives
 
 /// Reads from time to time, for the metrics, the numbers that only the store knows, so that a reader of the metrics waits for no query.
 public struct StoreNumbers: Service {
-    let mails: any MailDeliveries.Outbox
+    let outbox: any OutboxStore
     let provider: OpenIDProvider
     let metrics: ServerMetrics
     let logger: Logger
@@ -20,7 +19,7 @@ public struct StoreNumbers: Service {
 
     /// Makes the reader of a server's numbers.
     public init(_ server: ServerAssembly, logger: Logger) {
-        self.mails = server.mails
+        self.outbox = server.outbox
         self.provider = server.provider
         self.metrics = server.configuration.metrics
         self.logger = logger
@@ -51,13 +50,15 @@ public struct StoreNumbers: Service {
 
     /// Reads the numbers once.
     ///
-    /// Cost: two queries, which read every waiting letter and every session.
+    /// Cost: four queries, which read every waiting message and every session.
     func look() async throws {
         let now = self.time.now()
-        let mails = try await self.mails.waitingMails()
-        let sessions = try await self.provider.sessions.count()
-        self.seen.note(
-            StoreCounts(mails: mails.count, mailAge: mails.oldest.map { now - $0 } ?? .zero, sessions: sessions))
+        var messages: [OutboxChannel: (count: Int, age: Duration)] = [:]
+        for channel in OutboxChannel.allCases {
+            let waiting = try await self.outbox.waitingMessages(to: channel)
+            messages[channel] = (waiting.count, waiting.oldest.map { now - $0 } ?? .zero)
+        }
+        self.seen.note(StoreCounts(messages: messages, sessions: try await self.provider.sessions.count()))
     }
 }
 

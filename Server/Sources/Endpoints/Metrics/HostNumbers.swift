@@ -1,3 +1,5 @@
+package import Records
+
 /// The numbers of the machine that a server runs on.
 public struct HostNumbers: Sendable {
     /// The release of the program.
@@ -19,17 +21,14 @@ public struct HostNumbers: Sendable {
 
 /// The numbers of a store's contents at the last look.
 package struct StoreCounts: Sendable {
-    /// Letters that wait.
-    let mails: Int
-    /// The waiting time of the oldest letter.
-    let mailAge: Duration
+    /// The messages that wait in each channel, and the waiting time of the oldest.
+    let messages: [OutboxChannel: (count: Int, age: Duration)]
     /// Sessions that have not run out.
     let sessions: Int
 
     /// Creates the numbers of a look; the numbers of an empty store without arguments.
-    package init(mails: Int = 0, mailAge: Duration = .zero, sessions: Int = 0) {
-        self.mails = mails
-        self.mailAge = mailAge
+    package init(messages: [OutboxChannel: (count: Int, age: Duration)] = [:], sessions: Int = 0) {
+        self.messages = messages
         self.sessions = sessions
     }
 }

@@ -50,18 +50,13 @@ extension CounterMetric {
     static var storeFailures: Self {
         Self("countersign_store_failures_total", labels: ["work"], "Steps and reads that the store could not do.")
     }
-    /// Notifications to services: `delivered`, `failed` (tried again), `given-up`.
-    package static var deliveries: Metric<Counter> {
+    /// Messages to a `client`, a `mailbox` or a `device`: `delivered`, `failed` (tried again), `given-up`, and `dropped`,
+    /// letters that were not kept because too many waited.
+    package static var messages: Metric<Counter> {
         Self(
-            "countersign_deliveries_total", labels: ["result"],
-            "What services were told, or not: that somebody has signed out, or has answered.")
-    }
-    /// Letters to people: `sent`, `failed` (tried again), `given-up`, and `dropped`, letters that were not kept because
-    /// too many waited.
-    package static var mails: Metric<Counter> {
-        Self(
-            "countersign_mails_total", labels: ["result"],
-            "Letters to people, by what became of them; dropped are those that were not kept, as too many waited.")
+            "countersign_outbox_messages_total", labels: ["channel", "result"],
+            "Messages to clients, mailboxes and devices, by what became of them; dropped are letters that were not kept, as too many waited."
+        )
     }
     /// Signing keys that the server has added by itself.
     package static var signingKeysRotated: Metric<Counter> {
@@ -101,18 +96,14 @@ extension GaugeMetric {
     static var storeWaiting: Self {
         Self("countersign_store_waiting", labels: ["work"], "Steps and reads that wait for the store.")
     }
-    /// Notifications to services that wait.
-    static var deliveriesWaiting: Self {
-        Self("countersign_deliveries_waiting", "What services have still to be told.")
+    /// Messages that wait for clients, mailboxes and devices; at most 15 seconds old.
+    static var messagesWaiting: Self {
+        Self("countersign_outbox_waiting", labels: ["channel"], "Messages that wait, by whom they go to.")
     }
-    /// The age of the oldest notification that waits.
-    static var oldestDelivery: Self {
-        Self("countersign_deliveries_oldest_seconds", "How long the oldest of them has waited.")
+    /// The age of the oldest message that waits; at most 15 seconds old.
+    static var oldestMessage: Self {
+        Self("countersign_outbox_oldest_seconds", labels: ["channel"], "How long the oldest of them has waited.")
     }
-    /// Letters that wait to be sent; at most 15 seconds old.
-    static var mailsWaiting: Self { Self("countersign_mails_waiting", "Letters that wait to be sent.") }
-    /// The age of the oldest letter that waits; at most 15 seconds old.
-    static var oldestMail: Self { Self("countersign_mails_oldest_seconds", "How long the oldest of them has waited.") }
     /// Sessions of browsers and apps that have not expired; at most 15 seconds old.
     static var sessions: Self { Self("countersign_sessions", "Browsers' and apps' sessions that have not run out.") }
     /// The time for which the current key has signed.

@@ -71,16 +71,6 @@ public struct ServerMetrics: Sendable {
         self.count(.storeFailures, measurement.work.rawValue)
     }
 
-    /// Reads the number of waiting deliveries to services, and the age of the oldest, whenever somebody reads the
-    /// numbers.
-    package func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
-        self.registry.collect { registry in
-            let waiting = deliveries()
-            registry.gauge(.deliveriesWaiting).record(waiting.count)
-            registry.gauge(.oldestDelivery).record(waiting.age.components.seconds)
-        }
-    }
-
     /// Reads the last numbers of the store, and the age of the signing keys, whenever somebody reads the numbers.
     package func watch(
         store numbers: @escaping @Sendable () -> StoreCounts,
@@ -88,8 +78,10 @@ public struct ServerMetrics: Sendable {
     ) {
         self.registry.collect { registry in
             let seen = numbers()
-            registry.gauge(.mailsWaiting).record(seen.mails)
-            registry.gauge(.oldestMail).record(seen.mailAge.components.seconds)
+            for (channel, waiting) in seen.messages {
+                registry.gauge(.messagesWaiting, channel.rawValue).record(waiting.count)
+                registry.gauge(.oldestMessage, channel.rawValue).record(waiting.age.components.seconds)
+            }
             registry.gauge(.sessions).record(seen.sessions)
             for key in signingKeys() {
                 registry.gauge(.signingKeyAge, key.algorithm).record(key.age.components.seconds)

@@ -1,7 +1,6 @@
 import OAuth
 public import Records
 import Settings
-import Synchronization
 import _Primitives
 
 /// A failed delivery of a message to a client.
@@ -16,13 +15,6 @@ public struct DeliveryFailure: Sendable, Equatable {
     public let reason: String
     /// `true` if the delivery is not tried again.
     public let isGivenUp: Bool
-}
-
-/// The result of a delivery, for metrics. A message that is no longer needed counts as delivered. A failed delivery is
-/// tried again, and a delivery that was given up is not.
-public enum DeliveryResult: String, Sendable, CaseIterable {
-    case delivered, failed
-    case givenUp = "given-up"
 }
 
 /// A message to a client, made anew for each try.
@@ -42,22 +34,17 @@ struct ClientMessage {
     var obstacle: String?
 }
 
-/// Delivers messages to clients without a browser. Takes due deliveries out of the outbox and makes each message anew.
-/// Tries until the client has confirmed the message, or the message has no use any more.
-///
-/// Any number of nodes can deliver from one store. A taken delivery is due again when the node's lease ends, so a
-/// killed node loses nothing. For this reason a client can get a message twice, but never at the same time.
+/// Sends the outbox's messages to clients without a browser. Makes each message anew for each try, and has the message
+/// tried until the client has confirmed the message, or the message has no use any more.
 public final class ClientDeliveries: Sendable {
     private let clients: Clients
     private let grants: any RefreshStore
     private let logouts: LogoutStatements
     private let answers: BackchannelAnswers
-    private let outbox: any ClientOutbox
     private let calls: any OutgoingCalls
+    private let terms: OutboxTerms
     private let report: @Sendable (DeliveryFailure) -> Void
     private let reports: SourceBudget
-    /// The number of running deliveries to each client on this node.
-    private let underWay = Mutex<[ExactText: Int]>([:])
 
     /// Creates the deliveries to the clients of a provider.
     ///
@@ -65,79 +52,50 @@ public final class ClientDeliveries: Sendable {
     ///   - grants: Issues the tokens of answers that clients do not ask for.
     ///   - report: Receives failures: at most one a minute for each client, and every abandoned delivery.
     public init(
-        _ grants: Grants, outbox: any ClientOutbox, calls: any OutgoingCalls,
-        report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
+        _ grants: Grants, calls: any OutgoingCalls, report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
     ) {
         let tokens = grants.backchannel.tokens
+        let limits = tokens.limits.oauth
         self.clients = tokens.clients
         self.grants = tokens.store
         self.logouts = LogoutStatements(clients: tokens.clients)
         self.answers = BackchannelAnswers(grant: grants.backchannel)
-        self.outbox = outbox
         self.calls = calls
+        self.terms = OutboxTerms(
+            places: limits.deliveriesAtOnce, share: limits.deliveriesAtOncePerClient, lease: limits.deliveryLease,
+            retryPause: limits.deliveryRetryPause, longestRetryPause: limits.longestDeliveryRetryPause,
+            interval: limits.deliveryInterval)
         self.report = report
         self.reports = SourceBudget(
-            oneIn: tokens.limits.pauseOfReports, sources: tokens.limits.oauth.clients, protecting: .node)
+            oneIn: tokens.limits.pauseOfReports, sources: limits.clients, protecting: .node)
     }
 
-    /// Takes the deliveries that are due now. The caller delivers each with ``deliver(_:)``.
-    ///
-    /// A client whose share of deliveries is running waits for its turn: a client that does not answer delays no other
-    /// client.
-    ///
-    /// Cost: one query; if a delivery is due, one store step.
-    public func takeDue() async throws -> [ClientDelivery] {
-        let limits = self.clients.limits.oauth
-        let underWay = self.underWay.withLock { $0 }
-        let free = limits.deliveriesAtOnce - underWay.values.reduce(0, +)
-        guard free > 0 else { return [] }
-        let now = self.clients.time.now()
-        let taken = try await self.outbox.takeDeliveries(
-            at: now, lease: now + limits.deliveryLease, share: limits.deliveriesAtOncePerClient, most: free,
-            underWay: underWay)
-        self.underWay.withLock { underWay in
-            for delivery in taken { underWay[ExactText(delivery.client), default: 0] += 1 }
-        }
-        return taken
-    }
+    /// The channel of clients in the outbox. The lane of a message is the client.
+    public var entry: OutboxEntry { OutboxEntry(.client, self.terms) { try await self.send($0) } }
 
-    /// Sends a taken delivery to its client, and then removes or postpones the delivery, by the client's answer. Only
-    /// the status of the answer counts, and nothing else is read.
+    /// Sends a message to its client, and decides by the client's answer. Only the status of the answer counts, and
+    /// nothing else is read. A message without an address for its kind is not needed any more.
     ///
-    /// Cost: a query, the cost of the message, one call, one store step.
-    public func deliver(_ delivery: ClientDelivery) async throws -> DeliveryResult {
-        defer {
-            self.underWay.withLock { underWay in
-                let key = ExactText(delivery.client)
-                let left = (underWay[key] ?? 1) - 1
-                underWay[key] = left > 0 ? left : nil
-            }
-        }
+    /// Cost: a query, the cost of the message, one call.
+    private func send(_ taken: OutboxMessage) async throws -> OutboxSettlement {
+        let delivery = try ClientDelivery(taken)
         let client = try await self.clients.store.client(delivery.client)
-        guard let client, let message = try await self.message(delivery, for: client) else {
-            // The client was deleted together with its deliveries, or the message is not needed any more.
-            try await self.outbox.removeDelivery(delivery, audit: nil)
-            return .delivered
+        guard let client, let address = delivery.content.address(at: client),
+            let message = try await self.message(delivery, for: client)
+        else { return .delivered }
+        func failed(_ reason: String, isFinal: Bool) async throws -> OutboxSettlement {
+            try await self.failed(taken, delivery, message, reason, isFinal: isFinal)
         }
-        guard self.clients.time.now() < message.end else {
-            return try await self.failed(delivery, message, "it is too late", isFinal: true)
-        }
-        if let obstacle = message.obstacle {
-            return try await self.failed(delivery, message, obstacle, isFinal: false)
-        }
+        guard self.clients.time.now() < message.end else { return try await failed("it is too late", isFinal: true) }
+        if let obstacle = message.obstacle { return try await failed(obstacle, isFinal: false) }
         do {
             let answer = try await self.calls.send(
-                OutgoingCall(
-                    to: delivery.address, message.content, authorization: message.authorization, longestAnswer: nil))
-            guard !(200..<300).contains(answer.status) else {
-                try await self.outbox.removeDelivery(delivery, audit: nil)
-                return .delivered
-            }
-            return try await self.failed(
-                delivery, message, "it answers \(answer.status)",
-                isFinal: message.refusals.contains(answer.status))
+                OutgoingCall(to: address, message.content, authorization: message.authorization, longestAnswer: nil))
+            guard !(200..<300).contains(answer.status) else { return .delivered }
+            return try await failed(
+                "it answers \(answer.status)", isFinal: message.refusals.contains(answer.status))
         } catch let error as OutgoingCallError {
-            return try await self.failed(delivery, message, error.reason, isFinal: false)
+            return try await failed(error.reason, isFinal: false)
         }
     }
 
@@ -151,32 +109,34 @@ public final class ClientDeliveries: Sendable {
         }
     }
 
-    private func failed(_ delivery: ClientDelivery, _ message: ClientMessage, _ reason: String, isFinal: Bool)
-        async throws -> DeliveryResult
-    {
+    private func failed(
+        _ taken: OutboxMessage, _ delivery: ClientDelivery, _ message: ClientMessage, _ reason: String, isFinal: Bool
+    ) async throws -> OutboxSettlement {
         let now = self.clients.time.now()
-        let limits = self.clients.limits.oauth
-        let next =
-            now
-            + Limits.pause(
-                limits.deliveryRetryPause, doubled: delivery.attempt - 1, atMost: limits.longestDeliveryRetryPause)
         func failure(isGivenUp: Bool) -> DeliveryFailure {
             DeliveryFailure(
-                client: delivery.client, matter: delivery.content, attempt: delivery.attempt, reason: reason,
+                client: delivery.client, matter: delivery.content, attempt: taken.attempt, reason: reason,
                 isGivenUp: isGivenUp)
         }
-        guard !isFinal, next < message.end else {
+        guard !isFinal, let next = self.terms.nextTry(of: taken, at: now, before: message.end) else {
             if let grant = message.grant {
                 let event = AuditEvent(.grantRevoked, at: now, actor: delivery.client, detail: grant)
                 _ = try await self.grants.deleteGrant(grant, client: delivery.client, audit: event)
             }
-            try await self.outbox.removeDelivery(
-                delivery, audit: AuditEvent(message.undelivered, at: now, actor: delivery.client))
             self.report(failure(isGivenUp: true))
-            return .givenUp
+            return .givenUp(AuditEvent(message.undelivered, at: now, actor: delivery.client))
         }
-        try await self.outbox.postponeDelivery(delivery, until: next)
         if self.reports.spend(delivery.client, at: now) == nil { self.report(failure(isGivenUp: false)) }
-        return .failed
+        return .later(next)
+    }
+}
+
+extension ClientDelivery.Content {
+    /// Returns the address that a client has for such messages; `nil` if the client does not want to be told.
+    fileprivate func address(at client: ClientRecord) -> String? {
+        switch self {
+        case .logout: client.settings.logout?.text
+        case .answer: client.settings.answers.address
+        }
     }
 }

@@ -243,7 +243,7 @@ extension DispatchResult {
     fileprivate var reason: String? {
         switch self {
         case .dispatched: nil
-        case .dispatchError: "The person has no key that could answer, or the dispatcher could not deliver."
+        case .dispatchError: "The person has no key that could answer."
         case .dispatchTargetExpired: "The target receives no messages any more."
         case .dispatchTargetNotFound: "The person has no such target."
         case .dispatcherNotFound: "There is no dispatcher of that name."

@@ -183,7 +183,11 @@ public protocol CeremonyStore: DeregistrationStore {
     /// the reference, and its tokens expire. The earlier ceremony also ends as cancelled and forgets its progress,
     /// unless it has ended. Throws `conflict` if another browser started the earlier ceremony: no browser takes over
     /// another browser's sign-in.
-    func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
+    ///
+    /// - Parameter message: The message that a dispatcher sends to a device after the step; `nil` if nothing is sent.
+    func createCeremony(
+        _ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], message: DeviceMessageRecord?, audit: AuditEvent?
+    ) async throws
 
     /// Returns the present ceremony of a token, the token, and the keys that its redemption has deleted; `nil` if no
     /// ceremony has that token. The token may have expired. Runs on a reader: nothing waits for the writer.
@@ -272,5 +276,14 @@ extension CeremonyStore {
     /// Returns `false`, and writes nothing, if the challenge was answered before. Throws as ``change(_:judge:)``.
     public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool {
         try await self.answer(challenge, keys: [], at: now) { _ in (change, true) } ?? false
+    }
+}
+
+extension CeremonyStore {
+    /// Adds a ceremony and its tokens, and sends nothing.
+    public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?)
+        async throws
+    {
+        try await self.createCeremony(ceremony, tokens: tokens, message: nil, audit: audit)
     }
 }

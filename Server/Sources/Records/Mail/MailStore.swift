@@ -145,8 +145,6 @@ extension MailRecord.Subject {
 
 /// A letter that a node has taken out of the outbox to send it.
 public struct MailDelivery: Sendable, Hashable {
-    /// The place of the letter in the outbox.
-    public let number: Int64
     /// The account of the recipient.
     public let accountID: String
     /// The content of the letter.
@@ -161,21 +159,6 @@ public struct MailDelivery: Sendable, Hashable {
     public let attempt: Int
     /// The moment from which the letter is no longer needed.
     public let expiresAt: Timestamp
-
-    /// Makes a delivery of these values.
-    public init(
-        number: Int64, accountID: String, subject: MailRecord.Subject, turn: MailRecord.Turn, linkName: String?,
-        about: String? = nil, attempt: Int, expiresAt: Timestamp
-    ) {
-        self.number = number
-        self.accountID = accountID
-        self.subject = subject
-        self.turn = turn
-        self.linkName = linkName
-        self.about = about
-        self.attempt = attempt
-        self.expiresAt = expiresAt
-    }
 }
 
 /// A request for a new password for a name. The name may be unknown.
@@ -195,21 +178,8 @@ public struct ResetAsk: Sendable, Hashable {
     }
 }
 
-/// The amount of unsent mail.
-public struct WaitingMails: Sendable, Equatable {
-    /// The number of waiting letters.
-    public let count: Int
-    /// The beginning of the oldest letter's wait; `nil` if none waits.
-    public let oldest: Timestamp?
-
-    /// Makes an amount of these values.
-    public init(count: Int, oldest: Timestamp?) {
-        self.count = count
-        self.oldest = oldest
-    }
-}
-
-/// Keeps mail until it is sent, even if this process ends, and keeps the links in the mail until they are used.
+/// Keeps the links in letters until the links are used, and the requests for letters. The letters themselves wait in the
+/// outbox (``OutboxStore``).
 ///
 /// The steps that a letter is about leave the letter (``PasswordStore``, ``InviteStore``, ``IdentityStore``), if fewer
 /// letters wait than allowed. For a stranger's letter, only strangers' letters count. A letter that is not left for
@@ -227,8 +197,8 @@ public protocol MailStore: Sendable {
     /// Must be a single step, durable before it answers, and the same for every name: no name is looked up.
     func keepAsk(for username: AccountName, at moment: Timestamp, most: Int) async throws -> Bool
 
-    /// Takes requests that are due at `moment`, as ``takeMails(at:lease:limit:strangers:)`` takes mail; the oldest
-    /// comes first.
+    /// Takes requests that are due at `moment`, as ``OutboxStore/takeMessages(to:at:lease:shares:)`` takes messages; the
+    /// oldest comes first.
     func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk]
 
     /// Deletes a request for a new password.
@@ -236,30 +206,12 @@ public protocol MailStore: Sendable {
 
     /// Starts the time of a letter's link: the link ends at `moment`. Returns `false`, and changes nothing, if the link
     /// is gone, or if another caller has taken the letter since.
-    func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool
-
-    /// Takes mail that is due at `moment` for the caller, who has it until `lease`. Then the mail is due again,
-    /// whatever became of the caller. Mail with the earlier turn comes first, and within a turn the oldest.
-    ///
-    /// Must be atomic: of any number of callers a single caller has a delivery.
-    ///
-    /// - Parameter strangers: The largest number of strangers' letters among the taken letters.
-    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws -> [MailDelivery]
-
-    /// Returns the amount of waiting mail, with letters that were taken and not sent yet.
-    func waitingMails() async throws -> WaitingMails
+    func beginLink(of letter: OutboxMessage, until moment: Timestamp) async throws -> Bool
 
     /// Returns the number of letters dropped since the last call, by their content.
     ///
     /// Must be atomic: of any number of callers one is told of a letter.
     func takeDroppedMails() async throws -> [MailRecord.Subject: Int]
-
-    /// Removes a letter: the letter is sent, or is given up, then with the audit event. The code that the offer of an
-    /// activation keeps for its letter is erased with the letter.
-    func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws
-
-    /// Makes a letter wait until `moment`, if no other caller has taken the letter since.
-    func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws
 
     /// Returns the link whose secret has this digest; `nil` if the link does not exist, is for another purpose, or its
     /// time is over.

@@ -58,7 +58,7 @@ public protocol AuthorizationStore: FinishedSignInStore {
 
     /// Ends a request with a sign-in: removes the request, ends the session whose cookie the browser showed, begins the
     /// new session, keeps the grant and its code, and remembers the subject for ``account(subject:client:)``. All or
-    /// nothing. Clients are told of the ended session only if it was another person's (``ClientOutbox``).
+    /// nothing. Clients are told of the ended session only if it was another person's (``OutboxStore``).
     ///
     /// Throws ``StoreError/Code/notFound`` if the request is gone (for the second of two calls at once), or the device
     /// of the authentication is gone, or its account. Throws the same if the account is locked, or was locked at any

@@ -43,7 +43,7 @@ extension SQLStore: AccountChangeStore {
             try KnownVisitRows(db).forgetKnown(ofAccount: decision.accountID)
             try AuthenticationEnds(db).deleteAuthentications(of: .account(decision.accountID), at: decision.audit.at)
             try AuditRows(db).appendAudit(decision.audit, sealing)
-            _ = try MailRows(db).leaveMail(decision.mail)
+            _ = try MailRows(db).leaveMail(decision.mail, sealing)
             return true
         }
     }

@@ -3,9 +3,9 @@ import Sealing
 public import _Primitives
 
 extension SQLStore: CeremonyStore {
-    public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?)
-        async throws
-    {
+    public func createCeremony(
+        _ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], message: DeviceMessageRecord?, audit: AuditEvent?
+    ) async throws {
         // The reference of a sign-in is its request. Of two ceremonies at once, the later ends the earlier.
         let step = Step(
             "ceremony.create",
@@ -15,6 +15,7 @@ extension SQLStore: CeremonyStore {
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
             try CeremonyRows(db).begin(ceremony, tokens: tokens, sealing)
+            try message.map { try MessageRows(db).insert(OutboxDraft($0, of: ceremony), sealing) }
             try AuditRows(db).record(audit, sealing)
         }
         self.handedOutTokens.insert(tokens.map(\.digest))

@@ -29,6 +29,8 @@ package struct SealedColumn: Sendable {
             Sealing.place(
                 ofValue: try row.text(key), account: try row.text("account_id"), attribute: try row.text("attribute"))
         }
+        /// The thing that a message is about.
+        static let matter = Self(columns: ["matter"]) { row, _ in try row.text("matter") }
         /// The place of a consent: its session and account.
         static let consent = Self(columns: ["session", "account_id"]) { row, _ in
             Sealing.place(ofConsent: try row.text("session"), account: try row.text("account_id"))
@@ -72,6 +74,7 @@ package struct SealedColumn: Sendable {
         SealedColumn("rested_password", "hash", .passwordHash, by: "account_id"),
         SealedColumn("rested_totp", "secret", .totpSecret, by: "account_id"),
         SealedColumn("ceremony", "detail", .ceremonyDetail), SealedColumn("ceremony", "progress", .ceremonyProgress),
+        SealedColumn("message", "content", .messageContent, by: "number", .matter),
         SealedColumn("activation", "signing_key", .activationSigningKey, by: "device_id"),
         SealedColumn("activation", "encryption_key", .activationEncryptionKey, by: "device_id"),
         SealedColumn("pending_activation", "pin_key", .offeredPinKey),

@@ -22,7 +22,15 @@ extension SQLStore: MailStore {
     public func takeAsks(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [ResetAsk] {
         // Two servers must not take one ask: the statement chooses the due rows before it waits for them.
         let step = Step("mail.take-asks", guards: [], isolation: .serializable)
-        return try await self.step(step, whereDueIn: "reset_ask", at: moment) { db in
+        // Nearly always nothing is due, and a reader answers without the writer.
+        return try await self.step(
+            step,
+            screenedBy: { db -> Screening<Void, [ResetAsk]> in
+                let isDue = try db.isTrue(
+                    "SELECT EXISTS (SELECT 1 FROM reset_ask WHERE due_at <= ?)", [moment.milliseconds])
+                return .step(if: isDue, otherwise: [])
+            }
+        ) { db, _ in
             try db.rows(
                 """
                 UPDATE reset_ask SET due_at = ?2 WHERE number IN (
@@ -39,21 +47,6 @@ extension SQLStore: MailStore {
         }
     }
 
-    /// Takes the rows of a table that are due. Nearly always no row is due, and a reader answers without the writer.
-    private func step<Taken: Sendable>(
-        _ step: Step, whereDueIn table: String, at moment: Timestamp,
-        _ take: @escaping @Sendable (SQLConnection) throws -> [Taken]
-    ) async throws -> [Taken] {
-        try await self.step(
-            step,
-            screenedBy: { db -> Screening<Void, [Taken]> in
-                let isDue = try db.isTrue(
-                    .composed("SELECT EXISTS (SELECT 1 FROM \(table) WHERE due_at <= ?)"), [moment.milliseconds])
-                return .step(if: isDue, otherwise: [])
-            }
-        ) { db, _ in try take(db) }
-    }
-
     public func removeAsk(_ ask: ResetAsk) async throws {
         try await self.step(Step("mail.remove-ask", guards: [], isolation: .readCommitted)) { db in
             // SQLite gives a number again after the newest row was deleted.
@@ -62,41 +55,10 @@ extension SQLStore: MailStore {
         }
     }
 
-    public func beginLink(of delivery: MailDelivery, until moment: Timestamp) async throws -> Bool {
+    public func beginLink(of letter: OutboxMessage, until moment: Timestamp) async throws -> Bool {
         try await self.step(Step("mail.begin-link", guards: [], isolation: .readCommitted)) { db in
-            try db.run(
-                """
-                UPDATE mailed_link SET expires_at = ? WHERE digest = (
-                    SELECT link FROM mail
-                    WHERE number = ? AND account_id = ? AND link_name IS NOT DISTINCT FROM ? AND expires_at = ?
-                        AND attempts = ?)
-                """,
-                [
-                    moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
-                    delivery.expiresAt.milliseconds, delivery.attempt,
-                ])
+            try MessageRows(db).beginLink(of: letter, until: moment)
             return db.changesCount > 0
-        }
-    }
-
-    public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int, strangers: Int) async throws
-        -> [MailDelivery]
-    {
-        // Two servers must not take one letter, as with ``takeAsks(at:lease:limit:)``.
-        let step = Step("mail.take", guards: [], isolation: .serializable)
-        return try await self.step(step, whereDueIn: "mail", at: moment) { db in
-            let others = try MailRows(db).takeMails(MailRecord.Turn.ofOthers, at: moment, lease: lease, limit: limit)
-            let room = StrangersShare(most: strangers).room(beside: others.count, limit: limit)
-            return try others
-                + MailRows(db).takeMails(MailRecord.Turn.ofStrangers, at: moment, lease: lease, limit: room)
-        }
-    }
-
-    public func waitingMails() async throws -> WaitingMails {
-        try await self.read { db in
-            try db.row("SELECT count(*) AS count, min(created_at) AS oldest FROM mail").map { row in
-                WaitingMails(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
-            } ?? WaitingMails(count: 0, oldest: nil)
         }
     }
 
@@ -116,42 +78,6 @@ extension SQLStore: MailStore {
                 )
             }
             return Dictionary(uniqueKeysWithValues: dropped)
-        }
-    }
-
-    public func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {
-        // A step that changes an offer writes the whole row, and would put back a code that is removed meanwhile.
-        try await self.step(
-            Step("mail.remove", guards: [.exclusive(.offer, id: delivery.about)], isolation: .readCommitted)
-        ) { [sealing] db in
-            // SQLite gives a number again after the newest mail was deleted.
-            let isLetter = "number = ?1 AND account_id = ?2 AND link_name IS NOT DISTINCT FROM ?3 AND expires_at = ?4"
-            let letter: SQLValues = [
-                delivery.number, delivery.accountID, delivery.linkName, delivery.expiresAt.milliseconds,
-            ]
-            try db.run(
-                .composed(
-                    """
-                    UPDATE pending_activation SET letter = NULL WHERE id = ?5 AND account_id = ?2
-                    AND EXISTS (SELECT 1 FROM mail WHERE \(isLetter))
-                    """), letter + [delivery.about])
-            try db.run(.composed("DELETE FROM mail WHERE \(isLetter)"), letter)
-            try AuditRows(db).appendAudit(audit, if: db.hasChangedRows, sealing)
-        }
-    }
-
-    public func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws {
-        try await self.step(Step("mail.postpone", guards: [], isolation: .readCommitted)) { db in
-            try db.run(
-                """
-                UPDATE mail SET due_at = ?
-                WHERE number = ? AND account_id = ? AND link_name IS NOT DISTINCT FROM ? AND expires_at = ?
-                    AND attempts = ?
-                """,
-                [
-                    moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
-                    delivery.expiresAt.milliseconds, delivery.attempt,
-                ])
         }
     }
 
@@ -184,7 +110,7 @@ extension SQLStore: MailStore {
                 DELETE FROM mailed_link WHERE digest IN (
                     SELECT digest FROM mailed_link
                     WHERE expires_at <= ?1 AND NOT EXISTS (
-                        SELECT 1 FROM mail WHERE mail.link = mailed_link.digest AND mail.expires_at > ?1)
+                        SELECT 1 FROM message WHERE message.link = mailed_link.digest AND message.expires_at > ?1)
                     LIMIT ?2)
                 """, [moment.milliseconds, limit])
             return db.changesCount

@@ -71,7 +71,7 @@ extension SQLStore: PasswordStore {
             guard let (next, audit) = judge(try AttemptRows(db).attempts(of: holder)) else { return false }
             try AttemptRows(db).keep(next, of: holder)
             try AuditRows(db).record(audit, sealing)
-            _ = try MailRows(db).leaveMail(mail)
+            _ = try MailRows(db).leaveMail(mail, sealing)
             return true
         }
     }

@@ -104,7 +104,7 @@ struct CeremonyChanges {
             try DispatchTokenRows(self.db).insert(tokens, ceremonyID: ceremony)
         case .keepOutcome: try admitted.outcome.map { try IdentityHistoryRows(self.db).keep($0, sealing) }
         case .keepChange(let record): try AccountChangeRows(self.db).insert(record, sealing)
-        case .letter(let letter, let most): _ = try MailRows(self.db).leaveMail((letter, most))
+        case .letter(let letter, let most): _ = try MailRows(self.db).leaveMail((letter, most), sealing)
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)
         case .notice(let notice): try NoticeRows(self.db).insertNotice(notice, sealing)
         }

@@ -237,8 +237,9 @@ struct ClientRows {
         try self.deleteRows(
             of: [
                 "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
-                "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery",
+                "oauth_consent", "oauth_subject", "oauth_session_service",
             ], ofClient: id)
+        try MessageRows(self.db).deleteMessages(toClient: id)
         try self.db.runObserved("DELETE FROM oauth_client WHERE id = ?", [id])
         return self.db.changesCount > 0
     }

@@ -30,14 +30,17 @@ struct EndedCeremonies {
     }
 
     private static let answersOfRequests = """
-        INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
-        SELECT client, ?, id, ?, ?, 0 FROM oauth_backchannel_request WHERE notification IS NOT NULL
+        INSERT INTO message (channel, lane, turn, subject, matter, created_at, due_at, attempts)
+        SELECT ?, client, 0, ?, id, ?, ?, 0 FROM oauth_backchannel_request WHERE notification IS NOT NULL
         """
 
     private static let answerOfRequest = SQLText.once("\(EndedCeremonies.answersOfRequests) AND id = ?")
 
     /// The values of a delivery that is due at once.
     private static func delivery(at moment: Timestamp) -> SQLValues {
-        [ClientDelivery.Kind.answer.rawValue, moment.milliseconds, moment.milliseconds]
+        [
+            OutboxChannel.client.rawValue, ClientDelivery.Kind.answer.rawValue, moment.milliseconds,
+            moment.milliseconds,
+        ]
     }
 }

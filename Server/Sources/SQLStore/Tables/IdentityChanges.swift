@@ -35,7 +35,8 @@ struct IdentityChanges {
             case .consent(let consent): try IdentityConsentRows(self.db).insert(consent, sealing)
             case .offer(let offer): try OfferRows(self.db).insert(offer, sealing)
             case .mailedOffer(let offer, let mail):
-                try OfferRows(self.db).insert(offer.afterLetter(isLeft: try MailRows(self.db).leaveMail(mail)), sealing)
+                let isLeft = try MailRows(self.db).leaveMail(mail, sealing)
+                try OfferRows(self.db).insert(offer.afterLetter(isLeft: isLeft), sealing)
             case .merge: try merge.map { try InviteRows(self.db).carryOut($0, sealing) }
             case .endOfSessions(let device, let session, let now, let ending):
                 try IdentitySessionRows(self.db).noteEnds(

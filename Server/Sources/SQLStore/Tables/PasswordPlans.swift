@@ -55,7 +55,7 @@ struct PasswordPlans {
         case .audit(let event): try AuditRows(self.db).appendAudit(event, sealing)
         case .notice(let notice): try NoticeRows(self.db).insertNotice(notice, sealing)
         case .keepChange(let change): try AccountChangeRows(self.db).insert(change, sealing)
-        case .mail(let letter): try MailRows(self.db).leaveMail(letter)
+        case .mail(let letter): try MailRows(self.db).leaveMail(letter, sealing)
         }
     }
 }

@@ -153,15 +153,18 @@ struct SessionRows {
         for id in ended {
             try self.db.run(
                 """
-                INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
-                SELECT service.client, ?3, oauth_session.id, oauth_subject.subject, ?2, ?2, 0
+                INSERT INTO message (channel, lane, turn, subject, matter, name, created_at, due_at, attempts)
+                SELECT ?3, service.client, 0, ?4, oauth_session.id, oauth_subject.subject, ?2, ?2, 0
                 FROM oauth_session_service AS service
                 JOIN oauth_session ON oauth_session.id = service.session
                 JOIN oauth_client ON oauth_client.id = service.client AND backchannel_logout_uri IS NOT NULL
                 JOIN oauth_subject ON oauth_subject.account = oauth_session.account
                     AND oauth_subject.client = service.client
                 WHERE service.session = ?1
-                """, [id, moment.milliseconds, ClientDelivery.Kind.logout.rawValue])
+                """,
+                [
+                    id, moment.milliseconds, OutboxChannel.client.rawValue, ClientDelivery.Kind.logout.rawValue,
+                ])
             try self.delete(id)
         }
         return ended.count

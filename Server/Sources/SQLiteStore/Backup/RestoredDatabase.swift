@@ -70,6 +70,7 @@ extension Database {
         // A completed deregistration is reported again for as long as ever: the report gives no access.
         voided.ceremonies = try delete("ceremony", "(\(CeremonyRecord.isCarriedOutDeregistration)) IS NOT TRUE")
         _ = try delete("dispatch_token", "ceremony_id NOT IN (SELECT id FROM ceremony)")
+        _ = try delete("message", "channel = '\(OutboxChannel.device.rawValue)'")
         // A pushed request that a browser has presented is deleted with the request that waits for the person.
         voided.authorizationRequests =
             try delete("oauth_pushed_request", "request IS NULL") + delete("oauth_request")

@@ -153,7 +153,7 @@ extension Migration {
                     subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL
                 ) STRICT;
                 INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
-                SELECT client, \(ClientDelivery.Kind.logout.rawValue), session, subject, created_at, due_at, attempts
+                SELECT client, 0, session, subject, created_at, due_at, attempts
                 FROM oauth_logout ORDER BY number;
                 DROP TABLE oauth_logout;
                 CREATE INDEX oauth_delivery_client ON oauth_delivery (client, due_at);
@@ -163,7 +163,7 @@ extension Migration {
                     AND OLD.phase <> NEW.phase
                 BEGIN
                     INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
-                    SELECT client, \(ClientDelivery.Kind.answer.rawValue), id, NEW.changed_at, NEW.changed_at, 0
+                    SELECT client, 1, id, NEW.changed_at, NEW.changed_at, 0
                     FROM oauth_backchannel_request WHERE id = NEW.reference AND notification IS NOT NULL;
                 END
                 """)

@@ -64,4 +64,38 @@ extension Migration {
                 CREATE TABLE dropped_mail (subject TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
                 """)
     }
+
+    /// Puts the waiting messages to clients and the waiting letters into one outbox, in their order. The outbox also
+    /// takes the messages of dispatchers to devices.
+    static let oneOutbox = Migration(name: "one outbox") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE message (
+                    number INTEGER PRIMARY KEY, channel TEXT NOT NULL, lane TEXT NOT NULL, turn INTEGER NOT NULL,
+                    account_id TEXT REFERENCES account (id) ON DELETE CASCADE, subject TEXT NOT NULL, matter TEXT,
+                    name TEXT, link BLOB REFERENCES mailed_link (digest) ON DELETE CASCADE, content BLOB,
+                    created_at INTEGER NOT NULL, expires_at INTEGER, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL
+                ) STRICT;
+                INSERT INTO message (channel, lane, turn, subject, matter, name, created_at, due_at, attempts)
+                SELECT '\(OutboxChannel.client.rawValue)', client, 0,
+                    CASE kind WHEN 0 THEN '\(ClientDelivery.Kind.logout.rawValue)'
+                        ELSE '\(ClientDelivery.Kind.answer.rawValue)' END,
+                    matter, subject, created_at, due_at, attempts
+                FROM oauth_delivery ORDER BY number;
+                INSERT INTO message (
+                    channel, lane, turn, account_id, subject, matter, name, link, created_at, expires_at, due_at,
+                    attempts)
+                SELECT '\(OutboxChannel.mailbox.rawValue)',
+                    CASE turn WHEN \(MailRecord.Turn.stranger.rawValue) THEN '\(MailRecord.Turn.laneOfStrangers)'
+                        ELSE '\(MailRecord.Turn.laneOfPeople)' END,
+                    turn, account_id, subject, about, link_name, link, created_at, expires_at, due_at, attempts
+                FROM mail ORDER BY number;
+                DROP TABLE oauth_delivery;
+                DROP TABLE mail;
+                CREATE INDEX message_due ON message (channel, due_at);
+                CREATE INDEX message_lane ON message (channel, lane, turn, due_at);
+                CREATE INDEX message_account ON message (account_id) WHERE account_id IS NOT NULL;
+                CREATE INDEX message_link ON message (link) WHERE link IS NOT NULL;
+                """)
+    }
 }

@@ -193,10 +193,12 @@ struct IdentityOfferTests {
         let unlettered = try await self.requested(phone)
         #expect(try await server.database.offer(id: unlettered.id)?.letter == nil)
         let now = server.clock.now
-        let mails = try await server.database.takeMails(at: now, lease: now + .seconds(60), limit: 9, strangers: 9)
+        let letters = try await server.database.takeMessages(
+            to: .mailbox, at: now, lease: now + .seconds(60), shares: OutboxShares(most: 9, share: 9))
+        let mails = try letters.map { try MailDelivery($0) }
         #expect(mails.map(\.about) == [lettered.id] && mails.map(\.subject) == [.newActivation])
         // What is kept of the code goes with its letter.
-        try await server.database.removeMail(mails[0], audit: nil)
+        try await server.database.removeMessage(letters[0], audit: nil)
         #expect(try await server.database.offer(id: lettered.id)?.letter == nil)
     }
 }

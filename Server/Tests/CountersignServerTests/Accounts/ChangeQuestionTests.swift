@@ -70,7 +70,7 @@ struct ChangeQuestionTests {
     func device() async throws {
         try await Self.tricked { fixture, stranger async throws in
             let server = fixture.server
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             #expect(server.mail.text.contains("was changed") && server.mail.text.contains("another device"))
             let link = try Self.link(server)
             let browser = TestBrowser(fixture.client)
@@ -98,7 +98,7 @@ struct ChangeQuestionTests {
     @Test("a device that came by the change confirms neither answer, and a session cannot ask without one")
     func youngerDevice() async throws {
         try await Self.tricked { fixture, stranger async throws in
-            #expect(try await fixture.server.sendMail() == [.sent])
+            #expect(try await fixture.server.sendMail() == [.delivered])
             let link = try Self.link(fixture.server)
             let page = try await Self.confirmed(
                 link, fixture, in: TestBrowser(fixture.client), pin: "604817", named: "-stranger")
@@ -123,17 +123,17 @@ struct ChangeQuestionTests {
     func reclaimed() async throws {
         try await Self.tricked { fixture, _ async throws in
             let server = fixture.server
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             let browser = TestBrowser(fixture.client)
             let first = try await Self.confirmed(try Self.link(server), fixture, in: browser)
             #expect(try await browser.post(Self.question, form: first.hiddenFields).status == .ok)
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             #expect(server.mail.text.contains("It rests now"))
             let second = try await Self.confirmed(try Self.link(server), fixture, in: browser)
             #expect(second.text.contains("Let it count again"))
             #expect(try await browser.post(Self.question, form: second.hiddenFields).status == .ok)
             #expect(try await Self.disabled(fixture) == [false, false])
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             #expect(server.mail.text.contains("counts again") && !server.mail.text.contains(Self.question))
             let own = try await fixture.signedIn(isFirst: false)
             let list = try await own.get("/account/changes")
@@ -145,13 +145,13 @@ struct ChangeQuestionTests {
     func links() async throws {
         try await Self.tricked { fixture, _ async throws in
             let (server, browser) = (fixture.server, TestBrowser(fixture.client))
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             let link = try Self.link(server)
             server.clock.advance(by: Limits().mail.mailedLinkLifetime)
             let over = try await browser.get(link)
             #expect(over.status == .notFound && over.text.contains("Mail another link"))
             #expect(try await browser.post("/account/changes/again", form: over.hiddenFields).status == .ok)
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             let next = try Self.link(server)
             #expect(next != link)
             #expect(try await browser.get(next).text.contains("This was not me"))
@@ -181,7 +181,7 @@ struct ChangeQuestionTests {
             // Somebody reads the mailbox and takes the account by it.
             let reset = try await place.reset(try await place.mailedLink(), "a stranger's sentence")
             #expect(reset.text.contains("You have a new password"))
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             let link = try Self.link(server)
             let browser = TestBrowser(client)
             let asked = try await browser.post(Self.question, form: try await browser.get(link).hiddenFields)
@@ -194,7 +194,7 @@ struct ChangeQuestionTests {
                 #expect(refused.status == .forbidden || refused.status == .ok, "\(password)")
                 #expect(refused.headers[.location] == nil, "\(password)")
             }
-            #expect(try await server.sendMail() == [.sent])
+            #expect(try await server.sendMail() == [.delivered])
             // The way back is another mailed link.
             let back = try await place.reset(try await place.mailedLink(), "mine from now on")
             #expect(back.text.contains("You have a new password"))
@@ -219,7 +219,7 @@ struct ChangeQuestionTests {
             let added = try await stranger.post(
                 "/account/value/phone", form: change.hiddenFields + "&phone=%2B49301234567")
             #expect(added.text.contains("Services can ask for it"))
-            #expect(try await place.server.sendMail() == [.sent])
+            #expect(try await place.server.sendMail() == [.delivered])
             #expect(place.server.mail.text.contains("a phone number (+49301234567)"))
             let browser = TestBrowser(place.client)
             let question = try await browser.get(try Self.link(place.server))
@@ -230,9 +230,9 @@ struct ChangeQuestionTests {
             #expect(try await place.server.database.personalValues(accountID: account).isEmpty)
 
             // The present password is younger than the change that set it.
-            #expect(try await place.server.sendMail() == [.sent])
+            #expect(try await place.server.sendMail() == [.delivered])
             _ = try await place.reset(try await place.mailedLink())
-            #expect(try await place.server.sendMail() == [.sent])
+            #expect(try await place.server.sendMail() == [.delivered])
             let own = try await browser.get(try Self.link(place.server))
             let led = try await browser.post(Self.question, form: own.hiddenFields)
             let wait = try await browser.get(try #require(led.headers[.location]))
@@ -252,7 +252,7 @@ struct ChangeQuestionTests {
             "/account/change/password",
             form: form.hiddenFields + "&" + PasswordPlace.form(["password": PasswordPlace.password]))
         #expect(shown.headers[.location] == address, "a code is mailed")
-        #expect(try await place.server.sendMail() == [.sent])
+        #expect(try await place.server.sendMail() == [.delivered])
         let code = try #require(place.server.mail.text.firstMatch(of: /[0-9A-Z]{5}-[0-9A-Z]{5}/)).0
         let codeForm = try await browser.get(address)
         #expect(codeForm.text.contains("mailed-code") && !codeForm.text.contains("name=\"password\""))
@@ -292,7 +292,7 @@ struct ChangeQuestionTests {
             #expect(try await send(first.form, ["mailed-code": "00000-00000"]).status == .forbidden)
             #expect(
                 try await send(first.form, ["password": PasswordPlace.password]).headers[.location] == first.address)
-            #expect(try await place.sendMail() == [.sent])
+            #expect(try await place.sendMail() == [.delivered])
             #expect(place.server.mail.text.contains("add the phone number \u{201C}+49301234567\u{201D}"))
             let code = String(try #require(place.server.mail.text.firstMatch(of: /[0-9A-Z]{5}-[0-9A-Z]{5}/)).0)
             let second = try await ask("+49301234568")
@@ -305,7 +305,7 @@ struct ChangeQuestionTests {
                 statuses.append(try await send(second.form, ["mailed-code": "00000-00001"]).status.code)
             }
             #expect(Set(statuses) == [403])
-            #expect(try await place.sendMail() == [.sent])
+            #expect(try await place.sendMail() == [.delivered])
             let late = String(try #require(place.server.mail.text.firstMatch(of: /[0-9A-Z]{5}-[0-9A-Z]{5}/)).0)
             #expect(try await send(second.form, ["mailed-code": late]).status == .forbidden, "it rests")
         }

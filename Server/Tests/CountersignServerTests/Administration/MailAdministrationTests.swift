@@ -64,8 +64,8 @@ struct MailAdministrationTests {
                 #expect(try await shown()["failure"] != nil)
                 server.mail.refuse(nil)
                 server.clock.advance(by: .seconds(60))
-                let deliverer = try #require(server.mailDeliverer)
-                let running = Task { try await deliverer.run() }
+                let outbox = OutboxService(server.assembly, logger: Logger(label: "test"))
+                let running = Task { try await outbox.run() }
                 while try await shown()["waiting"] != .integer(0), !Task.isCancelled { await Task.yield() }
                 while try await shown()["failure"] != nil, !Task.isCancelled { await Task.yield() }
                 running.cancel()

@@ -65,7 +65,7 @@ struct FurtherAddressTests {
 
         func confirm() async throws {
             #expect(try await self.ask().status == .ok)
-            #expect(try await self.fixture.sendMail() == [.sent])
+            #expect(try await self.fixture.sendMail() == [.delivered])
             #expect(try await self.confirm(try self.link()).status == .ok)
         }
 
@@ -91,10 +91,10 @@ struct FurtherAddressTests {
         let before = mail.messages.count
         try await resets.ask(username: "alice", source: "192.0.2.1")
         #expect(try await resets.sendLinks() == [])
-        #expect(try await fixture.sendMail() == [.sent])
+        #expect(try await fixture.sendMail() == [.delivered])
         // Receiving activations.
         _ = try await fixture.newActivation(name: "Tablet", isMailed: true)
-        #expect(try await fixture.sendMail() == [.sent])
+        #expect(try await fixture.sendMail() == [.delivered])
         #expect(place.recipients(after: before) == ["alice@post.example", "alice@post.example"])
     }
 
@@ -159,7 +159,7 @@ struct FurtherAddressTests {
         try await TerminalPhoneFixture.run { fixture async throws in
             let place = try await Place(fixture)
             #expect(try await place.ask().status == .ok)
-            #expect(try await fixture.sendMail() == [.sent])
+            #expect(try await fixture.sendMail() == [.delivered])
             let link = try place.link()
             let opened = try await TestBrowser(fixture.client).get("/account/address/confirm?link=\(link)")
             #expect(opened.status == .ok && opened.text.contains(Self.address))

@@ -27,7 +27,7 @@ struct IdentityLeakPlacesTests {
     }
 
     /// Sends what is due, as a node does that logs all that it can.
-    private func sendMail(_ stage: IdentityStage) async throws -> [MailResult] {
+    private func sendMail(_ stage: IdentityStage) async throws -> [OutboxResult] {
         try await stage.server.sendMail(logger: stage.lines.logger)
     }
 
@@ -101,7 +101,7 @@ struct IdentityLeakPlacesTests {
             offering.shouldSendEmail = true
             search.note(code: try await phone.sdk.personalizer.finishRequestNewActivationData(offering))
             try await search.run("a letter waits")
-            #expect(try await self.sendMail(stage) == [.sent])
+            #expect(try await self.sendMail(stage) == [.delivered])
             try await search.run("a letter was sent")
 
             let invited = "wilhelmine@invited.example"
@@ -109,7 +109,7 @@ struct IdentityLeakPlacesTests {
             let made = try await identities.invite(
                 .init(email: invited, service: party.id, role: "resident"), by: "test")
             self.note(link: made.link, in: search)
-            #expect(try await self.sendMail(stage) == [.sent])
+            #expect(try await self.sendMail(stage) == [.delivered])
             try await self.open("/invitation?link=\(made.link)", in: search)
             try await search.run("an invitation's page shows a code")
 
@@ -121,7 +121,7 @@ struct IdentityLeakPlacesTests {
             let asked = try await browser.post("/sign-in/newcomer", form: "\(fields)&email=\(newcomer)")
             #expect(asked.status == .ok)
             try await search.run("a newcomer has asked")
-            #expect(try await self.sendMail(stage) == [.sent])
+            #expect(try await self.sendMail(stage) == [.delivered])
             let link = try stage.server.mail.link()
             self.note(link: link, in: search)
             try await self.open(link, in: search)

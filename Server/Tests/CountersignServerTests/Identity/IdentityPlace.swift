@@ -190,7 +190,7 @@ extension TerminalPhoneFixture {
         return "\(path)?activation=\(activation)&ticket=\(ticket)"
     }
 
-    func sendMail() async throws -> [MailResult] { try await self.server.sendMail(leavingOut: .accountChanged) }
+    func sendMail() async throws -> [OutboxResult] { try await self.server.sendMail(leavingOut: .accountChanged) }
 
     func enterAddress(_ address: String = "alice@post.example", isVerified: Bool = true) async throws {
         try await self.server.enterAddress(address, isVerified: isVerified)

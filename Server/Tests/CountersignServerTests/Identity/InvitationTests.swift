@@ -207,7 +207,7 @@ struct InvitationTests {
             #expect(try await fixture.sendMail().isEmpty)
             for email in ["new@post.example", "alice@post.example"] {
                 let (_, address) = try await place.invite(email)
-                #expect(try await fixture.sendMail() == [.sent])
+                #expect(try await fixture.sendMail() == [.delivered])
                 #expect(fixture.server.mail.messages.last?.contains("To: <\(email)>") == true)
                 #expect(try fixture.server.mail.link() == address)
                 #expect(!fixture.server.mail.text.contains("PIN"))

@@ -61,7 +61,7 @@ private struct ToldCentre: Sendable {
     let phone: VirtualPhone
     let calls: NotedCalls
     let failures: FailureList
-    let deliveries: ClientDeliveries
+    let outbox: Outbox
 
     final class FailureList: Sendable {
         private let list = Mutex<[DeliveryFailure]>([])
@@ -85,15 +85,14 @@ private struct ToldCentre: Sendable {
             try await test(
                 ToldCentre(
                     centre: centre, phone: try await server.enrolledPhone(client), calls: calls, failures: failures,
-                    deliveries: Self.deliveries(server, calls, failures)))
+                    outbox: Self.outbox(server, calls, failures)))
         }
     }
 
     /// Another node over the same store.
-    static func deliveries(_ server: ServerFixture, _ calls: NotedCalls, _ failures: FailureList) -> ClientDeliveries {
-        ClientDeliveries(server.assembly.provider.grants, outbox: server.database, calls: calls) {
-            failures.note($0)
-        }
+    static func outbox(_ server: ServerFixture, _ calls: NotedCalls, _ failures: FailureList) -> Outbox {
+        let deliveries = ClientDeliveries(server.assembly.provider.grants, calls: calls) { failures.note($0) }
+        return Outbox(deliveries.entry, store: server.database, time: server.clock.timeSource)
     }
 
     func begin(_ changes: [String: String?] = [:]) async throws -> String {
@@ -101,11 +100,9 @@ private struct ToldCentre: Sendable {
     }
 
     /// Delivers what is due.
-    @discardableResult func deliver() async throws -> [DeliveryResult] {
-        var results: [DeliveryResult] = []
-        for delivery in try await self.deliveries.takeDue() {
-            results.append(try await self.deliveries.deliver(delivery))
-        }
+    @discardableResult func deliver() async throws -> [OutboxResult] {
+        var results: [OutboxResult] = []
+        for message in try await self.outbox.takeDue() { results.append(try await self.outbox.deliver(message)) }
         return results
     }
 
@@ -452,7 +449,7 @@ struct BackchannelDeliveryTests {
         try await ToldCentre.run(.push) { told in
             let request = try await told.begin()
             try await told.centre.answer(told.phone)
-            let first = ToldCentre.deliveries(told.server, told.calls, told.failures)
+            let first = ToldCentre.outbox(told.server, told.calls, told.failures)
             #expect(try await first.takeDue().count == 1)
             #expect(try await told.deliver().isEmpty, "it is another's")
             told.server.clock.advance(by: Limits().oauth.deliveryLease)

@@ -107,9 +107,11 @@ struct MetricsTests {
             let running = Task { try await numbers.run() }
             defer { running.cancel() }
             let registry = place.server.assembly.configuration.metrics.registry
-            while !registry.text.contains("countersign_mails_waiting 1"), !Task.isCancelled { await Task.yield() }
+            while !registry.text.contains(#"countersign_outbox_waiting{channel="mailbox"} 1"#), !Task.isCancelled {
+                await Task.yield()
+            }
             let lines = registry.text.split(separator: "\n").map(String.init)
-            #expect(lines.contains("countersign_mails_oldest_seconds 90"))
+            #expect(lines.contains(#"countersign_outbox_oldest_seconds{channel="mailbox"} 90"#))
             #expect(lines.contains("countersign_sessions 1"))
             #expect(lines.contains(#"countersign_signing_key_age_seconds{algorithm="ES256"} 90"#), "\(lines)")
         }

@@ -58,6 +58,14 @@ struct OtherDispatcherTests {
                 .post, "/token/dispatch/\(operation)", body, headers: [.authorization: self.party.authorization])
         }
 
+        /// Delivers what is due, as a node does.
+        @discardableResult func deliver() async throws -> [OutboxResult] {
+            let outbox = try self.server.outbox(.device)
+            var results: [OutboxResult] = []
+            for message in try await outbox.takeDue() { results.append(try await outbox.deliver(message)) }
+            return results
+        }
+
         /// The greeting and the payload of the last message.
         func lastMessage() throws -> (target: String, greeting: String, payload: OutOfBandPayload) {
             let message = try #require(self.courier.messages.last)
@@ -99,6 +107,8 @@ struct OtherDispatcherTests {
             let end = stage.server.clock.now() + stage.server.assembly.configuration.limits.dispatchLifetime
             #expect(information["response"] == .string("on its way until \(end)"))
             #expect(answer["link"] == nil && answer["qrCodeSvg"] == nil)
+            #expect(stage.courier.messages.isEmpty, "the back end does not wait for the courier")
+            #expect(try await stage.deliver() == [.delivered])
             let message = try stage.lastMessage()
             #expect(message.target == "phone-1" && message.greeting == "Good morning")
             #expect(message.payload.redeemData.token == (try answer.requiredString("token")))
@@ -122,6 +132,7 @@ struct OtherDispatcherTests {
                 #expect(redeemed.object["dispatchChannel"] == .string(channel))
             }
             _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            try await stage.deliver()
             let link = try stage.lastMessage().payload.link(base: "http://localhost:8080")
             await #expect(throws: (any Error).self) {
                 try await stage.phone.authenticate(try OutOfBandPayload(link: link))
@@ -149,6 +160,7 @@ struct OtherDispatcherTests {
                 "courier", ["dispatchTargetId": .string("phone-1")], operation: "deregistration",
                 context: ["subject": .string(stage.subject), "mode": .string("username")])
             #expect(answer["dispatchResult"] == .string("dispatched") && answer["transaction"] == nil)
+            try await stage.deliver()
             let message = try stage.lastMessage()
             #expect(message.greeting == "Hello")
             #expect(message.payload.redeemData.redeemURL.path() == "/token/redeem/deregistration")
@@ -175,17 +187,131 @@ struct OtherDispatcherTests {
         }
     }
 
-    @Test("After a failed delivery the token of a message that came all the same is void")
+    @Test("A failed delivery is tried again, later each time, and the back end has its answer all the same")
     func failedDelivery() async throws {
         try await self.withStage { stage in
             stage.courier.breakDown()
             let (response, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
-            #expect(response.status == .ok && answer["dispatchResult"] == .string("dispatchError"))
-            #expect(answer.members.count == 1)
-            let redeemed = try await stage.client.send(
-                .post, "/token/redeem/authentication",
-                ["token": .string(try stage.lastMessage().payload.redeemData.token)])
-            #expect(redeemed.response.status == .gone)
+            #expect(response.status == .ok && answer["dispatchResult"] == .string("dispatched"))
+            #expect(try await stage.deliver() == [.failed])
+            for pause in [2, 4, 8] {
+                stage.server.clock.advance(by: .seconds(pause) - .milliseconds(1))
+                #expect(try await stage.deliver().isEmpty, "not before \(pause) s")
+                stage.server.clock.advance(by: .milliseconds(1))
+                #expect(try await stage.deliver() == [.failed])
+            }
+            stage.courier.breakDown(false)
+            stage.server.clock.advance(by: .seconds(15))
+            #expect(try await stage.deliver() == [.delivered])
+            #expect(stage.courier.messages.count == 5)
+            #expect(Set(stage.courier.messages.map(\.content)).count == 1, "the same message each time")
+            _ = try await stage.phone.authenticate(try stage.lastMessage().payload)
+            #expect(try await stage.status(of: answer) == "succeeded")
+        }
+    }
+
+    @Test("A delivery that fails until the token expires is given up, and the trail says so")
+    func abandonedDelivery() async throws {
+        try await self.withStage { stage in
+            stage.courier.breakDown()
+            let (_, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            var results: [OutboxResult] = []
+            for _ in 0..<60 {
+                results += try await stage.deliver()
+                stage.server.clock.advance(by: .seconds(1))
+            }
+            #expect(results == [.failed, .failed, .failed, .failed, .failed, .failed, .givenUp])
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 0)
+            let events = try await stage.server.auditEvents(AuditEvent.Kind(rawValue: "dispatch-undelivered"))
+            #expect(events.map(\.actor) == [stage.party.id] && events.map(\.detail) == ["courier"])
+            #expect(events.map(\.ceremonyID) == [try answer.requiredString("sessionId")])
+        }
+    }
+
+    @Test("The message of a ceremony that has ended, or whose token was redeemed or has expired, is dropped")
+    func droppedMessages() async throws {
+        try await self.withStage { stage in
+            func dispatch() async throws -> JSONObject {
+                try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")]).object
+            }
+            let redeemed = try await dispatch()
+            _ = try await stage.client.send(
+                .post, "/token/redeem/authentication", ["token": .string(try redeemed.requiredString("token"))])
+            #expect(try await stage.deliver() == [.delivered])
+            _ = try await dispatch()
+            stage.server.clock.advance(by: stage.server.assembly.configuration.limits.dispatchLifetime)
+            #expect(try await stage.deliver() == [.delivered])
+            let ended = try await dispatch()
+            _ = try await stage.server.database.change(.id(try ended.requiredString("sessionId"))) { ceremony in
+                ceremony.phase = .ended
+                ceremony.outcome = .cancelled
+                return CeremonyChange()
+            }
+            #expect(try await stage.deliver() == [.delivered])
+            #expect(stage.courier.messages.isEmpty)
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 0)
+        }
+    }
+
+    @Test("A dispatcher that does not answer holds up its own targets, and the targets of no other dispatcher")
+    func stalledDispatcher() async throws {
+        let (courier, slow) = (CourierDispatcher(), CourierDispatcher(name: "slow-courier"))
+        let server = try await ServerFixture(configure: {
+            $0.dispatchers = (try? Dispatchers.standard.adding(courier).adding(slow)) ?? .standard
+        })
+        try await server.withPublicClient { client in
+            let stage = try await Stage(server, courier, client)
+            let account = try await server.assembly.directory.account(username: "alice").id
+            slow.add(.init(accountID: account), as: "phone-1")
+            let share = Limits().deviceMessagesAtOncePerDispatcher
+            for _ in 0..<share + 1 {
+                let (_, answer) = try await stage.dispatch("slow-courier", ["dispatchTargetId": .string("phone-1")])
+                #expect(answer["dispatchResult"] == .string("dispatched"))
+            }
+            let outbox = try server.outbox(.device)
+            // These calls do not end.
+            let stalled = try await outbox.takeDue()
+            #expect(stalled.count == share && stalled.allSatisfy { $0.lane == "slow-courier" })
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let taken = try await outbox.takeDue()
+            #expect(taken.map(\.lane) == ["courier"])
+            for message in taken { #expect(try await outbox.deliver(message) == .delivered) }
+            #expect(courier.messages.count == 1 && slow.messages.isEmpty)
+            #expect(try await outbox.deliver(stalled[0]) == .delivered)
+            #expect(try await outbox.takeDue().map(\.lane) == ["slow-courier"], "as soon as a place is free")
+        }
+    }
+
+    @Test("A message of a dispatcher that the server no longer has is given up")
+    func lostDispatcher() async throws {
+        try await self.withStage { stage in
+            let account = try await stage.server.assembly.directory.account(username: "alice").id
+            let now = stage.server.clock.now()
+            try await stage.server.database.createCeremony(
+                CeremonyRecord(
+                    id: "lost", kind: .authentication, clientID: stage.party.id, accountID: account, createdAt: now,
+                    expiresAt: now + .seconds(60), detail: CeremonyDetail()), tokens: [],
+                message: DeviceMessageRecord(dispatcher: "former-courier", target: "phone-1", content: [1]),
+                audit: nil)
+            #expect(try await stage.deliver() == [.givenUp])
+            #expect(stage.courier.messages.isEmpty)
+        }
+    }
+
+    @Test("The token of a waiting message is not to be read in the database")
+    func sealedMessage() async throws {
+        try await self.withStage { stage in
+            let (_, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let token = try answer.requiredString("token")
+            let folder = stage.server.folder
+            var read = 0
+            for file in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+                guard let bytes = FileManager.default.contents(atPath: "\(folder)/\(file)") else { continue }
+                read += bytes.count
+                #expect(bytes.range(of: Data(token.utf8)) == nil, "\(file)")
+            }
+            #expect(read > 0)
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 1)
         }
     }
 

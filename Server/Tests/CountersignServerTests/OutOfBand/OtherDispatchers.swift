@@ -14,19 +14,21 @@ final class CourierDispatcher: TargetedDispatcher {
     }
     struct Failure: Error {}
 
-    let name = "courier"
+    let name: String
     let takesInformation = true
     private let phones = Mutex<[String: Phone]>([:])
     private let received = Mutex<[DispatchMessage]>([])
     private let isBroken = Mutex(false)
     private let isForgetful = Mutex(false)
 
+    init(name: String = "courier") { self.name = name }
+
     /// What came to the phones.
     var messages: [DispatchMessage] { self.received.withLock { $0 } }
 
     func add(_ phone: Phone, as target: String) { self.phones.withLock { $0[target] = phone } }
-    /// From now on deliveries fail after the message has gone.
-    func breakDown() { self.isBroken.withLock { $0 = true } }
+    /// From now on deliveries fail after the message has gone, or no longer fail.
+    func breakDown(_ isBroken: Bool = true) { self.isBroken.withLock { $0 = isBroken } }
     /// From now on it cannot look for its phones.
     func forgetPhones() { self.isForgetful.withLock { $0 = true } }
 

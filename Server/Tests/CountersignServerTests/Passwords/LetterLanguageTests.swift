@@ -50,11 +50,12 @@ struct LetterLanguageTests {
                     issuer: "http://localhost:8080", serviceName: "Service", sender: sender,
                     languages: Languages(SecondLanguage(), English())),
                 sealing: Sealing(KeyEncryptionKey()), time: place.server.clock.timeSource)
-            let deliverer = try #require(MailDeliverer(place.server.assembly, logger: Logger(label: "test")))
+            let (taker, time) = (try place.server.outbox(.mailbox), place.server.clock.timeSource)
+            let outbox = Outbox(deliveries.entry, store: place.server.database, time: time)
             func letter() async throws -> String {
                 _ = try await place.askForReset()
-                for delivery in try await deliverer.takeDue() {
-                    #expect(try await deliveries.deliver(delivery) == .sent)
+                for letter in try await taker.takeDue() {
+                    #expect(try await outbox.deliver(letter) == .delivered)
                 }
                 return place.server.mail.text
             }

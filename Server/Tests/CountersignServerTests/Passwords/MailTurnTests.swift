@@ -38,8 +38,8 @@ struct MailTurnTests {
             try await place.enter()
             try await Self.leave(146, place, most: 999)
             _ = try await place.askForReset()
-            let deliverer = try #require(place.server.mailDeliverer)
-            let running = Task { try await deliverer.run() }
+            let outbox = OutboxService(place.server.assembly, logger: Logger(label: "test"))
+            let running = Task { try await outbox.run() }
             while place.server.mail.messages.count < 147, !Task.isCancelled { await Task.yield() }
             running.cancel()
             try await running.value
@@ -58,15 +58,21 @@ struct MailTurnTests {
         try await PasswordPlace.run { place in
             try await place.enter()
             try await Self.leave(5, place, most: 999)
-            let deliveries = try #require(place.server.mailDeliverer).deliveries
-            var taken = try await deliveries.takeDue()
-            #expect(taken.count == Limits().mail.anonymousMailsAtOnce && taken.allSatisfy { $0.turn == .stranger })
-            #expect(try await deliveries.takeDue().isEmpty)
+            var entry = try place.server.outbox(.mailbox).entry
+            entry.prepare = {}
+            let outbox = Outbox(entry, store: place.server.database, time: place.server.clock.timeSource)
+            func turns() async throws -> [MailRecord.Turn] {
+                try await outbox.takeDue().map { try MailDelivery($0).turn }
+            }
+            var taken = try await outbox.takeDue()
+            #expect(taken.count == Limits().mail.anonymousMailsAtOnce)
+            #expect(try taken.allSatisfy { try MailDelivery($0).turn == .stranger })
+            #expect(try await turns().isEmpty)
             _ = try await place.askForReset()
             _ = try await PasswordResets(place.server.assembly.passwords).sendLinks()
-            #expect(try await deliveries.takeDue().map(\.turn) == [.awaited], "there is a place for who waits")
-            #expect(try await deliveries.deliver(taken.removeFirst()) == .sent)
-            #expect(try await deliveries.takeDue().map(\.turn) == [.stranger], "one has become free")
+            #expect(try await turns() == [.awaited], "there is a place for who waits")
+            #expect(try await outbox.deliver(taken.removeFirst()) == .delivered)
+            #expect(try await turns() == [.stranger], "one has become free")
         }
     }
 
@@ -76,16 +82,16 @@ struct MailTurnTests {
             try await place.enter()
             try await Self.leave(5, place, most: 2)
             let lines = LoggedLines()
-            let deliverer = try #require(MailDeliverer(place.server.assembly, logger: lines.logger))
-            let running = Task { try await deliverer.run() }
+            let outbox = OutboxService(place.server.assembly, logger: lines.logger)
+            let running = Task { try await outbox.run() }
             while place.server.mail.messages.count < 2, !Task.isCancelled { await Task.yield() }
             running.cancel()
             try await running.value
             let told = lines.all.filter { $0.hasPrefix("Letters were not kept, because too many wait") }
             #expect(told.count == 1 && told.allSatisfy { $0.contains("password-changed") && $0.contains("3") })
             let numbers = place.server.assembly.configuration.metrics.registry.text
-            #expect(numbers.contains("countersign_mails_total{result=\"dropped\"} 3"))
-            #expect(numbers.contains("countersign_mails_total{result=\"sent\"} 2"))
+            #expect(numbers.contains("countersign_outbox_messages_total{channel=\"mailbox\",result=\"dropped\"} 3"))
+            #expect(numbers.contains("countersign_outbox_messages_total{channel=\"mailbox\",result=\"delivered\"} 2"))
         }
     }
 }

@@ -6,7 +6,8 @@ import _Primitives
 public enum MailConformance {
     /// The store protocols that the rules use. The steps of passwords put mail into the outbox, and mail belongs to an
     /// account.
-    public typealias Subject = AccountStore & AdditionalEmailStore & AuditStore & MailStore & PasswordStore
+    public typealias Subject = AccountStore & AdditionalEmailStore & AuditStore & MailStore & OutboxStore
+        & PasswordStore
         & PersonalInformationStore
 
     /// The rules, each over an empty store.
@@ -50,9 +51,11 @@ public enum MailConformance {
     }
 
     private static func take(_ store: any Subject, at moment: Timestamp = .start, limit: Int = 9, strangers: Int = 9)
-        async throws -> [MailDelivery]
+        async throws -> [OutboxMessage]
     {
-        try await store.takeMails(at: moment, lease: moment + .seconds(100), limit: limit, strangers: strangers)
+        let shares = OutboxShares(most: limit, share: limit, sharesOfLanes: ["strangers": strangers])
+        return try await store.takeMessages(
+            to: .mailbox, at: moment, lease: moment + .seconds(100), shares: shares)
     }
 
     private static let asks: [ConformanceCheck<any Subject>] = [
@@ -88,11 +91,11 @@ public enum MailConformance {
             try await Self.begin(store)
             for byte: UInt8 in 1...3 { try await Self.leave(Self.mail(byte), store) }
             let first = try await Self.take(store, limit: 2)
-            try expect(first.map(\.linkName) == ["name-1", "name-2"], "the oldest")
-            let delivery = MailDelivery(
-                number: first[0].number, accountID: Self.alice, subject: .passwordReset, turn: .awaited,
-                linkName: "name-1", attempt: 1, expiresAt: .start + .seconds(900))
-            try expect(first[0] == delivery, "as it was left")
+            try expect(first.map(\.name) == ["name-1", "name-2"], "the oldest")
+            let letter = try MailDelivery(first[0])
+            try expect(letter.accountID == Self.alice && letter.subject == .passwordReset, "as it was left")
+            try expect(letter.turn == .awaited && letter.linkName == "name-1" && letter.about == nil, "as it was left")
+            try expect(letter.attempt == 1 && letter.expiresAt == .start + .seconds(900), "as it was left")
             let count = try await winners(16) { _ in try await !Self.take(store).isEmpty }
             try expect(count == 1, "one of 16 has the third, not \(count)")
             try expect(try await Self.take(store, at: Self.later - .seconds(1)).isEmpty, "the leases go on")
@@ -108,22 +111,22 @@ public enum MailConformance {
                 try await Self.leave(Self.mail(byte, turn: turn), store)
             }
             let first = try await Self.take(store, limit: 3, strangers: 2)
-            try expect(first.map(\.linkName) == ["name-5", "name-7", "name-4"], "in their turns: \(first)")
-            try expect(first.map(\.turn) == [.awaited, .awaited, .told], "which they say")
+            try expect(first.map(\.name) == ["name-5", "name-7", "name-4"], "in their turns: \(first)")
+            try expect(try first.map { try MailDelivery($0).turn } == [.awaited, .awaited, .told], "which they say")
             let second = try await Self.take(store, limit: 4, strangers: 2)
-            try expect(second.map(\.linkName) == ["name-6", "name-1", "name-2"], "two of strangers: \(second)")
+            try expect(second.map(\.name) == ["name-6", "name-1", "name-2"], "two of strangers: \(second)")
             try expect(try await Self.take(store, strangers: 0).isEmpty, "and no more while those are under way")
-            try expect(try await Self.take(store, strangers: 1).map(\.linkName) == ["name-3"], "the last")
+            try expect(try await Self.take(store, strangers: 1).map(\.name) == ["name-3"], "the last")
         },
         ConformanceCheck("what is not left because too many wait is counted once; strangers' letters count apart") {
             store in
             try await Self.begin(store)
             for byte: UInt8 in 1...4 { try await Self.leave(Self.mail(byte, turn: .stranger), store, most: 2) }
             for byte: UInt8 in 5...8 { try await Self.leave(Self.mail(byte), store, most: 5) }
-            let waiting = try await store.waitingMails()
+            let waiting = try await store.waitingMessages(to: .mailbox)
             try expect(waiting.count == 5 && waiting.oldest != nil, "as many wait: \(waiting)")
             try expect(try await Self.take(store).count == 5, "two of strangers, and three beside them")
-            try expect(try await store.waitingMails() == waiting, "also while they are under way")
+            try expect(try await store.waitingMessages(to: .mailbox) == waiting, "also while they are under way")
             try expect(try await store.keepAsk(for: "alice", at: .start, most: 0) == false, "no room")
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<16 { group.addTask { try await store.takeDroppedMails().values.reduce(0, +) } }
@@ -138,16 +141,16 @@ public enum MailConformance {
             try await Self.begin(store)
             for byte: UInt8 in 1...2 { try await Self.leave(Self.mail(byte), store) }
             let taken = try await Self.take(store)
-            try await store.postponeMail(taken[0], until: .start + .seconds(5))
+            try await store.postponeMessage(taken[0], until: .start + .seconds(5))
             try expect(try await Self.take(store, at: .start + .seconds(4)).isEmpty, "it waits")
             let second = try await Self.take(store, at: .start + .seconds(5))
             try expect(second.map(\.attempt) == [2], "and then no more")
-            try await store.postponeMail(taken[0], until: .start)
+            try await store.postponeMessage(taken[0], until: .start)
             try expect(try await Self.take(store, at: .start + .seconds(6)).isEmpty, "it is another's by now")
             let entries = try await store.auditEntries(after: 0, limit: 99).count
-            try await store.removeMail(taken[1], audit: nil)
-            try await store.removeMail(second[0], audit: sampleAudit("unsent"))
-            try await store.removeMail(second[0], audit: sampleAudit("unsent"))
+            try await store.removeMessage(taken[1], audit: nil)
+            try await store.removeMessage(second[0], audit: sampleAudit("unsent"))
+            try await store.removeMessage(second[0], audit: sampleAudit("unsent"))
             try expect(try await store.auditEntries(after: 0, limit: 99).count == entries + 1, "once")
             try expect(try await Self.take(store, at: Self.later + .seconds(999)).isEmpty, "gone")
         },
@@ -180,7 +183,8 @@ public enum MailConformance {
                 change.shown?.hash = "$hash$2"
             }
             let taken = try await Self.take(store, limit: 1)
-            try expect(taken.map(\.subject) == [.passwordChanged] && taken.first?.linkName == nil, "as it was left")
+            try expect(
+                taken.map(\.subject) == ["password-changed"] && taken.first?.name == nil, "as it was left")
             _ = try await store.deleteAccount(id: Self.alice, audit: sampleAudit())
             try expect(try await Self.take(store, at: Self.later).isEmpty, "gone with the account")
         },
@@ -386,7 +390,7 @@ public enum MailConformance {
             let taken = try await Self.take(store)
             try expect(try await store.beginLink(of: taken[0], until: .start + .seconds(10)), "handed over")
             try expect(try await store.deleteMailedLinks(before: .start + .seconds(899), limit: 9) == 0, "it may come")
-            try await store.removeMail(taken[0], audit: nil)
+            try await store.removeMessage(taken[0], audit: nil)
             try expect(try await store.deleteMailedLinks(before: .start + .seconds(10), limit: 9) == 1, "it has come")
         },
         ConformanceCheck("links whose time is over are forgotten, with their mail, as many as may") { store in

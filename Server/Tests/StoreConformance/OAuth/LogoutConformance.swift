@@ -1,13 +1,13 @@
 public import Records
 import _Primitives
 
-/// The rules for every ``ClientOutbox``, for every step that ends a session, and for the step that ends a question to a
+/// The rules for every ``OutboxStore``, for every step that ends a session, and for the step that ends a question to a
 /// person: the messages that clients receive.
 public enum LogoutConformance {
     /// The store protocols that the rules use.
     public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & BackchannelStore & CeremonyStore
         & ClientStore
-        & ClientOutbox & SessionStore
+        & OutboxStore & SessionStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.ends + Self.quiet + Self.turns + Self.answers
@@ -47,8 +47,9 @@ public enum LogoutConformance {
     private static func take(
         _ store: Subject, at moment: Timestamp = Self.start, lease: Timestamp = Self.lease, share: Int = 9,
         most: Int = 99, underWay: [ExactText: Int] = [:]
-    ) async throws -> [ClientDelivery] {
-        try await store.takeDeliveries(at: moment, lease: lease, share: share, most: most, underWay: underWay)
+    ) async throws -> [OutboxMessage] {
+        let shares = OutboxShares(most: most, share: share, underWay: underWay)
+        return try await store.takeMessages(to: .client, at: moment, lease: lease, shares: shares)
     }
 
     private static func notified(_ number: Int, _ mode: BackchannelNotification.Mode?) -> BackchannelRequestRecord {
@@ -92,19 +93,21 @@ public enum LogoutConformance {
                 try expect(kept == NotifiedBackchannelRequest(request: request, given: nil), "as it was added")
             }
             try await Self.change("q1", to: .claimed, at: Self.start, store)
-            try expect(try await store.waitingDeliveries().count == 0, "nobody has answered")
+            try expect(try await store.waitingMessages(to: .client).count == 0, "nobody has answered")
             let later = Self.start + .seconds(9)
             for request in requests {
                 for _ in 0..<2 { try await Self.change(request.id, to: .ended, at: later, store) }
             }
-            try expect(try await store.waitingDeliveries() == WaitingDeliveries(count: 2, oldest: later), "once each")
+            try expect(
+                try await store.waitingMessages(to: .client) == WaitingMessages(count: 2, oldest: later), "once each")
             try expect(try await Self.take(store, at: later - .milliseconds(1)).isEmpty, "not before")
             let taken = try await Self.take(store, at: later)
-            try expect(taken.map(\.content) == [.answer(request: "q1"), .answer(request: "q2")], "\(taken)")
-            try expect(taken.allSatisfy { $0.address == "https://c.example/answers" }, "where it wants to be told")
+            try expect(
+                try taken.map { try ClientDelivery($0).content } == [.answer(request: "q1"), .answer(request: "q2")],
+                "\(taken)")
             try expect(taken.allSatisfy { $0.createdAt == later && $0.attempt == 1 }, "since then")
-            for delivery in taken { try await store.removeDelivery(delivery, audit: nil) }
-            try expect(try await store.waitingDeliveries().count == 0, "told")
+            for delivery in taken { try await store.removeMessage(delivery, audit: nil) }
+            try expect(try await store.waitingMessages(to: .client).count == 0, "told")
         },
         ConformanceCheck("a client is told of a question that ends with the device that had the question") { store in
             try await Self.addClient("c", store)
@@ -125,26 +128,11 @@ public enum LogoutConformance {
             }
             try expect(try await store.deleteDevice(id: "device-phone-alice", audit: Self.event), "deleted")
             let taken = try await Self.take(store)
-            try expect(taken.map(\.content) == [.answer(request: "q1")], "not of the open question, and once: \(taken)")
-        },
-        ConformanceCheck("what a client is to be told of answers goes with its address for them, and no other does") {
-            store in
-            try await Self.addClient("c", store)
-            try await Self.addClient("d", store)
-            try await Self.signIn(1, store)
-            try await Self.ask(Self.notified(1, .push), store)
-            try await Self.change("q1", to: .ended, at: Self.start, store)
-            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
-            try expect(try await store.waitingDeliveries().count == 3, "all three")
-            try expect(try await Self.told(store) == ["c session-1", "d session-1"], "the logouts")
-            try expect(try await store.waitingDeliveries().count == 2, "the answer has gone")
+            try expect(
+                try taken.map { try ClientDelivery($0).content } == [.answer(request: "q1")],
+                "not of the open question, and once: \(taken)")
         },
     ]
-
-    /// Returns the client and session of each due message, in the order of the clients.
-    private static func told(_ store: Subject) async throws -> [String] {
-        try await Self.take(store).map { "\($0.client) \($0.session ?? "")" }
-    }
 
     private static func check(_ end: @escaping @Sendable (Subject) async throws -> Bool)
         -> @Sendable (Subject)
@@ -157,16 +145,16 @@ public enum LogoutConformance {
             try await enrol(store, "bob")
             try await Self.signIn(1, store, device: "device-phone-alice")
             try await Self.signIn(2, store, account: "account-bob", device: "device-phone-bob")
-            try expect(try await store.waitingDeliveries() == WaitingDeliveries(count: 0, oldest: nil), "nobody yet")
+            try expect(
+                try await store.waitingMessages(to: .client) == WaitingMessages(count: 0, oldest: nil), "nobody yet")
             try expect(try await end(store), "ended")
             try expect(
-                try await store.waitingDeliveries() == WaitingDeliveries(count: 2, oldest: Self.start),
+                try await store.waitingMessages(to: .client) == WaitingMessages(count: 2, oldest: Self.start),
                 "in the same step")
             let taken = try await Self.take(store)
-            try expect(taken.map(\.client) == ["c", "d"], "both clients, and nobody else: \(taken)")
+            try expect(taken.map(\.lane) == ["c", "d"], "both clients, and nobody else: \(taken)")
             try expect(taken.allSatisfy { $0.session == "session-1" }, "the session")
-            try expect(taken.map(\.subject) == ["c-account-alice", "d-account-alice"], "by the name that each knows")
-            try expect(taken.map(\.address) == ["c", "d"].map(Self.address), "where it wants to be told")
+            try expect(taken.map(\.name) == ["c-account-alice", "d-account-alice"], "by the name that each knows")
             try expect(taken.allSatisfy { $0.attempt == 1 && $0.createdAt == Self.start }, "the first time")
         }
     }
@@ -218,32 +206,15 @@ public enum LogoutConformance {
             let later = Self.start + .seconds(4000)
             while try await store.sweepAuthorizations(at: later, idleSince: Self.start, limit: 9) > 0 {}
             try expect(try await store.session(cookieDigest: Self.bytes(2)) == nil, "ran out")
-            try expect(try await store.waitingDeliveries().count == 0, "nobody")
+            try expect(try await store.waitingMessages(to: .client).count == 0, "nobody")
         },
-        ConformanceCheck("what a client is to be told goes with it, and with its wish to be told") { store in
+        ConformanceCheck("what a client is to be told goes with it") { store in
             for id in ["c", "d"] { try await Self.addClient(id, store) }
             try await Self.signIn(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "ended")
             try expect(try await store.deleteClient("c", audit: Self.event), "deleted")
-            try expect(try await store.waitingDeliveries().count == 1, "d's")
-            _ = try await store.changeClient("d") { client in
-                client.settings.logout = nil
-                return []
-            }
-            try expect(try await Self.take(store).isEmpty, "nobody")
-            try expect(try await store.waitingDeliveries().count == 0, "and nothing stays")
-        },
-        ConformanceCheck("a client is told where it is registered at the time") { store in
-            for id in ["c", "d"] { try await Self.addClient(id, store) }
-            try await Self.signIn(1, store)
-            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
-            _ = try await store.changeClient("c") { client in
-                client.settings.logout = ClientSettings.LogoutAddress("https://c.example/elsewhere")
-                return []
-            }
-            try expect(
-                try await Self.take(store).map(\.address) == ["https://c.example/elsewhere", Self.address("d")],
-                "the new one")
+            try expect(try await store.waitingMessages(to: .client).count == 1, "d's")
+            try expect(try await Self.take(store).map(\.lane) == ["d"], "and no other")
         },
     ]
 
@@ -252,7 +223,7 @@ public enum LogoutConformance {
             for id in ["c", "d"] { try await Self.addClient(id, store) }
             try await Self.signIn(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "ended")
-            let taken = try await withThrowingTaskGroup(of: [ClientDelivery].self) { group in
+            let taken = try await withThrowingTaskGroup(of: [OutboxMessage].self) { group in
                 for _ in 0..<50 { group.addTask { try await Self.take(store) } }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
@@ -261,25 +232,26 @@ public enum LogoutConformance {
             let again = try await Self.take(store, at: Self.lease, lease: Self.lease + .seconds(60))
             try expect(again.map(\.attempt) == [2, 2], "the second time")
             // A slow client does not change the other client's turn, but its delivered message counts as delivered.
-            try await store.postponeDelivery(taken[0], until: Self.lease)
+            try await store.postponeMessage(taken[0], until: Self.lease)
             try expect(try await Self.take(store, at: Self.lease).isEmpty, "not due")
-            try await store.removeDelivery(taken[0], audit: nil)
-            try expect(try await store.waitingDeliveries().count == 1, "told")
+            try await store.removeMessage(taken[0], audit: nil)
+            try expect(try await store.waitingMessages(to: .client).count == 1, "told")
         },
         ConformanceCheck("a delivery waits as long as it is to, and goes once it is told, with its event") { store in
             try await Self.addClient("c", store)
             try await Self.signIn(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "ended")
             guard let taken = try await Self.take(store).first else { throw ConformanceFailure(description: "none") }
-            try await store.postponeDelivery(taken, until: Self.start + .seconds(5))
+            try await store.postponeMessage(taken, until: Self.start + .seconds(5))
             try expect(try await Self.take(store, at: Self.start + .milliseconds(4999)).isEmpty, "waits")
             let later = try await Self.take(store, at: Self.start + .seconds(5))
             try expect(later.map(\.attempt) == [2], "due")
             let undelivered = AuditEvent(AuditEvent.Kind(rawValue: "given up"), at: Self.start, actor: "c")
-            for _ in 0..<2 { try await store.removeDelivery(later[0], audit: undelivered) }
+            for _ in 0..<2 { try await store.removeMessage(later[0], audit: undelivered) }
             let trail = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter { $0 == undelivered }
             try expect(trail.count == 1, "one event")
-            try expect(try await store.waitingDeliveries() == WaitingDeliveries(count: 0, oldest: nil), "nothing")
+            try expect(
+                try await store.waitingMessages(to: .client) == WaitingMessages(count: 0, oldest: nil), "nothing")
         },
         ConformanceCheck("each client has a share, and one that is busy waits while the others are told") { store in
             for id in ["c", "d"] { try await Self.addClient(id, store) }
@@ -289,12 +261,12 @@ public enum LogoutConformance {
             }
             let first = try await Self.take(store, share: 2)
             try expect(
-                first.map { "\($0.client) \($0.session ?? "")" } == [
+                first.map { "\($0.lane) \($0.session ?? "")" } == [
                     "c session-1", "c session-2", "d session-1", "d session-2",
                 ], "two each, the oldest: \(first)")
             let others = try await Self.take(store, share: 3, underWay: ["c": 3, "d": 1])
             try expect(others.map(\.session) == ["session-3", "session-4"], "what there is room for of d's")
-            try expect(others.allSatisfy { $0.client == "d" }, "and nothing of c's")
+            try expect(others.allSatisfy { $0.lane == "d" }, "and nothing of c's")
         },
         ConformanceCheck("of all clients so many are taken, first of the one that has the fewest under way") { store in
             for id in ["c", "d"] { try await Self.addClient(id, store) }
@@ -305,16 +277,16 @@ public enum LogoutConformance {
             try expect(try await Self.take(store, most: 0).isEmpty, "there is no room")
             let first = try await Self.take(store, share: 2, most: 3, underWay: ["c": 1])
             try expect(
-                first.map { "\($0.client) \($0.session ?? "")" } == ["d session-1", "d session-2", "c session-1"],
+                first.map { "\($0.lane) \($0.session ?? "")" } == ["d session-1", "d session-2", "c session-1"],
                 "d before c: \(first)")
         },
     ]
 }
 
-extension ClientDelivery {
+extension OutboxMessage {
     /// The ended session, if the message is about a session.
-    fileprivate var session: String? { if case .logout(let session, _) = self.content { session } else { nil } }
-
-    /// The account's name at the client, if the message is about a session.
-    fileprivate var subject: String? { if case .logout(_, let subject) = self.content { subject } else { nil } }
+    fileprivate var session: String? {
+        guard case .logout(let session, _)? = try? ClientDelivery(self).content else { return nil }
+        return session
+    }
 }

@@ -31,7 +31,7 @@ extension SQLStore: InviteStore {
             try provisional.map { try AccountRows(db).insert($0, sealing) }
             try InviteRows(db).insert(invite, sealing)
             try AuditRows(db).appendAudit(audit, sealing)
-            return try MailRows(db).leaveMail(mail)
+            return try MailRows(db).leaveMail(mail, sealing)
         }
     }
 

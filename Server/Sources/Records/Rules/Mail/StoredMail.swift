@@ -1,35 +1,25 @@
-/// The part of the letters that are sent together which strangers may have.
-package struct StrangersShare: Sendable, Equatable {
-    /// The largest number of strangers' letters.
-    package let most: Int
-
-    /// Makes a share of this number.
-    package init(most: Int) { self.most = most }
-
-    /// Returns the number of strangers' letters that can go with `others` other letters, if at most `limit` letters are
-    /// sent; 0 if no stranger's letter can go.
-    package func room(beside others: Int, limit: Int) -> Int { max(0, min(self.most, limit - others)) }
-}
-
 extension MailRecord.Turn {
     /// The waiting letters that take the room of one more letter in the outbox.
     package enum Rivals: Sendable, Equatable {
-        /// The letters of the same turn.
-        case sameTurn
+        /// The letters of the same lane.
+        case sameLane
         /// All letters.
         case allMail
     }
 
-    /// The stored turns of strangers' letters.
-    package static let ofStrangers = Self.stranger.rawValue...Self.stranger.rawValue
-    /// The stored turns of all other letters.
-    package static let ofOthers = Self.awaited.rawValue...Self.told.rawValue
+    /// The lane of strangers' letters in the outbox.
+    package static let laneOfStrangers = "strangers"
+    /// The lane of all other letters.
+    package static let laneOfPeople = "people"
+
+    /// The lane of letters of this turn: the letters of a lane share places.
+    package var lane: String { self == .stranger ? Self.laneOfStrangers : Self.laneOfPeople }
 
     /// The letters that take the room of a letter of this turn. Strangers cannot push the letters of others out of the
     /// outbox, and have only their own room.
     package var rivals: Rivals {
         switch self {
-        case .stranger: .sameTurn
+        case .stranger: .sameLane
         case .awaited, .told: .allMail
         }
     }
@@ -46,6 +36,23 @@ extension MailRecord.Subject {
     package init(stored word: String, orCorrupt reason: String) throws {
         guard let subject = Self(rawValue: word) else { throw StoreError(.corrupt, reason) }
         self = subject
+    }
+}
+
+extension MailDelivery {
+    /// Reads a message to a mailbox. Throws ``StoreError/Code/corrupt`` for an unknown subject or turn, and for a letter
+    /// with a missing part.
+    package init(_ message: OutboxMessage) throws {
+        guard let account = message.accountID, let end = message.expiresAt else {
+            throw StoreError(.corrupt, "what a mail says")
+        }
+        self.subject = try MailRecord.Subject(stored: message.subject, orCorrupt: "what a mail says")
+        self.turn = try MailRecord.Turn(stored: message.turn)
+        self.accountID = account
+        self.linkName = message.name
+        self.about = message.matter
+        self.attempt = message.attempt
+        self.expiresAt = end
     }
 }
 

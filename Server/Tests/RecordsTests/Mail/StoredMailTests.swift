@@ -3,23 +3,15 @@ import Testing
 import _Primitives
 
 @Suite("Letters in the outbox, and the links in them")
-struct OutboxTests {
+struct StoredMailTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
-
-    @Test(
-        "Strangers' letters fill the room that others leave, up to the strangers' share",
-        arguments: [(3, 0, 10, 3), (3, 8, 10, 2), (3, 10, 10, 0), (3, 11, 10, 0), (0, 0, 10, 0), (-1, 0, 10, 0)])
-    func strangers(most: Int, others: Int, limit: Int, room: Int) {
-        #expect(StrangersShare(most: most).room(beside: others, limit: limit) == room)
-    }
 
     @Test("Strangers' letters count for strangers alone, and all letters for everybody else")
     func rivals() {
         for turn in MailRecord.Turn.allCases {
-            let rivals: MailRecord.Turn.Rivals = turn == .stranger ? .sameTurn : .allMail
+            let rivals: MailRecord.Turn.Rivals = turn == .stranger ? .sameLane : .allMail
             #expect(turn.rivals == rivals)
-            #expect(MailRecord.Turn.ofStrangers.contains(turn.rawValue) == (turn == .stranger))
-            #expect(MailRecord.Turn.ofOthers.contains(turn.rawValue) == (turn != .stranger))
+            #expect(turn.lane == (turn == .stranger ? "strangers" : "people"))
         }
     }
 

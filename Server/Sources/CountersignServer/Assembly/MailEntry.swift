@@ -1,31 +1,18 @@
-public import Accounts
+import Accounts
 import AdminAPI
 import Endpoints
-public import Logging
-public import Records
-public import ServiceLifecycle
-import Settings
+import Logging
+import Records
 import _Primitives
 
-/// Sends the mail that waits for people until the server shuts down.
-///
-/// A person who requests mail does not wait for the sending. Any number of servers may send from one store.
-public struct MailDeliverer: Service {
-    /// The letters and their delivery.
-    public let deliveries: MailDeliveries
-    let last: LastMail
-    /// The requested links for new passwords. The server must examine each request before sending a link.
-    let resets: PasswordResets
-    let metrics: ServerMetrics
-    let logger: Logger
-    let interval: Duration
-
-    /// Makes the deliverer of a server; `nil` if the server sends no mail.
-    public init?(_ server: ServerAssembly, logger: Logger) {
+extension OutboxEntry {
+    /// Makes the channel of mailboxes; `nil` if the server sends no mail. Before each search for due letters, the
+    /// requests for links are examined, and dropped letters are told to the operator.
+    init?(mailboxesOf server: ServerAssembly, _ logger: Logger) {
         let configuration = server.configuration
         guard let mail = configuration.mail else { return nil }
-        let (last, time) = (server.lastMail, server.time)
-        self.deliveries = MailDeliveries(
+        let (last, time, metrics) = (server.lastMail, server.time, configuration.metrics)
+        let deliveries = MailDeliveries(
             store: server.mails, transport: mail.transport,
             letterhead: MailDeliveries.Letterhead(configuration, sender: mail.sender), sealing: server.sealing,
             limits: configuration.limits, time: time, random: server.random
@@ -33,41 +20,35 @@ public struct MailDeliverer: Service {
             last.note(trouble, at: time.now())
             Self.log(trouble, logger)
         }
-        self.last = last
-        self.resets = PasswordResets(server.passwords)
-        self.metrics = configuration.metrics
-        self.logger = logger
-        self.interval = configuration.limits.mail.mailInterval
-    }
-
-    /// Sends until the server shuts down. A letter that the shutdown interrupts is due again when its lease is over.
-    public func run() async throws {
-        await deliverFromOutbox(every: self.interval, "mail", self.logger) {
-            try await self.takeDue()
-        } deliver: { delivery in
-            let result = try await self.deliveries.deliver(delivery)
-            if result == .sent { self.last.noteTaken() }
-            self.metrics.count(.mails, result.rawValue)
-        } look: {
-            try await self.tellDropped()
+        let resets = PasswordResets(server.passwords)
+        let entry = deliveries.entry
+        self.init(entry.channel, entry.terms) { letter in
+            let settlement = try await entry.send(letter)
+            if settlement == .delivered { last.noteTaken() }
+            return settlement
+        }
+        self.prepare = {
+            try await Self.tellDropped(deliveries, metrics, logger)
+            try await Self.sendLinks(resets, logger)
         }
     }
 
-    /// Examines the requests for links, and takes the letters that are due. Logs each request that gets no link.
-    public func takeDue() async throws -> [MailDelivery] {
-        for refusal in try await self.resets.sendLinks() {
-            self.logger.info(
+    /// Examines the requests for links, and logs each request that gets no link.
+    private static func sendLinks(_ resets: PasswordResets, _ logger: Logger) async throws {
+        for refusal in try await resets.sendLinks() {
+            logger.info(
                 "A link that was asked for is not mailed",
                 metadata: ["error": "no-mail-\(refusal.rawValue)", "reason": "\(refusal.words)"])
         }
-        return try await self.deliveries.takeDue()
     }
 
     /// Logs and counts the letters that were dropped since the last time because too many letters waited.
-    func tellDropped() async throws {
-        for (subject, count) in try await self.deliveries.takeDropped() {
-            self.metrics.count(.mails, "dropped", by: count)
-            self.logger.error(
+    private static func tellDropped(_ deliveries: MailDeliveries, _ metrics: ServerMetrics, _ logger: Logger)
+        async throws
+    {
+        for (subject, count) in try await deliveries.takeDropped() {
+            metrics.count(.messages, OutboxChannel.mailbox.rawValue, "dropped", by: count)
+            logger.error(
                 "Letters were not kept, because too many wait",
                 metadata: [
                     "mail": "\(subject.rawValue)", "count": "\(count)",
@@ -76,12 +57,12 @@ public struct MailDeliverer: Service {
         }
     }
 
-    static func log(_ trouble: MailTrouble, _ logger: Logger) {
+    private static func log(_ trouble: MailTrouble, _ logger: Logger) {
         var metadata: Logger.Metadata = [
             "mail": "\(trouble.subject.rawValue)", "attempt": "\(trouble.attempt)",
         ]
         if !trouble.said.isEmpty { metadata["said"] = "\(trouble.said)" }
-        guard trouble.result != .sent else {
+        guard trouble.result != .delivered else {
             logger.notice("The mail command has taken a letter, and said something", metadata: metadata)
             return
         }

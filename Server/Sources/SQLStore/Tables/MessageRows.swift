@@ -1,0 +1,132 @@
+import Records
+import Sealing
+import _Primitives
+
+extension SealingPurpose {
+    static let messageContent = SealingPurpose("content of a message")
+}
+
+/// The rows of messages that wait for clients, mailboxes and devices.
+struct MessageRows {
+    let db: SQLConnection
+
+    init(_ db: SQLConnection) { self.db = db }
+
+    /// The condition that finds a message by the eight values of ``identity(of:)``. The number is not enough: SQLite
+    /// gives a number again after the newest row was deleted.
+    private static let isMessage = """
+        number = ?1 AND channel = ?2 AND lane = ?3 AND subject = ?4 AND matter IS NOT DISTINCT FROM ?5
+        AND name IS NOT DISTINCT FROM ?6 AND account_id IS NOT DISTINCT FROM ?7 AND created_at = ?8
+        """
+
+    private static func identity(of message: OutboxMessage) -> SQLValues {
+        [
+            message.number, message.channel.rawValue, message.lane, message.subject, message.matter, message.name,
+            message.accountID, message.createdAt.milliseconds,
+        ]
+    }
+
+    /// Puts a message into the outbox.
+    func insert(_ draft: OutboxDraft, _ sealing: Sealing) throws {
+        let content = try draft.content.map {
+            try sealing.seal($0, purpose: .messageContent, row: draft.matter ?? "")
+        }
+        try self.db.run(
+            """
+            INSERT INTO message (
+                channel, lane, turn, account_id, subject, matter, name, link, content, created_at, expires_at, due_at,
+                attempts)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10, 0)
+            """,
+            [
+                draft.channel.rawValue, draft.lane, draft.turn, draft.accountID, draft.subject, draft.matter,
+                draft.name, draft.link, content, draft.createdAt.milliseconds, draft.expiresAt.milliseconds,
+            ])
+    }
+
+    /// Returns the lanes of a channel with due messages, the lane with the longest wait first.
+    func lanes(to channel: OutboxChannel, at moment: Timestamp) throws -> [OutboxLane] {
+        try self.db.rows(
+            """
+            SELECT lane, min(turn) AS turn FROM message WHERE channel = ? AND due_at <= ? GROUP BY lane
+            ORDER BY min(due_at), lane
+            """, [channel.rawValue, moment.milliseconds]
+        ) { row in OutboxLane(name: try row.text("lane"), turn: try row.integer("turn")) }
+    }
+
+    /// Takes at most `limit` due messages of a lane until the lease ends, in their turns.
+    func take(
+        from lane: String, to channel: OutboxChannel, at moment: Timestamp, lease: Timestamp, limit: Int,
+        _ sealing: Sealing
+    ) throws -> [OutboxMessage] {
+        try self.db.rows(
+            """
+            UPDATE message SET due_at = ?4, attempts = attempts + 1 WHERE number IN (
+                SELECT number FROM message WHERE channel = ?1 AND lane = ?2 AND due_at <= ?3
+                ORDER BY turn, due_at, number LIMIT ?5)
+            RETURNING number, turn, account_id, subject, matter, name, content, attempts, created_at, expires_at
+            """, [channel.rawValue, lane, moment.milliseconds, lease.milliseconds, limit]
+        ) { row in
+            let matter = try row.optionalText("matter")
+            return OutboxMessage(
+                number: try row.integer("number"), channel: channel, lane: lane, turn: try row.integer("turn"),
+                accountID: try row.optionalText("account_id"), subject: try row.text("subject"), matter: matter,
+                name: try row.optionalText("name"),
+                content: try row.optionalBytes("content").map {
+                    try sealing.open($0, purpose: .messageContent, row: matter ?? "")
+                },
+                attempt: try row.integer("attempts"), createdAt: try row.moment("created_at"),
+                expiresAt: try row.optionalMoment("expires_at"))
+        }.sorted { ($0.turn, $0.number) < ($1.turn, $1.number) }
+    }
+
+    private static let erasure = SQLText.once(
+        """
+        UPDATE pending_activation SET letter = NULL WHERE id = ?9 AND account_id = ?7
+        AND EXISTS (SELECT 1 FROM message WHERE \(MessageRows.isMessage))
+        """)
+
+    private static let deletion = SQLText.once("DELETE FROM message WHERE \(MessageRows.isMessage)")
+
+    /// Deletes a message, and the code that an offer of an activation keeps for the message.
+    func remove(_ message: OutboxMessage) throws {
+        let identity = Self.identity(of: message)
+        try self.db.run(Self.erasure, identity + [message.offerID])
+        try self.db.run(Self.deletion, identity)
+    }
+
+    private static let postponement = SQLText.once(
+        "UPDATE message SET due_at = ?9 WHERE \(MessageRows.isMessage) AND attempts = ?10")
+
+    /// Makes a message wait, if nobody has taken the message since.
+    func postpone(_ message: OutboxMessage, until moment: Timestamp) throws {
+        try self.db.run(
+            Self.postponement, Self.identity(of: message) + [moment.milliseconds, message.attempt])
+    }
+
+    private static let beginning = SQLText.once(
+        """
+        UPDATE mailed_link SET expires_at = ?9 WHERE digest = (
+            SELECT link FROM message WHERE \(MessageRows.isMessage) AND attempts = ?10)
+        """)
+
+    /// Lets the link of a letter end at `moment`, if nobody has taken the letter since.
+    func beginLink(of letter: OutboxMessage, until moment: Timestamp) throws {
+        try self.db.run(Self.beginning, Self.identity(of: letter) + [moment.milliseconds, letter.attempt])
+    }
+
+    /// Returns the amount of waiting messages of a channel.
+    func waiting(to channel: OutboxChannel) throws -> WaitingMessages {
+        try self.db.row(
+            "SELECT count(*) AS count, min(created_at) AS oldest FROM message WHERE channel = ?", [channel.rawValue]
+        ).map { row in
+            WaitingMessages(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+        } ?? WaitingMessages(count: 0, oldest: nil)
+    }
+
+    /// Deletes the messages to a client.
+    func deleteMessages(toClient id: String) throws {
+        try self.db.run(
+            "DELETE FROM message WHERE channel = ? AND lane = ?", [OutboxChannel.client.rawValue, id])
+    }
+}

@@ -1,0 +1,97 @@
+public import Records
+import _Primitives
+
+/// The rules for every ``OutboxStore`` about messages to devices, and about channels beside each other. The rules about
+/// clients stand in ``LogoutConformance``, and the rules about letters in ``MailConformance``.
+public enum OutboxConformance {
+    /// The store protocols that the rules use.
+    public typealias Subject = AccountStore & AuditStore & CeremonyStore & MailStore & OutboxStore & PasswordStore
+
+    private static let lease = Timestamp.start + .seconds(15)
+    private static let content: [UInt8] = Array("the token".utf8)
+
+    private static func dispatch(_ id: String, by dispatcher: String, _ store: any Subject) async throws {
+        try await store.createCeremony(
+            sampleCeremony(id, account: "account-alice"), tokens: [],
+            message: DeviceMessageRecord(dispatcher: dispatcher, target: "target-\(id)", content: Self.content),
+            audit: nil)
+    }
+
+    private static func take(
+        _ channel: OutboxChannel = .device, _ store: any Subject, at moment: Timestamp = .start, share: Int = 9,
+        underWay: [ExactText: Int] = [:]
+    ) async throws -> [OutboxMessage] {
+        try await store.takeMessages(
+            to: channel, at: moment, lease: moment + .seconds(15),
+            shares: OutboxShares(most: 9, share: share, underWay: underWay))
+    }
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck("the step that creates a ceremony leaves the dispatcher's message, once, as it was given") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await Self.dispatch("one", by: "courier", store)
+            try await store.createCeremony(sampleCeremony("ceremony-two"), tokens: [], audit: nil)
+            let waiting = WaitingMessages(count: 1, oldest: .start)
+            try expect(try await store.waitingMessages(to: .device) == waiting, "one waits")
+            let count = try await winners(16) { _ in try await !Self.take(.device, store).isEmpty }
+            try expect(count == 1, "one of 16 has the message, not \(count)")
+            try expect(try await store.waitingMessages(to: .device) == waiting, "also while it is under way")
+            let again = try await Self.take(.device, store, at: Self.lease)
+            let delivery = try again.map { try DeviceDelivery($0) }
+            try expect(
+                delivery.map(\.message)
+                    == [DeviceMessageRecord(dispatcher: "courier", target: "target-one", content: Self.content)],
+                "as it was given")
+            try expect(delivery.map(\.ceremonyID) == ["one"], "of its ceremony")
+            try expect(delivery.map(\.expiresAt) == [.start + .seconds(60)], "as long as its token")
+            try expect(again.map(\.attempt) == [2], "the second time")
+            try await store.postponeMessage(again[0], until: Self.lease + .seconds(2))
+            try expect(try await Self.take(.device, store, at: Self.lease + .seconds(1)).isEmpty, "it waits")
+            let last = try await Self.take(.device, store, at: Self.lease + .seconds(2))
+            try await store.removeMessage(last[0], audit: sampleAudit("undelivered"))
+            try expect(try await store.waitingMessages(to: .device).count == 0, "gone")
+        },
+        ConformanceCheck("a ceremony that is refused leaves no message") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            let (one, two) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+            try await store.createCeremony(
+                sampleCeremony("one", reference: "r", browser: one), tokens: [], audit: nil)
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.createCeremony(
+                    sampleCeremony("two", reference: "r", browser: two), tokens: [],
+                    message: DeviceMessageRecord(dispatcher: "courier", target: "t", content: Self.content), audit: nil)
+            }
+            try expect(try await store.waitingMessages(to: .device).count == 0, "none")
+        },
+        ConformanceCheck("a message to a device goes with the account of its ceremony") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await Self.dispatch("one", by: "courier", store)
+            _ = try await store.deleteAccount(id: "account-alice", audit: sampleAudit())
+            try expect(try await store.waitingMessages(to: .device).count == 0, "gone")
+        },
+        ConformanceCheck("a dispatcher whose share is under way holds up no other dispatcher, and no other channel") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            for number in 1...3 { try await Self.dispatch("slow-\(number)", by: "slow", store) }
+            try await Self.dispatch("quick", by: "quick", store)
+            let letter = MailRecord(
+                accountID: "account-alice", subject: .passwordChanged, createdAt: .start,
+                expiresAt: .start + .seconds(60))
+            _ = try await store.countAttempt(.mail(account: "account-alice"), leaving: (letter, 9)) { _ in
+                (AttemptCount(count: 1, at: .start), nil)
+            }
+            let first = try await Self.take(.device, store, share: 2, underWay: ["slow": 2])
+            try expect(first.map(\.lane) == ["quick"], "the other one's: \(first)")
+            let second = try await Self.take(.device, store, share: 2)
+            try expect(second.map(\.matter) == ["slow-1", "slow-2"], "the oldest two: \(second)")
+            try expect(try await Self.take(.client, store).isEmpty, "nothing for clients")
+            let letters = try await Self.take(.mailbox, store)
+            try expect(letters.map(\.subject) == ["password-changed"], "the letter: \(letters)")
+            for channel in [OutboxChannel.device: 4, .client: 0, .mailbox: 1] {
+                try expect(try await store.waitingMessages(to: channel.key).count == channel.value, "\(channel)")
+            }
+        },
+    ]
+}
