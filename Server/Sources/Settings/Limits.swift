@@ -9,9 +9,7 @@ public struct Limits: Sendable, Equatable {
     /// The time for redeeming a QR code, a link or a typed code. The waiting page renews the code. Past it the phone
     /// gets 410 `token-expired`.
     public var dispatchLifetime: Duration = .seconds(60)
-    /// The messages of dispatchers to devices that one node has under way at once. The others wait.
-    public var deviceMessagesAtOnce = 64
-    /// The messages of each dispatcher that one node has under way at once, as a part of ``deviceMessagesAtOnce``.
+    /// The messages to devices that one node has under way at once for each dispatcher. The others wait.
     public var deviceMessagesAtOncePerDispatcher = 8
     /// The time for a node to deliver a message to a device after taking it. Past it another node takes the message. A
     /// dispatcher's call is shorter.

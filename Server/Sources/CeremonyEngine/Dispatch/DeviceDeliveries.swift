@@ -71,15 +71,17 @@ extension Dispatches {
     /// - Parameter report: Receives failures: at most one a minute for each dispatcher, and every abandoned delivery.
     public func outboxEntry(report: @escaping @Sendable (DispatchFailure) -> Void = { _ in }) -> OutboxEntry {
         let limits = self.limits
+        let (share, dispatchers) = (limits.deviceMessagesAtOncePerDispatcher, max(self.dispatchers.all.count, 1))
         let deliveries = DeviceDeliveries(
             store: self.store, dispatchers: self.dispatchers,
+            // Each dispatcher has places of its own, however many others do not answer.
             terms: OutboxTerms(
-                places: limits.deviceMessagesAtOnce, share: limits.deviceMessagesAtOncePerDispatcher,
-                lease: limits.deviceMessageLease, retryPause: limits.deviceMessageRetryPause,
+                places: share * dispatchers, share: share, lease: limits.deviceMessageLease,
+                retryPause: limits.deviceMessageRetryPause,
                 longestRetryPause: limits.longestDeviceMessageRetryPause, interval: limits.deviceMessageInterval),
             time: self.time,
             reports: SourceBudget(
-                oneIn: limits.pauseOfReports, sources: max(self.dispatchers.all.count, 1), protecting: .node),
+                oneIn: limits.pauseOfReports, sources: dispatchers, protecting: .node),
             report: report)
         return OutboxEntry(.device, deliveries.terms) { try await deliveries.send($0) }
     }
