@@ -4,6 +4,7 @@ import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import Records
 import SQLStore
 import Testing

@@ -9,6 +9,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import OAuthProvider
+import Records
 import SQLStore
 import Settings
 import Testing

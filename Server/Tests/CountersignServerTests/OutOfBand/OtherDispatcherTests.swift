@@ -10,6 +10,7 @@ import HummingbirdTesting
 import NIOCore
 import OAuthProvider
 import Records
+import SQLStore
 import Settings
 import Testing
 import UAF
