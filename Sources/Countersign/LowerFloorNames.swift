@@ -8,6 +8,7 @@ public import _Primitives
 // app sees the members of types by the modules that the app imports. The re-export lets the app see the members of the
 // types below without importing their modules. Other names of the lower floors stay hidden from apps.
 @_exported public import struct Ceremony.OutOfBandPayload
+@_exported public import enum Ceremony.PinRule
 @_exported public import enum PersonalInformation.PersonalAttribute
 @_exported public import enum UAF.AuthenticatorType
 @_exported public import struct UAFClient.SystemPrompt
@@ -26,6 +27,11 @@ public typealias OutOfBandPayload = Ceremony.OutOfBandPayload
 /// The reason why a payload could not be read, in its `code`: `malformedPayload`, `unsupportedVersion`,
 /// `decryptionError` (the payload was meant for another device) or `operationReused`.
 public typealias OutOfBandPayloadError = Ceremony.OutOfBandPayloadError
+
+/// A rule that refuses PINs which are easy to guess, for the ``PinPolicy`` of a screen: `differentDigits`, `repeats`,
+/// `runs`, `pattern`, `row`, `date` and `blockList`. `PinRule.simple` has the rules for the PINs of personalised
+/// identities.
+public typealias PinRule = Ceremony.PinRule
 
 /// The content that a server asks a person to confirm: a content type, the bytes, and for a picture the picture's kind
 /// (UAF Protocol 1.1, dictionary Transaction).

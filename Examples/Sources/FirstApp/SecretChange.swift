@@ -9,12 +9,20 @@ struct AnotherPinScreen: PinChanger {
             switch context.lastRecoverableError {
             case .invalidPin: "That is not your PIN."
             case .invalidPinFormat: "A PIN has six digits."
+            case .unsafePin(.differentDigits(let least)): "Choose a PIN with \(least) different digits."
+            case .unsafePin(.blockList): "Too many people have this PIN. Choose another PIN."
+            case .unsafePin: "A date, digits in a row and what repeats are tried first by whoever finds the phone."
             case .oldPinEqualsNewPin: "Choose another PIN than the present one."
             case .coolingDown: "Wait a little before you try again."
             case nil: nil
             }
         guard let pins = await self.ask(advice) else { return handler.cancel() }
         handler.pins(old: pins.present, new: pins.new)
+    }
+
+    /// Six digits, by the rules for identities, and two rules of the app's own.
+    func pinPolicy() -> PinPolicy {
+        PinPolicy(rules: PinRule.simple + [.differentDigits(atLeast: 4), .blockList(["246810", "147258"])])
     }
 }
 

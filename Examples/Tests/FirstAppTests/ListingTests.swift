@@ -86,7 +86,8 @@ struct ListingTests {
     func changedPin() async throws {
         try await self.enrolled()
         let answers = Mutex<[(String, String)?]>([
-            ("000000", "864209"), ("258036", "8642"), ("258036", "258036"), ("258036", "864209"), nil,
+            ("000000", "864209"), ("258036", "8642"), ("258036", "311299"), ("258036", "822488"), ("258036", "246810"),
+            ("258036", "258036"), ("258036", "864209"), nil,
         ])
         let advice = Mutex<[String?]>([])
         let screen = AnotherPinScreen { given in
@@ -96,7 +97,10 @@ struct ListingTests {
         #expect(try await changePin(of: "alice", with: self.phone.client, on: screen) == "Your PIN is changed.")
         #expect(
             advice.withLock { $0 } == [
-                nil, "That is not your PIN.", "A PIN has six digits.", "Choose another PIN than the present one.",
+                nil, "That is not your PIN.", "A PIN has six digits.",
+                "A date, digits in a row and what repeats are tried first by whoever finds the phone.",
+                "Choose a PIN with 4 different digits.", "Too many people have this PIN. Choose another PIN.",
+                "Choose another PIN than the present one.",
             ])
         #expect(try await changePin(of: "alice", with: self.phone.client, on: screen) == nil)
         try await self.phone.client.localData.deleteAuthenticator(username: "alice")

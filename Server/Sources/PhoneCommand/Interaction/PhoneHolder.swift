@@ -219,7 +219,7 @@ actor PhoneHolder {
     // MARK: - PIN and password
 
     func enrollPIN(_ context: PinEnrollmentContext, _ policy: PinPolicy, _ handler: PinEnrollmentHandler) async {
-        let refusal = context.lastRecoverableError.map { _ in Self.invalidPINFormat(policy) }
+        let refusal = context.lastRecoverableError.map { Self.refusal($0, policy) }
         guard let pin = await self.newSecret(.pin, refusal, orGiveUp: handler.cancel) else { return }
         handler.pin(pin)
     }
@@ -330,7 +330,8 @@ actor PhoneHolder {
         let error = context.lastRecoverableError
         let refusal: Refusal? =
             switch error {
-            case .invalidPinFormat: Self.invalidPINFormat(policy)
+            case .invalidPinFormat: Self.refusal(.invalidPinFormat, policy)
+            case .unsafePin(let rule): Self.refusal(.unsafePin(rule), policy)
             case .oldPinEqualsNewPin: Self.unchanged(.pin)
             case .invalidPin, .coolingDown, nil: nil
             }
@@ -379,9 +380,14 @@ actor PhoneHolder {
         return (old, new)
     }
 
-    private static func invalidPINFormat(_ policy: PinPolicy) -> Refusal {
-        let lengths = policy.minLength == policy.maxLength ? "" : "\(policy.minLength) to "
-        return .failed("invalid-pin-format", "A PIN has \(lengths)\(policy.maxLength) digits.")
+    private static func refusal(_ error: PinEnrollmentError, _ policy: PinPolicy) -> Refusal {
+        switch error {
+        case .invalidPinFormat:
+            let lengths = policy.minLength == policy.maxLength ? "" : "\(policy.minLength) to "
+            return .failed("invalid-pin-format", "A PIN has \(lengths)\(policy.maxLength) digits.")
+        case .unsafePin:
+            return .failed("unsafe-pin", "Whoever finds the phone tries that PIN first.")
+        }
     }
 
     private static func unchanged(_ kind: AuthenticatorName) -> Refusal {

@@ -19,7 +19,7 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
         /// The PIN contains characters other than the digits 0 to 9.
         case invalidCharacters
         /// The PIN is among the PINs that a finder of the phone tries first: a repeated digit, a row of neighbouring
-        /// digits, a repeating pattern, or a date.
+        /// digits, a repeating pattern, or a date (`PinRule.simple`).
         case tooSimple
         /// The PIN is the same as the PIN that is to be changed.
         case unchanged
@@ -68,7 +68,7 @@ public final class PinSpecification: @unchecked Sendable, CustomStringConvertibl
             guard bytes.count >= self.minLength else { return .tooShort }
             guard bytes.count <= self.maxLength else { return .tooLong }
             if let former = self.lock.withLock({ self.former }), former == pin { return .unchanged }
-            return SimplePin.isSimple(bytes) ? .tooSimple : .valid
+            return PinRule.simple.first(refusing: bytes) == nil ? .valid : .tooSimple
         }
     }
 

@@ -53,8 +53,8 @@ struct AppInteraction: UserInteraction {
             let pin = try await self.patience.ask { answer in
                 await enroller.enrollPin(context: context, handler: PinEnrollmentHandler(answer: answer))
             }
-            if policy.accepts(pin) { return SecretBytes(utf8: pin) }
-            lastError = .invalidPinFormat
+            lastError = policy.refusal(of: pin)
+            if lastError == nil { return SecretBytes(utf8: pin) }
         }
     }
 

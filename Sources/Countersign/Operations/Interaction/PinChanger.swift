@@ -38,10 +38,23 @@ public enum PinChangeRecoverableError: Hashable, Sendable {
     /// The new PIN does not have the policy's length, or contains other characters than the digits 0 to 9. Nothing was
     /// checked and nothing was counted.
     case invalidPinFormat
+    /// The new PIN is easy to guess: this rule of the policy refuses the new PIN. Nothing was checked and nothing was
+    /// counted.
+    case unsafePin(PinRule)
     /// The new PIN is the present PIN. Nothing was checked and nothing was counted.
     case oldPinEqualsNewPin
     /// The present PIN was given before the waiting time was over: the PIN was neither checked nor counted.
     case coolingDown
+}
+
+extension PinChangeRecoverableError {
+    /// Creates the reason why a policy refused the new PIN.
+    init(_ refusal: PinEnrollmentError) {
+        switch refusal {
+        case .invalidPinFormat: self = .invalidPinFormat
+        case .unsafePin(let rule): self = .unsafePin(rule)
+        }
+    }
 }
 
 /// The receiver of the answer of a PIN changer. The first call counts.
@@ -84,7 +97,7 @@ struct PinChangeQuestions: SecretChangeQuestions {
         let typed = try await self.patience.ask { answer in
             await self.changer.changePin(context: context, handler: PinChangeHandler(answer: answer))
         }
-        guard self.policy.accepts(typed.new) else { return .refused(.invalidPinFormat) }
+        if let refusal = self.policy.refusal(of: typed.new) { return .refused(PinChangeRecoverableError(refusal)) }
         let change = SecretChange(old: SecretBytes(utf8: typed.old), new: SecretBytes(utf8: typed.new))
         return change.old == change.new ? .refused(.oldPinEqualsNewPin) : .change(change)
     }

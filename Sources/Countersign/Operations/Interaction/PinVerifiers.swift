@@ -13,7 +13,8 @@ public protocol PinEnroller: PinPolicyProvider {
 /// A screen that knows the app's policy for new PINs. ``PinEnroller`` and ``PinChanger`` share the policy, so that a
 /// class that is both screens has a single policy.
 public protocol PinPolicyProvider: Sendable {
-    /// Returns the length that a PIN must have. The default is six digits.
+    /// Returns the length that a PIN must have, and the rules that a PIN must obey. The default is six digits and no
+    /// rules.
     func pinPolicy() async -> PinPolicy
 }
 
@@ -22,23 +23,35 @@ extension PinPolicyProvider {
     public func pinPolicy() -> PinPolicy { PinPolicy() }
 }
 
-/// A policy for the length of a PIN, in decimal digits.
+/// A policy for the PINs that people choose, at an enrolment and at a change: the length in decimal digits, and rules
+/// against PINs that are easy to guess.
 public struct PinPolicy: Hashable, Sendable {
     /// The minimum number of digits.
     public var minLength: Int
     /// The maximum number of digits.
     public var maxLength: Int
+    /// The rules, in the order in which they judge a PIN. `PinRule.simple` has the rules for the PINs of personalised
+    /// identities. If no PIN of the right length obeys all rules, the person can only give up.
+    public var rules: [PinRule]
 
-    /// Creates a policy. The default is six digits.
-    public init(minLength: Int = 6, maxLength: Int = 6) {
+    /// Creates a policy. The default is six digits and no rules.
+    public init(minLength: Int = 6, maxLength: Int = 6, rules: [PinRule] = []) {
         self.minLength = minLength
         self.maxLength = maxLength
+        self.rules = rules
     }
 
-    /// Returns `true` if a PIN consists of ASCII digits only and has the right length.
-    public func accepts(_ pin: String) -> Bool {
-        pin.utf8.count >= max(1, self.minLength) && pin.utf8.count <= self.maxLength
-            && pin.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    /// Returns `true` if a PIN consists of ASCII digits only, has the right length and obeys all rules.
+    public func accepts(_ pin: String) -> Bool { self.refusal(of: pin) == nil }
+
+    /// Returns the reason to refuse a PIN; `nil` if the policy accepts the PIN. The rules judge a PIN of the right
+    /// length and characters only. The first rule that refuses the PIN is the reason.
+    public func refusal(of pin: String) -> PinEnrollmentError? {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard pin.utf8.count >= max(1, self.minLength), pin.utf8.count <= self.maxLength,
+            pin.utf8.allSatisfy(digits.contains)
+        else { return .invalidPinFormat }
+        return self.rules.first(refusing: pin.utf8).map { .unsafePin($0) }
     }
 }
 
@@ -60,6 +73,8 @@ public struct PinEnrollmentContext: Sendable {
 public enum PinEnrollmentError: Hashable, Sendable {
     /// The PIN does not have the policy's length, or contains other characters than the digits 0 to 9.
     case invalidPinFormat
+    /// The PIN is easy to guess: this rule of the policy refuses the PIN.
+    case unsafePin(PinRule)
 }
 
 /// The receiver of the answer of a PIN enroller. The first call counts.

@@ -107,7 +107,7 @@ public struct ActivationOffers: CeremonyPart {
         guard self.configuration.identities.pinLength.contains(pin.utf8.count),
             pin.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { throw CeremonyError(.invalidRequest, "a PIN that is no PIN") }
-        guard !SimplePin.isSimple(pin.utf8) else { throw CeremonyError(.pinTooSimple) }
+        guard PinRule.simple.first(refusing: pin.utf8) == nil else { throw CeremonyError(.pinTooSimple) }
     }
 
     /// Returns the open invitation that an account was made for; `nil` if there is none, and for a named invitation.
