@@ -84,6 +84,7 @@ extension AuthenticatorModule {
                 extensions: announcement.map { [$0.signed] } ?? [])
             let attestation = try await self.attest(
                 data, of: record, model, as: attestationType, binding, verification)
+            if case .system = proof { await verification.credentialsWereValid(model) }
             let assertion = RegistrationAssertion(keyRegistrationData: data, attestation: attestation)
             return RegisteredKey(
                 name: name,
@@ -143,6 +144,8 @@ extension AuthenticatorModule {
                 transactionContentHash: transaction?.contentHash ?? [], keyID: name.keyID, signCounter: counter,
                 extensions: announcement.map { [$0.signed] } ?? [])
         }
+        // The announcement comes after the signature: nothing may wait between the check of the key and the signature.
+        if model.factor != .devicePossession { await verification.credentialsWereValid(model) }
         return EncodedAssertion(
             bytes: try AuthenticationAssertion(
                 signedData: data,

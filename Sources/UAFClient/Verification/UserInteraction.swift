@@ -30,6 +30,10 @@ public protocol UserInteraction: Sendable {
         _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
     ) async throws -> DevicePasscodeReading
 
+    /// Announces that the PIN, the password, the finger, the face or the passcode was right. The key has signed, and the
+    /// authenticator continues after the function has returned. The default implementation does nothing.
+    func credentialsWereValid(_ model: AuthenticatorModel) async
+
     /// Shows the picture of a transaction until the person goes on to the verification.
     ///
     /// The picture is a complete PNG file of a kind that the app has declared. The default implementation throws
@@ -38,6 +42,9 @@ public protocol UserInteraction: Sendable {
 }
 
 extension UserInteraction {
+    /// Does nothing, for an app whose screens close otherwise.
+    public func credentialsWereValid(_ model: AuthenticatorModel) async {}
+
     /// Throws `unavailable`, for an app without a screen for pictures.
     public func show(picture: [UInt8], _ model: AuthenticatorModel) async throws {
         throw UserVerificationError.unavailable

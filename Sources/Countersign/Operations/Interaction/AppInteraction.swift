@@ -108,6 +108,22 @@ struct AppInteraction: UserInteraction {
 
     // MARK: What the operating system judges
 
+    func credentialsWereValid(_ model: AuthenticatorModel) async {
+        let verifier: (any UserVerifier)? =
+            switch model.factor {
+            case .pin: self.screens.pinUserVerifier
+            case .password: self.screens.passwordUserVerifier
+            case .fingerprint: self.screens.fingerprintUserVerifier
+            case .face: self.screens.biometricUserVerifier
+            case .devicePasscode: self.screens.devicePasscodeUserVerifier
+            case .devicePossession: nil
+            }
+        guard let verifier else { return }
+        // A screen that does not return in time has no influence on the operation. A cancelled task ends the operation
+        // after this function.
+        try? await self.patience.compute { await verifier.onValidCredentialsProvided() }
+    }
+
     func verifyBiometric(
         _ model: AuthenticatorModel, hint: String?,
         read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading

@@ -52,7 +52,7 @@ public struct PasswordEnrollmentHandler: Sendable {
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol PasswordUserVerifier: Sendable {
+public protocol PasswordUserVerifier: UserVerifier {
     /// Asks for the password. The SDK calls the function again with `context.lastRecoverableError` until the password
     /// is right, the person gives up, or the tries are used up.
     func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) async

@@ -97,7 +97,7 @@ public struct PinEnrollmentHandler: Sendable {
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol PinUserVerifier: Sendable {
+public protocol PinUserVerifier: UserVerifier {
     /// Asks for the PIN. The SDK calls the function again with `context.lastRecoverableError` until the PIN is right,
     /// the person gives up, or the tries are used up.
     func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) async

@@ -1,10 +1,26 @@
 public import UAFClient
 
+/// A screen that verifies the person. All verifiers share the function, so that a class that is several verifiers
+/// implements the function once.
+public protocol UserVerifier: Sendable {
+    /// Announces that the PIN, the password, the finger, the face or the passcode was right: the screen can close, while
+    /// the server still judges the operation. Not called for a new PIN or a new password.
+    ///
+    /// The SDK calls the function once for each verified key, before anything is sent, and waits for its return, at most
+    /// for the configured time of an answer. The default does nothing.
+    func onValidCredentialsProvided() async
+}
+
+extension UserVerifier {
+    /// Does nothing.
+    public func onValidCredentialsProvided() {}
+}
+
 /// A screen that asks for a finger. The SDK shows nothing: the app tells the person where to put the finger.
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol FingerprintUserVerifier: Sendable {
+public protocol FingerprintUserVerifier: UserVerifier {
     /// Asks for a finger. If the finger did not match, the SDK calls the function again with
     /// `context.lastRecoverableError`.
     func verifyFingerprint(context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler)
@@ -66,7 +82,7 @@ public struct FingerprintUserVerificationHandler: Sendable {
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol BiometricUserVerifier: Sendable {
+public protocol BiometricUserVerifier: UserVerifier {
     /// Announces the operating system's dialog, and lets the person give up before the dialog shows.
     func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) async
 }
@@ -115,7 +131,7 @@ public struct BiometricUserVerificationHandler: Sendable {
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
 /// or return earlier. A class of the main actor can conform to this protocol.
-public protocol DevicePasscodeUserVerifier: Sendable {
+public protocol DevicePasscodeUserVerifier: UserVerifier {
     /// Announces the operating system's dialog, and lets the person give up before the dialog shows.
     func verifyDevicePasscode(
         context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
