@@ -86,6 +86,7 @@ struct AppInteraction: UserInteraction {
         if model.factor == .pin, let verifier = self.screens.pinUserVerifier {
             let context = PinUserVerificationContext(
                 authenticator: descriptor, username: self.username, authenticatorProtectionStatus: status,
+                coolDownDeadline: self.patience.deadline(of: status),
                 lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPin : .coolingDown })
             return SecretBytes(
                 utf8: try await self.patience.ask { answer in
@@ -95,6 +96,7 @@ struct AppInteraction: UserInteraction {
         if model.factor == .password, let verifier = self.screens.passwordUserVerifier {
             let context = PasswordUserVerificationContext(
                 authenticator: descriptor, username: self.username, authenticatorProtectionStatus: status,
+                coolDownDeadline: self.patience.deadline(of: status),
                 lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPassword : .coolingDown })
             let password = try await self.patience.ask { answer in
                 await verifier.verifyPassword(
@@ -105,8 +107,6 @@ struct AppInteraction: UserInteraction {
         }
         throw UserVerificationError.unavailable
     }
-
-    // MARK: What the operating system judges
 
     func credentialsWereValid(_ model: AuthenticatorModel) async {
         let verifier: (any UserVerifier)? =
@@ -123,6 +123,8 @@ struct AppInteraction: UserInteraction {
         // after this function.
         try? await self.patience.compute { await verifier.onValidCredentialsProvided() }
     }
+
+    // MARK: What the operating system judges
 
     func verifyBiometric(
         _ model: AuthenticatorModel, hint: String?,

@@ -1,6 +1,12 @@
 public import UAFClient
 import _Primitives
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// A screen that asks for the present PIN and for a new PIN, during a ``PinChange``.
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
@@ -17,16 +23,21 @@ public struct PinChangeContext: Sendable {
     public let username: Username
     /// The number of remaining tries for the present PIN, and the time to wait for the next try.
     public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
+    /// The moment at which the waiting time ends, by the clock of the device that the app sees too; `nil` if no time has
+    /// to pass. See ``AuthenticatorProtectionStatus/coolDownDeadline(readAt:)``.
+    public let coolDownDeadline: Date?
     /// The reason why the previous answer was not accepted.
     public let lastRecoverableError: PinChangeRecoverableError?
 
     /// Creates a context. Public also for an app's own tests.
     public init(
         username: Username, authenticatorProtectionStatus: AuthenticatorProtectionStatus = .unlocked,
+        coolDownDeadline: Date? = nil,
         lastRecoverableError: PinChangeRecoverableError? = nil
     ) {
         self.username = username
         self.authenticatorProtectionStatus = authenticatorProtectionStatus
+        self.coolDownDeadline = coolDownDeadline
         self.lastRecoverableError = lastRecoverableError
     }
 }
@@ -93,7 +104,8 @@ struct PinChangeQuestions: SecretChangeQuestions {
         _ username: Username, _ status: AuthenticatorProtectionStatus, _ lastError: PinChangeRecoverableError?
     ) async throws -> SecretChangeAnswer<PinChangeRecoverableError> {
         let context = PinChangeContext(
-            username: username, authenticatorProtectionStatus: status, lastRecoverableError: lastError)
+            username: username, authenticatorProtectionStatus: status,
+            coolDownDeadline: self.patience.deadline(of: status), lastRecoverableError: lastError)
         let typed = try await self.patience.ask { answer in
             await self.changer.changePin(context: context, handler: PinChangeHandler(answer: answer))
         }

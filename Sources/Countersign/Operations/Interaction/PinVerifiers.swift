@@ -1,5 +1,11 @@
 public import UAFClient
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// A screen that asks for a new PIN during a registration.
 ///
 /// The answer comes through the handler, from any thread, within the configured time. The call may wait for the answer
@@ -111,6 +117,9 @@ public struct PinUserVerificationContext: Sendable {
     public let username: Username
     /// The number of remaining tries, and the time to wait for the next try.
     public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
+    /// The moment at which the waiting time ends, by the clock of the device that the app sees too; `nil` if no time has
+    /// to pass. See ``AuthenticatorProtectionStatus/coolDownDeadline(readAt:)``.
+    public let coolDownDeadline: Date?
     /// The reason why the previous PIN was not accepted.
     public let lastRecoverableError: PinUserVerificationError?
 
@@ -118,11 +127,13 @@ public struct PinUserVerificationContext: Sendable {
     public init(
         authenticator: AuthenticatorDescriptor, username: Username,
         authenticatorProtectionStatus: AuthenticatorProtectionStatus = .unlocked,
+        coolDownDeadline: Date? = nil,
         lastRecoverableError: PinUserVerificationError? = nil
     ) {
         self.authenticator = authenticator
         self.username = username
         self.authenticatorProtectionStatus = authenticatorProtectionStatus
+        self.coolDownDeadline = coolDownDeadline
         self.lastRecoverableError = lastRecoverableError
     }
 }
