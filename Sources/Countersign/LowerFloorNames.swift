@@ -8,7 +8,6 @@ public import _Primitives
 // app sees the members of types by the modules that the app imports. The re-export lets the app see the members of the
 // types below without importing their modules. Other names of the lower floors stay hidden from apps.
 @_exported public import struct Ceremony.OutOfBandPayload
-@_exported public import enum Ceremony.PinRule
 @_exported public import enum PersonalInformation.PersonalAttribute
 @_exported public import enum UAF.AuthenticatorType
 @_exported public import struct UAFClient.SystemPrompt
