@@ -1,4 +1,5 @@
 import Countersign
+import Foundation
 
 /// The screen for a new password, and the rule for the password.
 struct NewPasswordScreen: PasswordEnroller {
@@ -27,4 +28,23 @@ struct SystemDialogs: BiometricUserVerifier, DevicePasscodeUserVerifier {
     ) {
         handler.listenForOsCredentials(SystemPrompt(reason: self.reason))
     }
+}
+
+/// Authenticates a person with closures as screens. The person types the PIN, or gives up.
+func authenticate(
+    _ username: String, with client: MobileAuthenticationClient,
+    askForPin: @escaping @Sendable (_ triesLeft: Int?, _ waitUntil: Date?) async -> String?
+) async throws {
+    _ =
+        try await client.operations.authentication
+        .username(username)
+        .authenticatorSelector { context in
+            context.authenticators.first { context.isPolicyCompliant(authenticatorAaid: $0.aaid) }?.aaid
+        }
+        .pinUserVerifier { context in
+            var triesLeft: Int?
+            if case .lastAttemptFailed(let tries, _) = context.authenticatorProtectionStatus { triesLeft = tries }
+            return await askForPin(triesLeft, context.coolDownDeadline)
+        }
+        .execute()
 }

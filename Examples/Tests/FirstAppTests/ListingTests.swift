@@ -109,6 +109,26 @@ struct ListingTests {
         }
     }
 
+    @Test("Choose an authenticator: closures ask for the PIN, with the tries and the end of the waiting time")
+    func closures() async throws {
+        try await self.enrolled()
+        let pins = Mutex<[String?]>(["000000", "000001", "000002", nil])
+        let asked = Mutex<[(tries: Int?, end: Date?)]>([])
+        let now = self.phone.clock.now().milliseconds
+        let error = await #expect(throws: OperationError.self) {
+            try await authenticate("alice", with: self.phone.client) { tries, end in
+                asked.withLock { $0.append((tries, end)) }
+                return pins.withLock { $0.removeFirst() }
+            }
+        }
+        #expect(error == .fido(.userCanceled))
+        #expect(asked.withLock { $0.map(\.tries) } == [nil, 4, 3, 2])
+        let end = Date(timeIntervalSince1970: Double(now) / 1000 + 60)
+        #expect(asked.withLock { $0.map(\.end) } == [nil, nil, nil, end])
+        self.phone.clock.advance(by: .seconds(60))
+        try await authenticate("alice", with: self.phone.client) { _, end in end == nil ? "258036" : nil }
+    }
+
     @Test("Change a password: the app's server judges the new one, and only its first answer counts")
     func changedPassword() async throws {
         let payload = try await self.server.registration(for: "alice", policy: self.policy(.password))
