@@ -3,6 +3,11 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// The operation completed. No operation ends with this code: only the status of a server can have the code.
+    public static let noError = Self(rawValue: 0x00)
+    /// The person has to do something first. No operation ends with this code: only the status of a server can have the
+    /// code, from another client.
+    public static let waitUserAction = Self(rawValue: 0x01)
     /// The address is not `https`. Nothing was sent. A mistake in the configuration.
     public static let insecureTransport = Self(rawValue: 0x02)
     /// The person, the app or the operating system gave up. No remedy is needed.
@@ -43,4 +48,14 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let unknown = Self(rawValue: 0xFF)
 
     public var description: String { "FIDO \(self.rawValue)" }
+}
+
+extension FidoErrorCode: CaseIterable {
+    /// All codes of the specification, by their numbers. The page <doc:ErrorCodes> names the cause of each code.
+    public static let allCases: [Self] = [
+        .noError, .waitUserAction, .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator,
+        .protocolError, .untrustedFacetID, .keyDisappearedPermanently, .authenticatorAccessDenied,
+        .invalidTransactionContent, .userNotResponsive, .insufficientAuthenticatorResources, .userLockout,
+        .userNotEnrolled, .unknown,
+    ]
 }
