@@ -64,6 +64,12 @@ public struct ClientConfiguration: Hashable, Sendable {
     public var networkTimeout: Duration
     /// The time that the person has for each answer.
     public var userInteractionTimeout: Duration
+    /// `true` if the client needs a device with a passcode. The default is `true`: on a device without a passcode,
+    /// ``MobileAuthenticationClientInitializer`` ends with `noDeviceLock`.
+    ///
+    /// ``DevicePlatform``'s `devicePasscode` reports the passcode. A platform without `devicePasscode`, such as Linux,
+    /// cannot report a passcode, and the client works on such a platform all the same.
+    public var isDeviceLockRequired: Bool
 
     /// Creates a configuration with the default values for everything except the server's address.
     public init(baseURL: URL) {
@@ -88,6 +94,7 @@ public struct ClientConfiguration: Hashable, Sendable {
         self.authenticationRetryInterval = .seconds(1)
         self.networkTimeout = .seconds(60)
         self.userInteractionTimeout = .seconds(240)
+        self.isDeviceLockRequired = true
     }
 
     /// Returns the address of a path at the server. The path is appended to scheme, host, port and path of ``baseURL``;

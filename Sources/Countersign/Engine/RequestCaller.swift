@@ -41,10 +41,11 @@ extension ClientCore {
 
     /// Sends a request with the credentials of its caller, once.
     ///
-    /// If the device's clock differs from the server's clock, the request is proved once more by the server's clock. If
+    /// If the device's clock differs from the server's clock, the request is proved once more by the server's clock, and
+    /// a second refusal for the time is `clockSkew`. If
     /// the server refuses the device, the next authentication announces its keys again. If the device's keys are gone,
     /// the next authentication announces new keys. Throws the errors of the transport and of the provider, and
-    /// ``EngineError``: `notAuthorized` if the device's keys do not sign, `appRenamed`, `unusableHeader`.
+    /// ``EngineError``: `notAuthorized` if the device's keys do not sign, `clockSkew`, `appRenamed`, `unusableHeader`.
     func send(
         _ request: TransportRequest, by caller: RequestCaller, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
@@ -62,6 +63,10 @@ extension ClientCore {
             if let now = Self.timeOfServer(in: response) {
                 response = try await self.send(
                     request, provenBy: keys, of: account, recording, clockOffset: now - self.platform.clock.now())
+            }
+            // The key is good. Only the time was wrong.
+            if Self.isClockSkew(response) {
+                throw EngineError(.clockSkew, httpStatus: response.status, "the server refused the proof's time")
             }
             // If the change cannot be stored, the next request ends here again.
             if response.status == 401 { try? await self.register.note(isKnown: false, keys, of: account) }
@@ -89,12 +94,17 @@ extension ClientCore {
     /// The end of the year 9999, in milliseconds: no server's time is later, and sums with it do not overflow.
     private static let latest: Int64 = 253_402_300_799_999
 
+    /// Returns `true` if the wrong time is the only reason for refusing a proof.
+    private static func isClockSkew(_ response: TransportResponse) -> Bool {
+        guard response.status == 401, let type = try? response.problem?.string("type") else { return false }
+        return type.hasSameBytes(as: "urn:countersign:error:clock-skew")
+    }
+
     /// Returns the server's time, if the wrong time is the only reason for refusing a proof.
     private static func timeOfServer(in response: TransportResponse) -> Timestamp? {
-        guard response.status == 401, let problem = response.problem,
-            (try? problem.string("type"))?.hasSameBytes(as: "urn:countersign:error:clock-skew") ?? false
+        guard self.isClockSkew(response), let now = try? response.problem?.integer("now", as: Int64.self),
+            (0...Self.latest).contains(now)
         else { return nil }
-        guard let now = try? problem.integer("now", as: Int64.self), (0...Self.latest).contains(now) else { return nil }
         return Timestamp(milliseconds: now)
     }
 }

@@ -10,6 +10,9 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case unavailable
         /// The server requires authentication of the caller first.
         case notAuthorized
+        /// The device's clock differs from the server's clock, and the server refused a proof by its own time too, or
+        /// did not tell its time.
+        case clockSkew
         /// The server has locked the account.
         case accountLocked
         /// The server does not know the token.

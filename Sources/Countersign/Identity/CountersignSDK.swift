@@ -55,20 +55,12 @@ public final class CountersignSDK: Sendable {
                     throw CountersignError(.invalidConfiguration, "\(error)")
                 }
             }
-            // Without this ability of the platform, nothing can report a passcode, as the configuration says.
-            if configuration.isDeviceLockRequired, let passcode = platform.devicePasscode {
-                guard try await Self.hasPasscode(passcode) else { throw CountersignError(.deviceLockNotSet) }
+            if configuration.isDeviceLockRequired {
+                let isLocked = try await CountersignError.running { try await platform.hasDeviceLock() }
+                guard isLocked else { throw CountersignError(.deviceLockNotSet) }
             }
             await core.getReady()
             return core
-        }
-    }
-
-    /// Returns `true` if the device reports a passcode; a failure of the sensor counts as no passcode. Throws
-    /// ``CountersignError``.
-    private static func hasPasscode(_ passcode: any DevicePasscode) async throws -> Bool {
-        try await CountersignError.running {
-            do { return try await passcode.enrolment() != nil } catch is SensorError { return false }
         }
     }
 

@@ -22,6 +22,7 @@ struct ConfigurationTests {
         #expect(configuration.networkTimeout == .seconds(60))
         #expect(configuration.userInteractionTimeout == .seconds(240))
         #expect(configuration.redeemHosts == ["id.example.com"])
+        #expect(configuration.isDeviceLockRequired)
     }
 
     @Test(
@@ -40,11 +41,11 @@ struct ConfigurationTests {
             {"baseUrl":"https://id.example.com","networkTimeoutInSeconds":5,"redeemHosts":["a.example"],"later":{"x":1},
             "authenticationMaxRetries":5,"authenticationRetryIntervalInSeconds":7,
             "dispatchTargetResourcePath":"/targets/","deviceResourcePath":"/nevisfido/devices/",
-            "facetId":"linux:program:x","authenticationResponsePath":"/auth/fidouaf/authenticationresponse/"}
+            "isDeviceLockRequired":false,"facetId":"linux:program:x","authenticationResponsePath":"/auth/fidouaf/authenticationresponse/"}
             """
         let configuration = try JSONDecoder().decode(ClientConfiguration.self, from: Data(text.utf8))
         #expect(configuration.networkTimeout == .seconds(5) && configuration.redeemHosts == ["a.example"])
-        #expect(configuration.facetID == "linux:program:x")
+        #expect(configuration.facetID == "linux:program:x" && !configuration.isDeviceLockRequired)
         #expect(configuration.authenticationResponsePath == "/auth/fidouaf/authenticationresponse/")
         #expect(configuration.userInteractionTimeout == .seconds(240))
         #expect(configuration.authenticationMaxRetries == 5 && configuration.authenticationRetryInterval == .seconds(7))

@@ -262,7 +262,28 @@ struct DeviceIdentityTests {
                 body: Array(#"{"type":"urn:countersign:error:clock-skew","now":\#(now)}"#.utf8))
         }
         let before = await world.server.requests.count
-        #expect(await operationError { _ = try await Self.questions(world) }?.code == .notAuthorized)
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .clockSkewTooBig)
         #expect(await world.server.requests.count == before + 1)
+    }
+
+    @Test("A server that refuses its own time too is a typed error, and the device's keys stay valid")
+    func refusedClock() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let name = try #require(try await Self.identity(world).signingKey.keyID)
+        try await Self.authenticate(world, knowing: name)
+        let now = world.phone.clock.now().milliseconds + 600_000
+        await world.server.intercept { request in
+            guard request.url.path().hasSuffix("/questions") else { return nil }
+            return TransportResponse(
+                status: 401, headers: [("Content-Type", "application/problem+json")],
+                body: Array(#"{"type":"urn:countersign:error:clock-skew","now":\#(now)}"#.utf8))
+        }
+        let before = await world.server.requests.count
+        let error = await operationError { _ = try await Self.questions(world) }
+        #expect(error?.code == .clockSkewTooBig && error?.httpStatus == 401 && error?.recovery == .tryAgain)
+        #expect(await world.server.requests.count == before + 2)
+        // The device still proves its requests itself.
+        #expect(await operationError { _ = try await Self.questions(world) }?.code == .clockSkewTooBig)
     }
 }

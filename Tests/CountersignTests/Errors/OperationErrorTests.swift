@@ -49,7 +49,7 @@ struct ErrorRecoveryTests {
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
         .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .accountLocked, .sessionUnknown,
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
-        .invalidServerURL, .storageError, .unknown,
+        .invalidServerURL, .storageError, .clockSkewTooBig, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
     ]
     private static let fidoCodes: [FidoErrorCode] = [
@@ -121,6 +121,7 @@ struct ErrorRecoveryTests {
         let start: [(InitializationError.Code, OperationError.Recovery)] = [
             (.invalidConfiguration, .correctApp), (.operationReused, .correctApp), (.storageInUse, .tryAgain),
             (.storageUnavailable, .tryAgain), (.storageCorrupt, .enrollAgain), (.storageNewer, .updateApp),
+            (.noDeviceLock, .enrollWithOperatingSystem), (.deviceProtection, .contactService),
         ]
         for (code, recovery) in start {
             #expect(InitializationError(code).recovery == recovery)

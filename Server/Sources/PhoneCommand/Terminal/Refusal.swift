@@ -100,6 +100,10 @@ struct Refusal: Error, Equatable {
             self = .failed(
                 "storage-corrupt",
                 "Nothing that this phone keeps can be opened. Only `wipe` helps; then enrol each account again.")
+        case .noDeviceLock:
+            self = .failed(
+                "no-device-lock",
+                "\(error.localizedDescription) Set the simulated passcode (`sensor --passcode match`).")
         default: self = .failed(Self.kebab(error.code), "The phone cannot be switched on (\(error.reason)).")
         }
     }

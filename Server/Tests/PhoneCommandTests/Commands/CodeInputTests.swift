@@ -136,6 +136,8 @@ struct RefusalTests {
         (OperationError(.networkError), .unreachable, "unreachable"),
         (OperationError(.fidoError, fidoErrorCode: .userLockout), .lockedOut, "locked-out"),
         (InitializationError(.storageInUse), .refused, "storage-in-use"),
+        (InitializationError(.noDeviceLock), .refused, "no-device-lock"),
+        (InitializationError(.deviceProtection), .refused, "device-protection"),
         (OutOfBandPayloadError(.unsupportedVersion, ""), .refused, "unsupported-version"),
         (PictureError.noCode, .notFound, "no-code"),
         (PictureError.severalCodes, .refused, "several-codes"),

@@ -113,6 +113,7 @@ extension CountersignError {
                 .unknownKey:
                 .unexpected
             case .appRenamed: .appRenamed
+            case .clockSkew: .clockSkew
             }
         guard let status = error.httpStatus else { return CountersignError(code, error.reason) }
         return CountersignHttpError(code, httpStatus: status, error.reason)

@@ -18,6 +18,7 @@ extension ClientConfiguration: Codable {
         case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
         case networkTimeout = "networkTimeoutInSeconds"
         case userInteractionTimeout = "userInteractionTimeoutInSeconds"
+        case isDeviceLockRequired
     }
 
     private static var texts: [(CodingKeys, WritableKeyPath<Self, String>)] {
@@ -63,6 +64,9 @@ extension ClientConfiguration: Codable {
         if let retries = try values.decodeIfPresent(Int.self, forKey: .authenticationMaxRetries) {
             self.authenticationMaxRetries = retries
         }
+        if let isRequired = try values.decodeIfPresent(Bool.self, forKey: .isDeviceLockRequired) {
+            self.isDeviceLockRequired = isRequired
+        }
         if let hosts = try values.decodeIfPresent([String].self, forKey: .redeemHosts) { self.redeemHosts = Set(hosts) }
     }
 
@@ -76,5 +80,6 @@ extension ClientConfiguration: Codable {
         }
         try values.encode(self.authenticationMaxRetries, forKey: .authenticationMaxRetries)
         try values.encode(self.redeemHosts, forKey: .redeemHosts)
+        try values.encode(self.isDeviceLockRequired, forKey: .isDeviceLockRequired)
     }
 }

@@ -21,6 +21,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     fileprivate var configuration: ClientConfiguration?
     fileprivate var platform: DevicePlatform?
     fileprivate var transport: (any Transport)?
+    fileprivate var securityInspection: (any SecurityInspection)?
     fileprivate var pinHardening = PinHardening()
     fileprivate var pictureDisplays: [PictureDisplay] = []
     fileprivate var traceRecorder: TraceRecorder?
@@ -29,6 +30,9 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     public init() {}
 
     /// Creates the client.
+    ///
+    /// The function first checks that the device has a passcode and inspects the device, and only then opens the
+    /// storage. An error of these checks changes nothing on the device, and a new initializer can follow.
     ///
     /// The function sends nothing, with one exception: if the app ended while it carried out a service's
     /// deregistration, the function asks the server for the keys to delete. All of these requests together take at most
@@ -42,12 +46,22 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
             throw InitializationError(.invalidConfiguration, "scrypt does not take these numbers")
         }
         do {
+            if configuration.isDeviceLockRequired {
+                guard try await platform.hasDeviceLock() else {
+                    throw InitializationError(.noDeviceLock, "the device has no passcode")
+                }
+            }
+            if let flaw = await self.securityInspection?.flaw() {
+                throw InitializationError(.deviceProtection, flaw)
+            }
             let core = try await ClientCore(
                 configuration: configuration, platform: platform, transport: self.transport ?? URLSessionTransport(),
                 pinHardening: self.pinHardening, pictureDisplays: self.pictureDisplays,
                 traceRecorder: self.traceRecorder)
             await DispatchedDeregistration.resume(core)
             return MobileAuthenticationClient(core: core)
+        } catch let error as InitializationError {
+            throw error
         } catch let error as StorageError {
             throw InitializationError(error)
         } catch is UAFError {
@@ -73,6 +87,13 @@ extension OperationBuilder where Operation == MobileAuthenticationClientInitiali
     public func platform(_ platform: DevicePlatform) -> Self { self.changing { $0.platform = platform } }
     /// Sets the access to the network. The default is Foundation's URL loading.
     public func transport(_ transport: any Transport) -> Self { self.changing { $0.transport = transport } }
+    /// Sets the app's inspection of the device's security. The default is no inspection.
+    ///
+    /// If the inspection finds that the operating system's protection was removed or that foreign code has reached into
+    /// the app, or if the inspection fails, the client is not created: `deviceProtection`.
+    public func securityInspection(_ inspection: any SecurityInspection) -> Self {
+        self.changing { $0.securityInspection = inspection }
+    }
     /// Sets the cost of one PIN guess for an attacker with the device's storage.
     public func pinHardening(_ hardening: PinHardening) -> Self { self.changing { $0.pinHardening = hardening } }
     /// Sets the kinds of PNG pictures that the app's selectors or its ``TransactionConfirmer`` show for confirmation,

@@ -13,6 +13,7 @@ public struct InitializationError: CodedError {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: String {
             case invalidConfiguration, storageInUse, storageCorrupt, storageNewer, storageUnavailable, operationReused
+            case noDeviceLock, deviceProtection
         }
         fileprivate let base: Base
         /// The configuration is missing, incomplete or wrong. A mistake in the app.
@@ -27,6 +28,12 @@ public struct InitializationError: CodedError {
         public static let storageUnavailable = Self(base: .storageUnavailable)
         /// The initializer was executed before. A mistake in the app's code.
         public static let operationReused = Self(base: .operationReused)
+        /// The device has no passcode (``ClientConfiguration/isDeviceLockRequired``). Ask the person to set a passcode
+        /// in the device's settings, and create the client again. Nothing is lost.
+        public static let noDeviceLock = Self(base: .noDeviceLock)
+        /// The app's ``SecurityInspection`` found that the device's protection was removed, or the inspection failed.
+        /// Do not work on this device. Nothing was deleted.
+        public static let deviceProtection = Self(base: .deviceProtection)
         public var description: String { self.base.rawValue }
     }
 
@@ -39,6 +46,8 @@ public struct InitializationError: CodedError {
         case .storageInUse, .storageUnavailable: .tryAgain
         case .storageCorrupt: .enrollAgain
         case .storageNewer: .updateApp
+        case .noDeviceLock: .enrollWithOperatingSystem
+        case .deviceProtection: .contactService
         }
     }
     /// The reason for the log: never a secret.
@@ -72,6 +81,8 @@ extension InitializationError: LocalizedError {
         case .storageNewer: "A later version of this app has written what is stored on this device."
         case .storageUnavailable: "This device's storage failed."
         case .operationReused: "This was done before."
+        case .noDeviceLock: "This device has no passcode."
+        case .deviceProtection: "This device's own protection was removed."
         }
     }
 

@@ -58,6 +58,7 @@ extension OperationError {
         switch error.cause {
         case .unavailable: self.init(.networkError, httpStatus: error.httpStatus, error.reason)
         case .notAuthorized: self.init(.notAuthorized, httpStatus: error.httpStatus, error.reason)
+        case .clockSkew: self.init(.clockSkewTooBig, httpStatus: error.httpStatus, error.reason)
         case .accountLocked: self.init(.accountLocked, httpStatus: error.httpStatus, error.reason)
         case .tokenUnknown: self.init(.tokenUnknown, httpStatus: error.httpStatus, error.reason)
         case .tokenSpent: self.init(.tokenAlreadyRedeemed, httpStatus: error.httpStatus, error.reason)

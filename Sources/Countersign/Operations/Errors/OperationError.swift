@@ -10,7 +10,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
-                invalidRequestHeader, invalidServerURL, storageError, unknown
+                invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
         }
         let base: Base
@@ -84,6 +84,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The address that the app has given to `serverURL` is not a server: it has a path, a query, user information
         /// or no host. Nothing was sent. A mistake in the app's code.
         public static let invalidServerURL = Self(base: .invalidServerURL)
+        /// The server refused this device's signature for its time, although the SDK signed once more by the server's
+        /// time. The keys stay valid. Let the person try again, and ask the person to set the device's clock.
+        public static let clockSkewTooBig = Self(base: .clockSkewTooBig)
         /// The device's storage failed. Counted attempts remain counted. Try again, then report the error.
         public static let storageError = Self(base: .storageError)
         /// Another error. Report the error.

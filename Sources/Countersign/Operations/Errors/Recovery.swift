@@ -60,7 +60,7 @@ extension OperationError.Recovery {
         self =
             switch code.base {
             case .fidoError: Self(of: fidoErrorCode ?? .unknown, serverStatusCode: serverStatusCode)
-            case .networkError, .storageError, .sessionUnknown: .tryAgain
+            case .networkError, .storageError, .sessionUnknown, .clockSkewTooBig: .tryAgain
             case .notAuthorized: .authenticate
             case .userNotRegisteredInServer: .enrollAgain
             case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
@@ -151,6 +151,7 @@ extension OperationError: LocalizedError {
         case .invalidRequestHeader: "This app had something to send that no request can carry. Nothing was sent."
         case .invalidServerURL: "This app named a server that is none. Nothing was sent."
         case .storageError: "This device's storage failed."
+        case .clockSkewTooBig: "This device's clock and the server's clock differ too much."
         case .unknown: FidoErrorCode.unknown.sentence
         }
     }
