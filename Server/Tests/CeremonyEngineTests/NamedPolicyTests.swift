@@ -51,6 +51,10 @@ struct NamedPolicyTests {
         // A phone that answers with the PIN all the same.
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == (policy == nil ? .ok : .unacceptableAuthenticator))
+        let status = try await server.engine.sessions.status(
+            sessionID: try #require(dispatched.sessionID), clientID: "bank")
+        #expect(status.state == (policy == nil ? .succeeded : .failed))
+        #expect(status.uafStatusCode == (policy == nil ? 1200 : 1492))
     }
 
     @Test("For a known person the keys that meet the policy are named, and no others")

@@ -159,7 +159,7 @@ final class TestPhone: Sendable {
     }
 
     /// The report of a client that gives up.
-    func giveUp(_ request: ReturnUAFRequest, clientErrorCode: Int) throws -> SendUAFResponse {
+    func giveUp(_ request: ReturnUAFRequest, clientErrorCode: Int, asmStatusCode: Int = 3) throws -> SendUAFResponse {
         let message = try UAFRequest(parsing: (request.uafRequest ?? "").utf8)
         let bytes: [UInt8] =
             switch message {
@@ -169,6 +169,8 @@ final class TestPhone: Sendable {
             }
         return SendUAFResponse(
             uafResponse: String(decoding: bytes, as: UTF8.self),
-            context: ["clientErrorCode": .integer(Int64(clientErrorCode)), "asmStatusCode": .integer(3)])
+            context: [
+                "clientErrorCode": .integer(Int64(clientErrorCode)), "asmStatusCode": .integer(Int64(asmStatusCode)),
+            ])
     }
 }
