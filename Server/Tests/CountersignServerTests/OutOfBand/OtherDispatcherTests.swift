@@ -16,7 +16,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Operations parity 82 and decision 110: dispatchers of another program, registered without a server change")
+@Suite("Operations parity 79, 82 and decision 110: dispatchers of another program, registered without a server change")
 struct OtherDispatcherTests {
     /// A server with two dispatchers more, a client that knows alice, and alice's phone at the courier.
     private final class Stage: Sendable {
@@ -323,6 +323,35 @@ struct OtherDispatcherTests {
             let (response, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
             #expect(response.status == .ok && answer["dispatchResult"] == .string("internalError"))
             #expect(answer.members.count == 1 && stage.courier.messages.isEmpty)
+        }
+    }
+
+    @Test("A server with such a dispatcher produces all seven results")
+    func everyResult() async throws {
+        try await self.withStage { stage in
+            func result(_ dispatcher: String, _ target: String? = nil, subject: String? = nil) async throws -> String {
+                var more: JSONObject = [:]
+                more["dispatchTargetId"] = target.map(JSON.string)
+                let (response, answer) = try await stage.dispatch(
+                    dispatcher, more, context: ["subject": .string(subject ?? stage.subject)])
+                #expect(response.status == .ok)
+                return try answer.requiredString("dispatchResult")
+            }
+            var results = [
+                try await result("courier", "phone-1"), try await result("courier", "phone-of-last-year"),
+                try await result("courier", "phone-2"), try await result("carrier-pigeon"),
+                try await result("link", subject: "nobody"),
+            ]
+            stage.courier.breakDown()
+            results.append(try await result("courier", "phone-1"))
+            stage.courier.forgetPhones()
+            results.append(try await result("courier", "phone-1"))
+            #expect(
+                results == [
+                    "dispatched", "dispatchTargetExpired", "dispatchTargetNotFound", "dispatcherNotFound",
+                    "userNotFound", "dispatchError", "internalError",
+                ])
+            #expect(Set(results) == Set(DispatchResult.allCases.map(\.rawValue)))
         }
     }
 
