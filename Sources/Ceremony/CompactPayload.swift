@@ -137,7 +137,7 @@ extension OutOfBandPayload {
     ///
     /// `nil` if the payload has further `data`, if the token is not 32 bytes in base64url, or if the address is not
     /// `/token/redeem/authentication` of a host whose name has only lower-case ASCII letters, digits, hyphens and dots.
-    /// ``init(scanned:)`` reads the form. A link that carries the form still counts as a link, like a link with any
+    /// ``init(scanned:agreeing:)`` reads the form. A link that carries the form still counts as a link, like a link with any
     /// other form.
     public var compact: String? { CompactPayload.text(of: self) }
 }

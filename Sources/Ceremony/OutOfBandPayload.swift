@@ -12,6 +12,8 @@ public import _Primitives
 /// carries the base64url of the JSON, a link with this base64url in its query, or a sign-in's short form (``compact``).
 /// Reading is strict: a further member, a second version, a relative address or a token with white space is refused.
 ///
+/// `nma_data` is an object, or this object encrypted to a device's key (``encryptedJSON(to:random:)``).
+///
 /// Two payloads are equal if their contents are equal, wherever each of them was read.
 public struct OutOfBandPayload: Hashable, Sendable {
     /// The token and the address that redeems the token (`token`, `redeem_url`).
@@ -54,6 +56,10 @@ public struct OutOfBandPayload: Hashable, Sendable {
     public let redeemData: RedeemData
     /// The other members of `nma_data`, chosen by the service, as the text of a JSON object; `nil` if `nma_data` has no
     /// other member.
+    ///
+    /// Order, names and values are those of the service, also if the payload was encrypted. The text has no white space
+    /// and the shortest escapes. A number that is not a whole number of 64 bits has the precision of a `Double` (RFC
+    /// 7493, section 2.2).
     public let data: String?
 
     /// `true` if the payload was read from a link. Writing a payload loses this property.
@@ -73,8 +79,8 @@ public struct OutOfBandPayload: Hashable, Sendable {
     public init(redeemData: RedeemData, data: String? = nil) throws(OutOfBandPayloadError) {
         var attributes: JSONObject = [:]
         if let data {
-            guard case .object(let object)? = try? JSON(parsing: data, limits: Self.limits), !object.members.isEmpty,
-                object["token"] == nil, object["redeem_url"] == nil
+            guard case .object(let object)? = try? JSON(parsing: data, limits: Self.limits(beside: 5)),
+                !object.members.isEmpty, object["token"] == nil, object["redeem_url"] == nil
             else {
                 throw OutOfBandPayloadError(.malformedPayload, "data is not an object of further members")
             }
@@ -84,7 +90,7 @@ public struct OutOfBandPayload: Hashable, Sendable {
     }
 
     private init(redeemData: RedeemData, attributes: JSONObject) throws(OutOfBandPayloadError) {
-        self.contentType = "application/json"
+        self.contentType = Self.plainType
         self.version = "1"
         self.redeemData = redeemData
         self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
@@ -96,6 +102,12 @@ public struct OutOfBandPayload: Hashable, Sendable {
     }
 
     private static let limits = JSONLimits(bytes: maximumLength, depth: 6, values: 128)
+
+    /// Returns the limits of an object that is to be `nma_data` of a text within ``limits``. The text has `others` values
+    /// beside the object and its members.
+    static func limits(beside others: Int) -> JSONLimits {
+        JSONLimits(bytes: self.maximumLength, depth: self.limits.depth - 1, values: self.limits.values - others)
+    }
 }
 
 // MARK: - Reading
@@ -103,13 +115,16 @@ public struct OutOfBandPayload: Hashable, Sendable {
 extension OutOfBandPayload {
     /// Reads the JSON object.
     ///
-    /// Throws ``OutOfBandPayloadError``: `malformedPayload`, `unsupportedVersion`, `decryptionError`.
-    public init(json: String) throws(OutOfBandPayloadError) { try self.init(utf8: Array(json.utf8)) }
+    /// - Parameter agree: The device's keys, for an encrypted payload. Without keys, an encrypted payload is refused.
+    /// - Throws: ``OutOfBandPayloadError``: `malformedPayload`, `unsupportedVersion`, `decryptionError`.
+    public init(json: String, agreeing agree: KeyAgreement? = nil) throws(OutOfBandPayloadError) {
+        try self.init(utf8: Array(json.utf8), agree)
+    }
 
     /// Reads the base64url text of the JSON object, with or without padding.
     ///
-    /// Throws as ``init(json:)``.
-    public init(base64URLEncoded text: String) throws(OutOfBandPayloadError) {
+    /// Throws as ``init(json:agreeing:)``.
+    public init(base64URLEncoded text: String, agreeing agree: KeyAgreement? = nil) throws(OutOfBandPayloadError) {
         var letters = Substring(text)
         if letters.utf8.count % 4 == 0 {
             if letters.hasSuffix("==") { letters.removeLast(2) } else if letters.hasSuffix("=") { letters.removeLast() }
@@ -120,13 +135,14 @@ extension OutOfBandPayload {
         guard let bytes = Base64URL.decode(letters) else {
             throw OutOfBandPayloadError(.malformedPayload, "not base64url")
         }
-        try self.init(utf8: bytes)
+        try self.init(utf8: bytes, agree)
     }
 
     /// Reads the payload from a link: an absolute address with one query item `dispatchTokenResponse`.
     ///
-    /// The link's own host does not matter; the token goes to ``RedeemData/redeemURL``. Throws as ``init(json:)``.
-    public init(link: String) throws(OutOfBandPayloadError) {
+    /// The link's own host does not matter; the token goes to ``RedeemData/redeemURL``. Throws as
+    /// ``init(json:agreeing:)``.
+    public init(link: String, agreeing agree: KeyAgreement? = nil) throws(OutOfBandPayloadError) {
         guard link.utf8.count <= 2 * Self.maximumLength, let parts = URLComponents(string: link), parts.scheme != nil
         else {
             throw OutOfBandPayloadError(.malformedPayload, "not a link")
@@ -135,30 +151,30 @@ extension OutOfBandPayload {
         guard values.count == 1, let value = values[0].value else {
             throw OutOfBandPayloadError(.malformedPayload, "the link carries no payload, or several")
         }
-        try self.init(withoutLink: value)
+        try self.init(withoutLink: value, agree)
         self.isFromLink = true
     }
 
     /// Reads the content of a QR code: a link, the short form, or the base64url text. Only a link contains a colon.
     ///
-    /// Throws as ``init(json:)``.
-    public init(scanned text: String) throws(OutOfBandPayloadError) {
+    /// Throws as ``init(json:agreeing:)``.
+    public init(scanned text: String, agreeing agree: KeyAgreement? = nil) throws(OutOfBandPayloadError) {
         if text.utf8.contains(UInt8(ascii: ":")) {
-            try self.init(link: text)
+            try self.init(link: text, agreeing: agree)
         } else {
-            try self.init(withoutLink: text)
+            try self.init(withoutLink: text, agree)
         }
     }
 
-    private init(withoutLink text: String) throws(OutOfBandPayloadError) {
+    private init(withoutLink text: String, _ agree: KeyAgreement?) throws(OutOfBandPayloadError) {
         if text.utf8.contains(CompactPayload.separator) {
             try self.init(redeemData: CompactPayload.redeemData(text))
         } else {
-            try self.init(base64URLEncoded: text)
+            try self.init(base64URLEncoded: text, agreeing: agree)
         }
     }
 
-    private init(utf8 bytes: [UInt8]) throws(OutOfBandPayloadError) {
+    private init(utf8 bytes: [UInt8], _ agree: KeyAgreement?) throws(OutOfBandPayloadError) {
         let object: JSONObject
         let contentType: String
         do {
@@ -177,19 +193,25 @@ extension OutOfBandPayload {
             throw OutOfBandPayloadError(.malformedPayload, "other members beside the three")
         }
         switch contentType {
-        case "application/json": try self.init(plain: object)
-        case "application/jose":
-            throw OutOfBandPayloadError(.decryptionError, "the payload is encrypted to a key that is not here")
+        case Self.plainType: try self.init(content: try Self.plainContent(of: object))
+        case Self.encryptedType: try self.init(content: try Self.decryptedContent(of: object, agree))
         default: throw OutOfBandPayloadError(.malformedPayload, "unknown nma_data_content_type")
         }
     }
 
-    private init(plain object: JSONObject) throws(OutOfBandPayloadError) {
-        var attributes: JSONObject
+    private static func plainContent(of object: JSONObject) throws(OutOfBandPayloadError) -> JSONObject {
+        do {
+            return try object.requiredObject("nma_data")
+        } catch {
+            throw OutOfBandPayloadError(reading: error)
+        }
+    }
+
+    private init(content: JSONObject) throws(OutOfBandPayloadError) {
+        var attributes = content
         let token: String
         let address: String
         do {
-            attributes = try object.requiredObject("nma_data")
             token = try attributes.requiredString("token")
             address = try attributes.requiredString("redeem_url")
         } catch {
@@ -213,7 +235,10 @@ extension OutOfBandPayload {
     private static let linkParameter = "dispatchTokenResponse"
 
     /// The JSON text, with the members in the order of the documentation. The text contains the token.
-    public var json: String {
+    public var json: String { Self.text(.object(self.content), of: Self.plainType) }
+
+    /// The members of `nma_data`: token, address and the service's members.
+    var content: JSONObject {
         var content: JSONObject = [
             "token": .string(self.redeemData.token),
             "redeem_url": .string(self.redeemData.redeemURL.absoluteString),
@@ -221,10 +246,13 @@ extension OutOfBandPayload {
         if let data, case .object(let attributes)? = try? JSON(parsing: data, limits: Self.limits) {
             for member in attributes.members { content[member.name] = member.value }
         }
-        return JSON.object([
-            "nma_data": .object(content),
-            "nma_data_content_type": .string(self.contentType),
-            "nma_data_version": .string(self.version),
+        return content
+    }
+
+    /// Returns the JSON text of a payload whose `nma_data` is `data`.
+    static func text(_ data: JSON, of contentType: String) -> String {
+        JSON.object([
+            "nma_data": data, "nma_data_content_type": .string(contentType), "nma_data_version": .string("1"),
         ]).text
     }
 
@@ -267,10 +295,10 @@ public struct OutOfBandPayloadError: CodedError {
         public static let malformedPayload = Self(base: .malformedPayload)
         /// The payload comes from a newer server. Ask the person to update the app.
         public static let unsupportedVersion = Self(base: .unsupportedVersion)
-        /// The payload is encrypted to a key that this device does not have.
+        /// The payload is encrypted, and no key of this device opens the payload.
         ///
-        /// The payload was meant for another device, or the enrolment is gone. Ask the person to use the other device
-        /// or to enrol again.
+        /// The payload was meant for another device, was changed on its way, or the enrolment is gone. Ask the person to
+        /// use the other device or to enrol again.
         public static let decryptionError = Self(base: .decryptionError)
         /// The operation was executed before, or was given no input or several inputs. The app's code has a mistake.
         public static let operationReused = Self(base: .operationReused)
@@ -288,7 +316,7 @@ public struct OutOfBandPayloadError: CodedError {
         self.reason = reason
     }
 
-    fileprivate init(reading error: any Error) {
+    init(reading error: any Error) {
         self = error as? Self ?? Self(.malformedPayload, (error as? JSONError)?.description ?? "unreadable")
     }
 }

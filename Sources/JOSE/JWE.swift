@@ -72,18 +72,20 @@ public struct JWE: Sendable {
 
     /// Decrypts a compact form (ECDH-ES) with a private key that never leaves its place, such as a key in a chip.
     ///
-    /// `agree` receives a checked point of P-256 (65 bytes) and returns the agreed secret: the coordinate x, 32 bytes.
+    /// `agree` receives the header, whose `kid` names the key, and a checked point of P-256 (65 bytes). It returns the
+    /// agreed secret: the coordinate x, 32 bytes. A refused header is never passed on.
     ///
     /// - Throws: ``JOSEError`` as ``init(opening:with:allowing:encryptions:limits:random:)`` does, and the errors of
     ///   `agree`.
     public init(
         opening compact: String, encryptions: Set<ContentEncryption>, limits: JOSELimits = JOSELimits(),
-        agreeing agree: (_ point: [UInt8]) throws -> SecretBytes
+        agreeing agree: (_ header: JOSEHeader, _ point: [UInt8]) throws -> SecretBytes
     ) throws {
         let sealed = try SealedContent(compact, [.ecdhES], encryptions, limits)
         let point = try Agreement.ephemeralKey(of: sealed.header.members)
         self.header = sealed.header
-        self.plaintext = try sealed.open(with: try sealed.contentKey(agreedOn: try agree([4] + point)))
+        let secret = try agree(sealed.header, [4] + point)
+        self.plaintext = try sealed.open(with: try sealed.contentKey(agreedOn: secret))
     }
 
     /// Encrypts `plaintext` to a public key and returns the compact form.

@@ -58,9 +58,11 @@ struct JWETests {
     func agreement() throws {
         let key = P256.KeyAgreement.PrivateKey()
         let point = Array(key.publicKey.rawRepresentation)
-        let jwk = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil))
+        let jwk = try JWK(.p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil), keyID: "device")
+        var keyIDs: [String?] = []
         func open(_ compact: String) throws -> [UInt8] {
-            try JWE(opening: compact, encryptions: [.a256GCM]) { point in
+            try JWE(opening: compact, encryptions: [.a256GCM]) { header, point in
+                keyIDs.append(header.keyID)
                 let other = try P256.KeyAgreement.PublicKey(x963Representation: point)
                 let secret = try key.sharedSecretFromKeyAgreement(with: other)
                 return SecretBytes(secret.withUnsafeBytes { Array($0) })
@@ -69,10 +71,10 @@ struct JWETests {
         let sealed = try JWE.seal([1, 2, 3], to: jwk, algorithm: .ecdhES)
         #expect(try open(sealed) == [1, 2, 3])
         #expect(throws: JOSEError(.undecryptable, "")) {
-            try JWE(opening: sealed, encryptions: [.a256GCM]) { _ in SecretBytes([UInt8](repeating: 1, count: 32)) }
+            try JWE(opening: sealed, encryptions: [.a256GCM]) { _, _ in SecretBytes([UInt8](repeating: 1, count: 32)) }
         }
         #expect(throws: CancellationError.self) {
-            try JWE(opening: sealed, encryptions: [.a256GCM]) { _ in throw CancellationError() }
+            try JWE(opening: sealed, encryptions: [.a256GCM]) { _, _ in throw CancellationError() }
         }
         #expect(throws: JOSEError(.algorithmNotAllowed, "")) {
             try open(try JWE.seal([1], to: jwk, algorithm: .ecdhES, encryption: .a128GCM))
@@ -80,6 +82,8 @@ struct JWETests {
         #expect(throws: JOSEError(.algorithmNotAllowed, "")) { try open(Vectors.foreignOAEP256) }
         let header = Vectors.aliceHeader.replacing(#""x":""#, with: #""x":"AA"#)
         #expect(throws: JOSEError.self) { try open(Self.fromAlice(header: header)) }
+        // The agreement gets the header that names the key, and is not called for a refused message.
+        #expect(keyIDs == ["device"])
     }
 
     @Test(

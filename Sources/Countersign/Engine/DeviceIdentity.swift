@@ -68,8 +68,12 @@ package struct DeviceIdentity: Sendable {
     /// Opens data that was sealed to this device (compact JWE, ECDH-ES with A256GCM). Throws `JOSEError` and
     /// `DeviceKeyError`.
     package func open(_ sealed: String) throws -> [UInt8] {
-        try JWE(opening: sealed, encryptions: [.a256GCM]) { try self.module.agree(with: $0, by: self.keys) }.plaintext
+        try JWE(opening: sealed, encryptions: [.a256GCM]) { _, point in try self.agree(with: point) }.plaintext
     }
+
+    /// Returns the secret that ``encryptionKey`` agrees on with a point of P-256 (65 bytes). Throws `DeviceKeyError` and
+    /// ``StorageError``.
+    func agree(with point: [UInt8]) throws -> SecretBytes { try self.module.agree(with: point, by: self.keys) }
 
     private static func jwk(_ point: [UInt8], use: String, algorithm: String) throws(JOSEError) -> JWK {
         guard point.count == 65, point[0] == 4 else { throw JOSEError(.invalidKey, "no point") }
@@ -105,6 +109,21 @@ struct DeviceIdentities: Sendable {
         if kept != made { try self.module.deleteIdentity(made) }
         guard let kept else { return nil }
         return try DeviceIdentity(kept, of: account, self.module, self.platform)
+    }
+
+    /// Returns the secret that a device key of an account agrees on with a point of P-256 (65 bytes).
+    ///
+    /// `keyID` is the name of the device's encryption key, its thumbprint. The name finds the account among `records`.
+    /// Throws ``JOSEError`` `unknownKey` if no account has the key, and as ``DeviceIdentity/agree(with:)``.
+    func agree(with point: [UInt8], byKey keyID: String, among records: [StoredAccount]) throws -> SecretBytes {
+        for record in records {
+            guard let keys = record.identity,
+                let identity = try? DeviceIdentity(keys, of: record.key, self.module, self.platform),
+                let name = identity.encryptionKey.keyID, name.hasSameBytes(as: keyID)
+            else { continue }
+            return try identity.agree(with: point)
+        }
+        throw JOSEError(.unknownKey, "kid")
     }
 
     /// Records the server's answer to a message that announced a device. If the server has stored the device's keys,

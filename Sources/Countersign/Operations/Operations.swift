@@ -16,7 +16,8 @@ import _Primitives
 public struct Operations: Sendable {
     let core: ClientCore
 
-    /// Reads the text of a QR code, a link or a message as a payload. Sends nothing.
+    /// Reads the text of a QR code, a link or a message as a payload, and decrypts a payload that is encrypted to this
+    /// device. Sends nothing and asks nobody.
     public var outOfBandPayloadDecode: OutOfBandPayloadDecode { OutOfBandPayloadDecode(core: self.core) }
     /// Redeems a payload's token and returns the operation that the token stands for.
     public var outOfBandOperation: OutOfBandOperation { OutOfBandOperation(core: self.core) }
@@ -45,6 +46,9 @@ public struct Operations: Sendable {
 }
 
 /// An operation that reads an out-of-band payload from exactly one of its forms.
+///
+/// A service can encrypt the payload to a device's own key (`application/jose`). The key's name in the payload finds the
+/// account of this device. The person is not asked, because the key has no lock.
 public struct OutOfBandPayloadDecode: SingleOperation {
     fileprivate enum Input {
         case json(String)
@@ -60,16 +64,19 @@ public struct OutOfBandPayloadDecode: SingleOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Reads the payload. Throws `operationReused` also if no form or several forms are given.
+    /// Reads the payload. Throws `operationReused` also if no form or several forms are given, and `decryptionError` for
+    /// a payload that no key of this device opens.
     public func perform() async throws(OutOfBandPayloadError) -> OutOfBandPayload {
         guard self.once.take(), self.inputs.count == 1 else {
             throw OutOfBandPayloadError(.operationReused, "executed before, or not exactly one input")
         }
+        let (identities, records) = (self.core.identities, await self.core.register.records)
+        let agree: OutOfBandPayload.KeyAgreement = { try identities.agree(with: $1, byKey: $0, among: records) }
         switch self.inputs[0] {
-        case .json(let text): return try OutOfBandPayload(json: text)
-        case .base64URLEncoded(let text): return try OutOfBandPayload(base64URLEncoded: text)
-        case .link(let text): return try OutOfBandPayload(link: text)
-        case .scanned(let text): return try OutOfBandPayload(scanned: text)
+        case .json(let text): return try OutOfBandPayload(json: text, agreeing: agree)
+        case .base64URLEncoded(let text): return try OutOfBandPayload(base64URLEncoded: text, agreeing: agree)
+        case .link(let text): return try OutOfBandPayload(link: text, agreeing: agree)
+        case .scanned(let text): return try OutOfBandPayload(scanned: text, agreeing: agree)
         case .typedCode(let text): return try self.payload(typedCode: text)
         }
     }

@@ -2,6 +2,7 @@ public import Ceremony
 public import Countersign
 import Crypto
 public import Foundation
+import JOSE
 public import UAF
 public import _Primitives
 
@@ -65,6 +66,8 @@ public actor VirtualServer: Transport {
     private var certificate: [UInt8]?
     private var versions = [Version.uaf11]
     private var ceremonies: [String: Ceremony] = [:]
+    /// The encryption key of each person's device that announced its keys last.
+    private var encryptionKeys: [Username: JWK] = [:]
     private var challenges: [Challenge: (username: Username, transaction: [Transaction])] = [:]
     private var verdicts: [ServerResponse] = []
     private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
@@ -161,6 +164,15 @@ public actor VirtualServer: Transport {
     /// Creates a payload for any message.
     public func payload(for operation: UAF.Operation, message: String) throws -> OutOfBandPayload {
         try self.issue(operation, Array(message.utf8), .authentication)
+    }
+
+    /// Encrypts a payload to the device of a person and returns the JSON text (`application/jose`). The server knows the
+    /// device's key from the last registration or authentication that announced the key.
+    ///
+    /// Throws `JOSEError` `unknownKey` if no device of the person has announced a key.
+    public func encrypted(_ payload: OutOfBandPayload, for username: Username) throws -> String {
+        guard let key = self.encryptionKeys[username] else { throw JOSEError(.unknownKey, "no device keys") }
+        return try payload.encryptedJSON(to: key)
     }
 
     /// Makes a payload's token expired.
@@ -372,6 +384,13 @@ extension VirtualServer {
         self.verdicts.isEmpty ? ServerResponse(statusCode: .ok, additionalTokens: tokens) : self.verdicts.removeFirst()
     }
 
+    private func noteDeviceKeys(of username: Username, _ extensions: [AssertionExtension], _ fcParams: String) {
+        let hash = FinalChallengeParams.hash(ofEncoded: fcParams)
+        guard let told = try? DeviceKeyAnnouncement(among: extensions, finalChallengeHash: hash) else { return }
+        let (x, y) = (Array(told.encryptionKey[1..<33]), Array(told.encryptionKey[33...]))
+        self.encryptionKeys[username] = try? JWK(.p256(x: x, y: y, d: nil), use: "enc", algorithm: "ECDH-ES")
+    }
+
     private func judgeRegistration(_ body: [UInt8]) -> ServerResponse {
         guard let sent = try? SendUAFResponse(parsing: body),
             let response = try? RegistrationResponse(parsing: sent.uafResponse.utf8)
@@ -384,6 +403,7 @@ extension VirtualServer {
             let username = self.challenges.removeValue(forKey: parameters.challenge)?.username
         else { return ServerResponse(statusCode: .invalidRequest) }
         var keys: [(KeyID, AAID, P256.Signing.PublicKey)] = []
+        var extensions: [AssertionExtension] = []
         for assertion in response.assertions {
             guard let read = try? RegistrationAssertion(parsing: assertion.bytes),
                 let key = try? P256Encoding.publicKey(
@@ -394,11 +414,13 @@ extension VirtualServer {
                 read.keyRegistrationData.finalChallengeHash == FinalChallengeParams.hash(ofEncoded: response.fcParams)
             else { return ServerResponse(statusCode: .unacceptableContent) }
             keys.append((read.keyRegistrationData.keyID, read.keyRegistrationData.aaid, key))
+            extensions += read.keyRegistrationData.extensions
         }
         let verdict = self.verdict()
         if [.ok, .accepted].contains(verdict.statusCode) {
             if let name = try? sent.context?.string("deviceName") { self.deviceNames.append(name) }
             self.registrationContexts.append(sent.context ?? [:])
+            self.noteDeviceKeys(of: username, extensions, response.fcParams)
             for (keyID, aaid, key) in keys {
                 self.credentials[keyID] = Credential(
                     username: username, aaid: aaid, publicKey: P256Key(key: key), signCounter: 0)
@@ -440,6 +462,7 @@ extension VirtualServer {
             username = credential.username
             read.append(signed)
         }
+        self.noteDeviceKeys(of: username, read.flatMap(\.extensions), response.fcParams)
         self.accepted.append(Accepted(username: username, assertions: read))
         return self.verdict([Token(kind: .jwt, value: "virtual-jwt")])
     }
