@@ -35,6 +35,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case keysAndSignatures = "keys-and-signatures"
     case outOfBandPayload = "out-of-band-payload"
     case scannedPayload = "scanned-payload"
+    case encryptedPayload = "encrypted-payload"
     case displayText = "display-text"
     case traceparent
     case transactionText = "transaction-text"
@@ -85,6 +86,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .keysAndSignatures: Self.keysAndSignatures(bytes)
         case .outOfBandPayload: Self.outOfBandPayload(bytes)
         case .scannedPayload: Self.scannedPayload(bytes)
+        case .encryptedPayload: EncryptedPayloadTarget.holds(bytes)
         case .displayText: Self.displayText(bytes)
         case .traceparent: Self.traceparent(bytes)
         case .transactionText: Self.transactionText(bytes)
