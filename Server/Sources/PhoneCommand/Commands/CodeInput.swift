@@ -52,18 +52,30 @@ struct CodeInput: Equatable {
         }
     }
 
+    /// Returns the content that everybody can read; `nil` for a typed code, and for a payload that is encrypted to a
+    /// device. Throws ``Refusal`` or the SDK's errors.
+    func plainPayload() throws -> OutOfBandPayload? {
+        do {
+            switch self.form {
+            case .typed: return nil
+            case .link(let text): return try OutOfBandPayload(link: text)
+            case .encoded(let text): return try OutOfBandPayload(scanned: text)
+            case .identity: throw Refusal.usage("A code of a personalised identity is for `enroll` and `scan`.")
+            }
+        } catch let error as OutOfBandPayloadError where error.code == .decryptionError {
+            return nil
+        }
+    }
+
     /// Returns the content of the code, and the server that the code leads to.
     ///
-    /// Throws ``Refusal`` or the SDK's errors. A typed code names no server, so `server` must name it.
+    /// Throws ``Refusal`` or the SDK's errors. A typed or encrypted code shows no server, so `server` must name it.
     func read(server: ServerAddress?) throws -> (payload: OutOfBandPayload?, server: ServerAddress) {
-        let payload: OutOfBandPayload
-        switch self.form {
-        case .typed:
-            guard let server else { throw Refusal.usage("A typed code needs --server, and which page it is from.") }
+        guard let payload = try self.plainPayload() else {
+            guard let server else {
+                throw Refusal.usage("A typed or encrypted code needs --server, and which page it is from.")
+            }
             return (nil, server)
-        case .link(let text): payload = try OutOfBandPayload(link: text)
-        case .encoded(let text): payload = try OutOfBandPayload(scanned: text)
-        case .identity: throw Refusal.usage("A code of a personalised identity is for `enroll` and `scan`.")
         }
         guard let address = ServerAddress(redeeming: payload.redeemData.redeemURL) else {
             throw OutOfBandPayloadError(.malformedPayload, "no address")
@@ -75,10 +87,15 @@ struct CodeInput: Equatable {
         return (payload, address)
     }
 
-    /// Decodes the code with the SDK.
+    /// Decodes the code with the SDK, which has the keys of the phone.
     func decoded(_ payload: OutOfBandPayload?, by client: MobileAuthenticationClient) async throws -> OutOfBandPayload {
         if let payload { return payload }
-        guard case .typed(let code) = self.form else { throw OutOfBandPayloadError(.malformedPayload, "no code") }
-        return try await client.operations.outOfBandPayloadDecode.typedCode(code).execute()
+        let decode = client.operations.outOfBandPayloadDecode
+        switch self.form {
+        case .typed(let code): return try await decode.typedCode(code).execute()
+        case .link(let text): return try await decode.link(text).execute()
+        case .encoded(let text): return try await decode.scanned(text).execute()
+        case .identity: throw OutOfBandPayloadError(.malformedPayload, "no code")
+        }
     }
 }

@@ -141,10 +141,10 @@ struct OutOfBandRun {
         }
     }
 
-    /// Returns the named server, or, for a typed code, the only server that the phone knows.
+    /// Returns the named server, or, for a typed or encrypted code, the only server that the phone knows.
     private func server(for input: CodeInput, on device: PhoneDevice) async throws -> ServerAddress? {
         if let named = try self.phone.serverAddress() { return named }
-        guard case .typed = input.form else { return nil }
+        guard try input.plainPayload() == nil else { return nil }
         let known = try await device.knownServers()
         return known.count == 1 ? known[0] : nil
     }

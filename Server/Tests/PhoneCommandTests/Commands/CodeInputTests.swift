@@ -1,7 +1,9 @@
 import Ceremony
 import Countersign
+import CountersignTestKit
 import Foundation
 import Testing
+import _Primitives
 
 @testable import PhoneCommand
 
@@ -81,6 +83,26 @@ struct CodeInputTests {
         let input = CodeInput(text: "ABCDE-12345")
         #expect(try input.read(server: ServerAddress("https://id.example")).payload == nil)
         #expect { try input.read(server: nil) } throws: { ($0 as? Refusal)?.status == .usage }
+    }
+
+    @Test("An encrypted payload says nothing of a server, and only the SDK with the phone's keys decodes it")
+    func encrypted() async throws {
+        let json = #"{"nma_data":"e30..AA.AA.AA","nma_data_content_type":"application/jose","nma_data_version":"1"}"#
+        let text = Base64URL.encode(json.utf8)
+        let address = try #require(URL(string: "https://id.example"))
+        var configuration = ClientConfiguration(baseURL: address)
+        configuration.facetID = "linux:program:test"
+        let phone = try await VirtualPhone(configuration: configuration, transport: VirtualServer(baseURL: address))
+        for input in [
+            CodeInput(text: text), CodeInput(text: "https://id.example/open?dispatchTokenResponse=\(text)"),
+        ] {
+            #expect(try input.plainPayload() == nil)
+            #expect(try input.read(server: ServerAddress("https://id.example")).payload == nil)
+            #expect { try input.read(server: nil) } throws: { ($0 as? Refusal)?.status == .usage }
+            await #expect(throws: OutOfBandPayloadError(.decryptionError, "")) {
+                _ = try await input.decoded(nil, by: phone.client)
+            }
+        }
     }
 
     @Test(
