@@ -112,7 +112,8 @@ extension ServerFixture {
     func enrolledPhone(
         _ client: any TestClientProtocol, username: String = "alice", policy: String? = nil,
         sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil, path: String = "",
-        origin: String = "http://localhost:8080", isNew: Bool = true
+        origin: String = "http://localhost:8080", isNew: Bool = true,
+        through wrap: (any Transport) -> any Transport = { $0 }
     ) async throws -> VirtualPhone {
         if isNew {
             _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
@@ -123,7 +124,7 @@ extension ServerFixture {
         configuration.facetID = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,
-            transport: RouterTransport(client: client), clock: self.clock, sensor: sensor, traceRecorder: trace)
+            transport: wrap(RouterTransport(client: client)), clock: self.clock, sensor: sensor, traceRecorder: trace)
         let result = try await phone.enroll(try OutOfBandPayload(link: enrolment.link))
         let number = try #require(result.confirmation?.number)
         _ = try await self.assembly.ceremonies.enrolments.confirmEnrolment(

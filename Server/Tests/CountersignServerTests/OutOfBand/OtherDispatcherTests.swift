@@ -1,20 +1,51 @@
 import Accounts
 import Ceremony
 import CeremonyEngine
+import Countersign
 import CountersignServer
 import CountersignTestKit
 import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
 import NIOCore
 import OAuthProvider
 import Records
 import SQLStore
 import Settings
+import Synchronization
 import Testing
 import UAF
 import _Primitives
+
+/// Notes the encryption keys that phones announce when they are enrolled.
+private final class AnnouncedKeys: Transport {
+    private let next: any Transport
+    private let keys = Mutex<[JWK]>([])
+
+    var last: JWK? { self.keys.withLock { $0.last } }
+
+    init(before next: any Transport) { self.next = next }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if request.url.path().hasSuffix("/uaf/1.1/registration/") {
+            let response = try RegistrationResponse(
+                parsing: try SendUAFResponse(parsing: request.body).uafResponse.utf8)
+            let extensions = try response.assertions.flatMap {
+                try RegistrationAssertion(parsing: $0.bytes).keyRegistrationData.extensions
+            }
+            if let told = try DeviceKeyAnnouncement(
+                among: extensions, finalChallengeHash: FinalChallengeParams.hash(ofEncoded: response.fcParams))
+            {
+                let (x, y) = (Array(told.encryptionKey[1..<33]), Array(told.encryptionKey[33...]))
+                let key = try JWK(.p256(x: x, y: y, d: nil))
+                self.keys.withLock { $0.append(key) }
+            }
+        }
+        return try await self.next.send(request)
+    }
+}
 
 @Suite("Operations parity 79, 82 and decision 110: dispatchers of another program, registered without a server change")
 struct OtherDispatcherTests {
@@ -24,7 +55,10 @@ struct OtherDispatcherTests {
         let courier: CourierDispatcher
         let party: RelyingParty
         let phone: VirtualPhone
+        let account: String
         let subject: String
+        /// The key of the phone for encrypted payloads.
+        let encryptionKey: JWK
         let client: any TestClientProtocol
 
         init(
@@ -34,10 +68,17 @@ struct OtherDispatcherTests {
             self.courier = courier
             self.client = client
             self.party = try await server.relyingParty(mayDeregister: true)
-            self.phone = try await server.enrolledPhone(client)
+            var announced: AnnouncedKeys?
+            self.phone = try await server.enrolledPhone(client) { next in
+                let keys = AnnouncedKeys(before: next)
+                announced = keys
+                return keys
+            }
+            self.encryptionKey = try #require(announced?.last)
             try await server.signInTwice(TestBrowser(client), self.party, self.phone)
             self.phone.person.forget()
             let account = try await server.assembly.directory.account(username: "alice").id
+            self.account = account
             self.subject = server.assembly.provider.keys.subject(ofAccount: account, client: self.party.id)
             courier.add(.init(accountID: account), as: "phone-1")
             courier.add(.init(accountID: account, isExpired: true), as: "phone-of-last-year")
@@ -75,11 +116,17 @@ struct OtherDispatcherTests {
             return results
         }
 
-        /// The greeting and the payload of the last message.
-        func lastMessage() throws -> (target: String, greeting: String, payload: OutOfBandPayload) {
+        /// The target, the greeting and the payload's text of the last message.
+        func lastText() throws -> (target: String, greeting: String, json: String) {
             let message = try #require(self.courier.messages.last)
             let lines = String(decoding: message.content, as: UTF8.self).split(separator: "\n", maxSplits: 1)
-            return (message.target, String(lines[0]), try OutOfBandPayload(json: String(try #require(lines.last))))
+            return (message.target, String(lines[0]), String(try #require(lines.last)))
+        }
+
+        /// The target, the greeting and the plain payload of the last message.
+        func lastMessage() throws -> (target: String, greeting: String, payload: OutOfBandPayload) {
+            let (target, greeting, json) = try self.lastText()
+            return (target, greeting, try OutOfBandPayload(json: json))
         }
 
         func status(of answer: JSONObject) async throws -> String {
@@ -124,6 +171,27 @@ struct OtherDispatcherTests {
             _ = try await stage.phone.authenticate(message.payload)
             #expect(try await stage.status(of: answer) == "succeeded")
             #expect(stage.courier.messages.count == 1)
+        }
+    }
+
+    @Test("A dispatcher encrypts the payload to the phone that it knows: no other phone reads the token")
+    func encrypted() async throws {
+        try await self.withStage { stage in
+            stage.courier.add(.init(accountID: stage.account, encryptionKey: stage.encryptionKey), as: "sealed-phone")
+            let (_, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("sealed-phone")])
+            #expect(answer["dispatchResult"] == .string("dispatched"))
+            let token = try answer.requiredString("token")
+            try await stage.deliver()
+            let json = try stage.lastText().json
+            #expect(!json.contains(token))
+            let bob = try await stage.server.enrolledPhone(stage.client, username: "bob")
+            await #expect(throws: OutOfBandPayloadError(.decryptionError, "")) {
+                _ = try await bob.client.operations.outOfBandPayloadDecode.json(json).execute()
+            }
+            let payload = try await stage.phone.client.operations.outOfBandPayloadDecode.json(json).execute()
+            #expect(payload.redeemData.token == token)
+            _ = try await stage.phone.authenticate(payload)
+            #expect(try await stage.status(of: answer) == "succeeded")
         }
     }
 

@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import JOSE
 import Synchronization
 import UAF
 import _Primitives
@@ -11,6 +12,8 @@ final class CourierDispatcher: TargetedDispatcher {
     struct Phone: Sendable {
         let accountID: String
         var isExpired = false
+        /// The key to which the phone's payloads are encrypted; `nil` for plain payloads.
+        var encryptionKey: JWK?
     }
     struct Failure: Error {}
 
@@ -43,7 +46,9 @@ final class CourierDispatcher: TargetedDispatcher {
             return .targetNotFound
         }
         if phone.isExpired { return .targetExpired }
-        let content = try self.greeting(in: operation) + "\n" + operation.payload.json
+        let payload =
+            try phone.encryptionKey.map { try operation.payload.encryptedJSON(to: $0) } ?? operation.payload.json
+        let content = try self.greeting(in: operation) + "\n" + payload
         return .message(DispatchMessage(target: target, content: Array(content.utf8)))
     }
 
