@@ -13,6 +13,10 @@ import _Primitives
 /// On Apple's systems, answers include the server's certificate, so that authenticators bind to the TLS channel.
 /// Foundation on other systems does not reveal the certificate. On these systems, a server that demands a channel
 /// binding refuses every message through this transport (1490), and an app brings its own transport.
+///
+/// On Apple's systems, an error without a connection says that the request was not sent (``TransportError/isUnsent``).
+/// Foundation on other systems does not tell reliably. On these systems no error of this transport says so, and a
+/// ``RetryPolicy`` never repeats a request that works only once.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = Exchanges()
@@ -271,6 +275,17 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) { completionHandler(nil) }
 
+    #if canImport(FoundationNetworking)
+        /// `true` if the codes for a missing connection prove that nothing was sent.
+        ///
+        /// This Foundation reports `cannotConnectToHost` for any failure after an address of the host has refused the
+        /// connection, even if another address took the connection and the request.
+        private static let provesUnsent = false
+    #else
+        /// `true` if the codes for a missing connection prove that nothing was sent.
+        private static let provesUnsent = true
+    #endif
+
     private static func translate(_ error: any Error) -> any Error {
         guard let error = error as? URLError else { return TransportError(.unreachable, "\(type(of: error))") }
         switch error.code {
@@ -280,8 +295,8 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
             return TransportError(.untrustedServer, "the certificate does not hold")
         // Without a connection, nothing was sent.
-        case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet:
-            return TransportError(.unreachable, "URL error \(error.code.rawValue)", isUnsent: true)
+        case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost:
+            return TransportError(.unreachable, "URL error \(error.code.rawValue)", isUnsent: Self.provesUnsent)
         default: return TransportError(.unreachable, "URL error \(error.code.rawValue)")
         }
     }

@@ -214,26 +214,39 @@ struct URLSessionTransportTests {
         await #expect(throws: TransportError(.unreachable, "")) { _ = try await URLSessionTransport().send(cut) }
     }
 
-    @Test("Without a connection the request is certainly unsent; after a connection, nobody knows")
+    private func error(_ request: TransportRequest) async -> TransportError? {
+        do { _ = try await URLSessionTransport().send(request) } catch { return error as? TransportError }
+        return nil
+    }
+
+    /// Foundation on Linux does not tell a refused connection from a connection that was lost.
+    @Test("No error claims that the request was not sent: without a connection, after a lost connection, or too late")
     func unsent() async throws {
-        func error(_ request: TransportRequest) async -> TransportError? {
-            do { _ = try await URLSessionTransport().send(request) } catch { return error as? TransportError }
-            return nil
-        }
         let rude = try LoopbackServer { _ in [] }
         let cut = try self.request(rude, "/", body: "x")
-        let lost = try #require(await error(cut))
+        let lost = try #require(await self.error(cut))
         #expect(lost.code == .unreachable && !lost.isUnsent && rude.received.count == 1)
         rude.stop()
         var nowhere = cut
         // Port 1 is of no server here.
         nowhere.url = try #require(URL(string: "http://127.0.0.1:1/"))
-        let refused = try #require(await error(nowhere))
-        #expect(refused.code == .unreachable && refused.isUnsent)
+        let refused = try #require(await self.error(nowhere))
+        #expect(refused.code == .unreachable && !refused.isUnsent)
         let silent = try LoopbackServer { _ in nil }
         defer { silent.stop() }
         let late = try await self.timedOut(silent)
         #expect(late.code == .timedOut && !late.isUnsent)
+    }
+
+    @Test("A lost connection is not taken for a refused connection, though the host's first address refused")
+    func secondAddress() async throws {
+        // The server has only the IPv4 address of `localhost`. Where `localhost` has `::1` too, `::1` refuses first.
+        let rude = try LoopbackServer { _ in [] }
+        defer { rude.stop() }
+        var request = try self.request(rude, "/", body: "x")
+        request.url = try #require(URL(string: "http://localhost:\(rude.port)/"))
+        let lost = try #require(await self.error(request))
+        #expect(lost.code == .unreachable && !lost.isUnsent && rude.received.count == 1)
     }
 
     /// The error of a request whose time is over while the server has the request.
