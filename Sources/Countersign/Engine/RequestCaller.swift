@@ -19,6 +19,13 @@ enum RequestCaller: Sendable {
     case device(DeviceIdentityKeys, of: AccountKey)
 }
 
+/// The answer to the last try of a request that can be repeated.
+struct RepeatedAnswer: Sendable {
+    let response: TransportResponse
+    /// `true` if an earlier try may have reached the server. The server may then have done already what it now refuses.
+    let mayHaveArrivedBefore: Bool
+}
+
 extension ClientCore {
     /// Returns the caller for requests to an account's server: the app's provider, or else the device itself if the
     /// server knows its keys. `nil` if neither is available.
@@ -33,10 +40,11 @@ extension ClientCore {
     /// Sends a request that can be repeated without harm, and repeats it by the operation's policy. Throws as
     /// ``send(_:by:_:noting:)``.
     func sendRepeatedly(_ request: TransportRequest, by caller: RequestCaller, _ recording: Recording) async throws
-        -> TransportResponse
+        -> RepeatedAnswer
     {
         var retries = self.newRetries()
-        return try await retries.send { try await self.send(request, by: caller, recording) }
+        let response = try await retries.send { try await self.send(request, by: caller, recording) }
+        return RepeatedAnswer(response: response, mayHaveArrivedBefore: retries.mayHaveArrivedBefore)
     }
 
     /// Sends a request with the credentials of its caller, once.

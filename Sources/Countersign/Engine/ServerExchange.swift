@@ -50,7 +50,7 @@ struct ServerExchange: Sendable {
         -> ReceivedRequest
     {
         let response = try await self.answer(path, body.serialized) { request in
-            try await self.core.sendRepeatedly(request, by: caller, self.recording)
+            try await self.core.sendRepeatedly(request, by: caller, self.recording).response
         }
         let request = try ReturnUAFRequest(parsing: response.body)
         guard request.statusCode == .ok, request.uafRequest != nil else {

@@ -71,7 +71,8 @@ public struct SessionRevocation: SingleOperation, InAppOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Ends the session, or all sessions. Throws `sessionUnknown` if the session has already ended.
+    /// Ends the session, or all sessions. Throws `sessionUnknown` if the session has already ended, unless an earlier
+    /// try of this operation may have ended the session (``RetryPolicy``).
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let authorizationProvider, (self.sessionID == nil) == self.isEverySession else {
@@ -114,7 +115,8 @@ public struct GrantRevocation: SingleOperation, InAppOperation {
 
     init(core: ClientCore) { self.core = core }
 
-    /// Revokes the grant. Throws `sessionUnknown` if the grant has already ended.
+    /// Revokes the grant. Throws `sessionUnknown` if the grant has already ended, unless an earlier try of this
+    /// operation may have ended the grant (``RetryPolicy``).
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let grantID, let authorizationProvider else {

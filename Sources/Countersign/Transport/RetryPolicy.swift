@@ -55,6 +55,8 @@ struct Retries {
     private let clock: any DeviceClock
     private let start: Duration
     private var count = 0
+    /// `true` if an earlier try of a repeated request may have reached the server.
+    private(set) var mayHaveArrivedBefore = false
 
     /// Begins the count at the first try of a request.
     init(_ policy: RetryPolicy, clock: any DeviceClock) {
@@ -88,8 +90,10 @@ struct Retries {
                 guard Self.isTransient(response.status),
                     try await self.wait(atLeast: Self.demandedDelay(of: response, at: self.clock.now()))
                 else { return response }
+                self.mayHaveArrivedBefore = true
             } catch let error as TransportError where error.isTransient {
                 guard try await self.wait() else { throw error }
+                if !error.isUnsent { self.mayHaveArrivedBefore = true }
             }
         }
     }

@@ -430,4 +430,47 @@ struct RetryPolicyTests {
         #expect(self.error(await self.authenticate(world) { $0.retryPolicy(policy) }.value) != nil)
         #expect(await facets.times.count == 2)
     }
+
+    @Test(
+        "A 404 after a try that may have arrived is success; any other 404 is an unknown session or grant",
+        arguments: ["sessions", "grants"])
+    func endedBefore(kind: String) async throws {
+        let world = try await World()
+        let (path, clock) = ("/account/v1/\(kind)/id-1", world.phone.clock)
+        let gone = TransportResponse(status: 404, headers: [], body: [])
+        let busy = TransportResponse(status: 503, headers: [], body: [])
+        func end(
+            after failure: Result<TransportResponse, TransportError>?
+        ) async -> (error: OperationError?, tries: Int) {
+            let tries = Tries()
+            await world.server.stopIntercepting()
+            await world.server.intercept { request in
+                guard request.url.path() == path else { return nil }
+                let number = await tries.note(request, at: clock.uptime())
+                guard number == 1, let failure else { return gone }
+                return try failure.get()
+            }
+            let (operations, provider) = (world.phone.client.operations, JwtAuthorizationProvider("the-jwt"))
+            let policy = RetryPolicy.constant(maxRetries: 1, delay: .zero)
+            let error = await operationError {
+                if kind == "sessions" {
+                    try await operations.sessionRevocation.sessionID("id-1").authorizationProvider(provider)
+                        .retryPolicy(policy).execute()
+                } else {
+                    try await operations.grantRevocation.grantID("id-1").authorizationProvider(provider)
+                        .retryPolicy(policy).execute()
+                }
+            }
+            return (error, await tries.times.count)
+        }
+        for lost in [Result<TransportResponse, TransportError>.failure(Self.unknown), .success(busy)] {
+            let ended = await end(after: lost)
+            #expect(ended.error == nil && ended.tries == 2)
+        }
+        // No earlier try may have arrived.
+        let unsent = await end(after: .failure(Self.unsent))
+        #expect(unsent.error == OperationError(.sessionUnknown) && unsent.tries == 2)
+        let single = await end(after: nil)
+        #expect(single.error == OperationError(.sessionUnknown) && single.tries == 1)
+    }
 }

@@ -85,7 +85,7 @@ struct AccountExchange: Sendable {
 
     /// Ends every session, and everything that outlasts a session.
     func endSessions() async throws {
-        let response = try await self.send("DELETE", self.core.configuration.sessionsPath)
+        let response = try await self.send("DELETE", self.core.configuration.sessionsPath).response
         guard response.status == 204 else { throw Self.refused(response.status) }
     }
 
@@ -96,11 +96,13 @@ struct AccountExchange: Sendable {
     private func end(_ id: String, under path: String) async throws {
         // Any other text would name a different path of the server.
         guard Self.isIdentifier(id) else { throw OperationError(.sessionUnknown, "not an identifier") }
-        let response = try await self.send("DELETE", path + (path.hasSuffix("/") ? "" : "/") + id)
-        switch response.status {
+        let answer = try await self.send("DELETE", path + (path.hasSuffix("/") ? "" : "/") + id)
+        switch answer.response.status {
         case 204: return
+        // An earlier try has ended the session or the grant, and the answer to that try was lost.
+        case 404 where answer.mayHaveArrivedBefore: return
         case 404: throw OperationError(.sessionUnknown, httpStatus: 404)
-        default: throw Self.refused(response.status)
+        default: throw Self.refused(answer.response.status)
         }
     }
 
@@ -108,7 +110,7 @@ struct AccountExchange: Sendable {
         _ name: String, of username: Username, path: String, mayBeMissing: Bool = false,
         _ read: (JSONObject) throws -> Element
     ) async throws -> [Element] {
-        let response = try await self.send("GET", path)
+        let response = try await self.send("GET", path).response
         if mayBeMissing, response.status == 404 { return [] }
         guard response.status == 200 else { throw Self.refused(response.status) }
         guard response.header("Content-Type")?.mediaType.hasSameBytes(as: "application/json") ?? false else {
@@ -124,17 +126,17 @@ struct AccountExchange: Sendable {
         return try Self.objects(name, of: body).map(read)
     }
 
-    private func send(_ method: String, _ path: String) async throws -> TransportResponse {
+    private func send(_ method: String, _ path: String) async throws -> RepeatedAnswer {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
         }
-        let response = try await self.core.sendRepeatedly(
+        let answer = try await self.core.sendRepeatedly(
             TransportRequest(
                 method: method, url: url, headers: [("Accept", "application/json")], body: [],
                 timeout: self.core.configuration.networkTimeout,
                 maximumResponseLength: Self.maximumLength), by: self.caller, self.recording)
         try Task.checkCancellation()
-        return response
+        return answer
     }
 
     private static func refused(_ status: Int) -> OperationError {
