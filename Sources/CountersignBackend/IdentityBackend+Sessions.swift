@@ -33,7 +33,9 @@ extension IdentityBackend {
     /// token is overdue within minutes.
     ///
     ///     let status = try await backend.finalStatus(ofSession: sessionID)
-    ///     guard let confirmation = status.confirmation, confirmation.contentHash == hashOfOwnRecord else { … }
+    ///     guard let confirmation = status.confirmation, confirmation.subject == personOfOwnRecord,
+    ///         confirmation.contentHash == hashOfOwnRecord
+    ///     else { … }
     ///
     /// - Parameter sessionID: The `sessionId` of the dispatch's answer.
     /// - Returns: The final status; `unknown` for a session that the server does not have.

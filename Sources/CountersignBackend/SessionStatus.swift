@@ -65,9 +65,9 @@ public struct SessionStatus: Sendable, Hashable, CustomStringConvertible, Custom
 
 /// The text or picture that a person confirmed on a phone, from the server's signed result.
 ///
-/// The back end has verified the signature, the issuer, the audience, the end of validity and the session. One check
-/// remains for the service: compare ``contentHash`` with the SHA-256 of the transaction that the service is about to
-/// carry out, by the service's own record.
+/// The back end has verified the signature, the issuer, the audience, the end of validity and the session. Two checks
+/// remain for the service, by the service's own record: compare ``subject`` with the person whose transaction it is, and
+/// ``contentHash`` with the SHA-256 of the transaction that the service is about to carry out.
 public struct TransactionConfirmation: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The person who confirmed, by the service's identifier.
     public let subject: String
