@@ -4,7 +4,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case serverUnreachable, serverMisconfigured, notThisSignIn, codeRefused, clientRefused, answerNotTrusted,
-                cancelled
+                resultExpired, cancelled
         }
         private let base: Base
         /// No answer came, or the server failed (a status of 500 or more).
@@ -24,6 +24,12 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The tokens do not come from the server, or are for another service or another sign-in; or an answer is
         /// malformed or about another person. Refuse the sign-in, and investigate.
         public static let answerNotTrusted = Self(base: .answerNotTrusted)
+        /// The person has confirmed, and the server's signed result is genuine, but the result is no longer valid. A
+        /// result is valid for five minutes.
+        ///
+        /// Do not carry the transaction out by this result. Dispatch the transaction again, and wait for the session
+        /// from the dispatch on.
+        public static let resultExpired = Self(base: .resultExpired)
         /// The task that waited was cancelled. The session goes on at the server, and a later call can wait again.
         public static let cancelled = Self(base: .cancelled)
         public var description: String { self.base.rawValue }

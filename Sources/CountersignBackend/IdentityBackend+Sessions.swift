@@ -40,7 +40,7 @@ extension IdentityBackend {
     /// - Parameter sessionID: The `sessionId` of the dispatch's answer.
     /// - Returns: The final status; `unknown` for a session that the server does not have.
     /// - Throws: ``BackendError``: `serverUnreachable`, `serverMisconfigured`, `clientRefused`, `answerNotTrusted` for a
-    ///   signed result that does not verify, `cancelled`.
+    ///   signed result that does not verify, `resultExpired` for a result that was fetched too late, `cancelled`.
     public func finalStatus(ofSession sessionID: String) async throws(BackendError) -> SessionStatus {
         // Any other text would name a different path of the server.
         guard Self.isIdentifier(sessionID) else {
@@ -141,12 +141,15 @@ extension IdentityBackend {
             }
             let keys = try await self.currentKeys(naming: token.header.keyID, at: endpoints.keys)
             let claims = try JWTClaims(try token.verified(by: keys, allowing: [.es256]))
+            let confirmation = try TransactionConfirmation(claims, session: sessionID, signedResult: result)
             try claims.check(
                 issuer: self.configuration.issuer, audience: self.configuration.clientID, at: self.time,
                 skew: self.configuration.clockSkew)
-            return try TransactionConfirmation(claims, session: sessionID, signedResult: result)
+            return confirmation
         } catch let error as BackendError {
             throw error
+        } catch let error as JOSEError where error.code == .expired {
+            throw BackendError(.resultExpired, "the result is no longer valid")
         } catch {
             throw BackendError(.answerNotTrusted, "the result: \((error as? JOSEError)?.code.description ?? "")")
         }

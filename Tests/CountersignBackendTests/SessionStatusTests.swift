@@ -312,12 +312,28 @@ struct SessionStatusTests {
         claims[name] = nil
         await self.expect(.answerNotTrusted, try self.server(claims))
         switch name {
-        case "exp": claims[name] = .integer(self.clock.now().seconds - 31)
+        case "exp": claims[name] = .string("later")
         case "auth_time", "sub", "transaction_content_type": claims[name] = .bool(true)
         case "transaction_hash": claims[name] = .string(Base64URL.encode([7, 7]))
         default: claims[name] = .string("other")
         }
         await self.expect(.answerNotTrusted, try self.server(claims))
+    }
+
+    @Test("A genuine result has a code of its own from the end of its validity on, and confirms nothing")
+    func expired() async throws {
+        var claims = self.claims
+        // The accepted difference of the clocks is 30 seconds.
+        claims["exp"] = .integer(self.clock.now().seconds - 29)
+        let status = try await self.backend(try self.server(claims)).finalStatus(ofSession: Self.session)
+        #expect(status.confirmation != nil)
+        claims["exp"] = .integer(self.clock.now().seconds - 30)
+        await self.expect(.resultExpired, try self.server(claims))
+        for (name, other) in [("iss", "https://other.example"), ("aud", "other"), ("session_id", "other")] {
+            var foreign = claims
+            foreign[name] = .string(other)
+            await self.expect(.answerNotTrusted, try self.server(foreign))
+        }
     }
 
     @Test("A result by another key, of another type, or of a session without success confirms nothing")

@@ -150,7 +150,7 @@ struct SessionStreamTests {
             // The result is for five minutes.
             server.clock.advance(by: .seconds(400))
             let late = await #expect(throws: BackendError.self) { try await backend.finalStatus(ofSession: session) }
-            #expect(late?.code == .answerNotTrusted)
+            #expect(late?.code == .resultExpired)
         }
     }
 }
