@@ -10,20 +10,26 @@ enum EventStreamTarget {
         guard Self.read(bytes.indices.map { bytes[$0...$0] }) == whole,
             Self.read([bytes[..<half], bytes[half...]]) == whole
         else { return false }
-        return whole?.events.allSatisfy(Self.survives) ?? true
+        return whole.events.allSatisfy(Self.survives)
     }
 
     private struct Stream: Equatable {
         var events: [ServerSentEvent] = []
         var retry: Duration?
+        /// `true` if a line or an event is too long. The events before are still events.
+        var isTooLong = false
     }
 
-    /// Returns the events of a stream in pieces; `nil` if a line or an event is too long. The limits are small, so that
-    /// inputs reach the limits.
-    private static func read(_ pieces: [ArraySlice<UInt8>]) -> Stream? {
+    /// Reads a stream in pieces. The limits are small, so that inputs reach the limits.
+    private static func read(_ pieces: [ArraySlice<UInt8>]) -> Stream {
         var reader = ServerSentEvents(lineLimit: 64, eventLimit: 96)
         var stream = Stream()
-        do { for piece in pieces { stream.events += try reader.take(piece) } } catch { return nil }
+        do {
+            for piece in pieces { stream.events += try reader.take(piece) }
+            _ = try reader.take([])
+        } catch {
+            stream.isTooLong = true
+        }
         stream.retry = reader.retry
         return stream
     }

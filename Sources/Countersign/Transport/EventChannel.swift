@@ -76,6 +76,8 @@ package struct EventChannel: Sendable {
             for event in try reader.take(piece) {
                 if let value = try find(event) { return .found(value) }
             }
+            // A piece can have events and then exceed a limit.
+            _ = try reader.take([])
         }
         try Task.checkCancellation()
         return .ended(retry: reader.retry)

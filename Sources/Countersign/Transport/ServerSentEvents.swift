@@ -13,7 +13,7 @@ package struct ServerSentEvent: Hashable, Sendable {
 /// A reader of event streams (HTML Living Standard, section 9.2.6): bytes in, events out.
 ///
 /// The reader is a value without a clock or a network. The bytes come in pieces of any length, and the division of the
-/// bytes into pieces changes no event. Bytes that are not UTF-8 become U+FFFD, as the standard says.
+/// bytes into pieces changes neither the events nor the failure. Bytes that are not UTF-8 become U+FFFD, as the standard says.
 ///
 /// The standard has no limits. The limits of this reader keep a server from filling the memory with one line or with
 /// one event.
@@ -52,21 +52,27 @@ package struct ServerSentEvents: Sendable {
     /// the stream, and so does a caller that drops the reader.
     ///
     /// - Throws: ``TransportError`` `tooLarge` for a line or an event beyond its limit, and from then on at every call.
+    ///   If events end before the limit is exceeded, this call returns the events, and the next call throws. A call
+    ///   without bytes asks for such a failure.
     package mutating func take(_ bytes: some Sequence<UInt8>) throws(TransportError) -> [ServerSentEvent] {
         if let failure { throw failure }
         var events: [ServerSentEvent] = []
-        for byte in bytes {
-            let isSecondHalf = self.mayEndLineTwice && byte == Self.lineFeed
-            self.mayEndLineTwice = byte == Self.carriageReturn
-            guard !isSecondHalf else { continue }
-            guard byte == Self.lineFeed || byte == Self.carriageReturn else {
-                guard self.line.count < self.lineLimit else {
-                    throw self.failed("a line of more than \(self.lineLimit) bytes")
+        do throws(TransportError) {
+            for byte in bytes {
+                let isSecondHalf = self.mayEndLineTwice && byte == Self.lineFeed
+                self.mayEndLineTwice = byte == Self.carriageReturn
+                guard !isSecondHalf else { continue }
+                guard byte == Self.lineFeed || byte == Self.carriageReturn else {
+                    guard self.line.count < self.lineLimit else {
+                        throw self.failed("a line of more than \(self.lineLimit) bytes")
+                    }
+                    self.line.append(byte)
+                    continue
                 }
-                self.line.append(byte)
-                continue
+                if let event = try self.endLine() { events.append(event) }
             }
-            if let event = try self.endLine() { events.append(event) }
+        } catch {
+            guard !events.isEmpty else { throw error }
         }
         return events
     }

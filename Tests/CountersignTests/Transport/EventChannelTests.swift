@@ -133,6 +133,20 @@ struct EventChannelTests {
         await #expect(throws: TransportError(.tooLarge, "")) { _ = try await self.read() }
     }
 
+    @Test("A wanted event before an endless line is found, and without a wanted event the server is left at once")
+    func endlessAfterEvent() async throws {
+        let endless = "data: " + String(repeating: "x", count: 70_000)
+        self.server.yield(Array("event: wanted\ndata: 2\n\n\(endless)".utf8))
+        guard case .found("2") = try await self.read() else {
+            Issue.record("not found")
+            return
+        }
+        // The connection stays open and silent.
+        let other = Self()
+        other.server.yield(Array("event: other\ndata: 1\n\n\(endless)".utf8))
+        await #expect(throws: TransportError(.tooLarge, "")) { _ = try await other.read() }
+    }
+
     @Test("A broken connection is the transport's error, and a cancelled task a cancellation")
     func broken() async throws {
         self.server.finish(throwing: TransportError(.unreachable, ""))

@@ -125,6 +125,23 @@ struct ServerSentEventsTests {
         }
     }
 
+    @Test("The division into pieces changes no event before a limit is exceeded, nor the failure", arguments: 1...40)
+    func piecesBeforeFailure(length: Int) throws {
+        for end in ["data:123456789", "data:123\ndata:45678\n"] {
+            var reader = ServerSentEvents(lineLimit: 10, eventLimit: 8)
+            var rest = Array("data:1\n\nretry:5\ndata:2\n\n\(end)\n\ndata:3\n\n".utf8)[...]
+            var events: [ServerSentEvent] = []
+            #expect(throws: TransportError(.tooLarge, "")) {
+                while !rest.isEmpty {
+                    events += try reader.take(rest.prefix(length))
+                    rest = rest.dropFirst(length)
+                }
+                _ = try reader.take([])
+            }
+            #expect(events.map(\.data) == ["1", "2"] && reader.retry == .milliseconds(5))
+        }
+    }
+
     @Test("Line feed, carriage return and both end a line alike", arguments: 0..<100)
     func lineEnds(seed: Int) throws {
         var random = RepeatableNumbers(seed: UInt64(seed))
