@@ -1,6 +1,7 @@
 /// The answer of a server while the answer arrives: status and header fields first, then the body in pieces.
 ///
-/// The pieces are as long as the network makes them. A sequence of pieces is read once, by one reader. The sequence
+/// The pieces are as long as the network makes them. A sequence of pieces is read once, by one reader: over
+/// ``URLSessionTransport`` a second reader that asks while the first reader waits gets an error. The sequence
 /// throws ``TransportError`` if the connection breaks before the end of the answer, and `CancellationError` if the task
 /// is cancelled.
 public struct TransportStream: AsyncSequence, Sendable {
@@ -37,6 +38,12 @@ public struct TransportStream: AsyncSequence, Sendable {
         /// Returns the next piece; `nil` at the end of the answer.
         public mutating func next() async throws -> [UInt8]? { try await self.produce() }
     }
+}
+
+extension TransportStream: CustomStringConvertible, CustomReflectable {
+    /// The status only: header fields and pieces carry tokens.
+    public var description: String { "TransportStream(\(self.status))" }
+    public var customMirror: Mirror { Mirror(self, children: ["status": self.status]) }
 }
 
 extension Transport {

@@ -2,6 +2,8 @@ import Foundation
 
 /// The bytes that have arrived and were not read yet, between a thread that hears them and one reader.
 ///
+/// While a reader waits, a second reader gets a ``SecondReaderError``, and the first reader goes on.
+///
 /// The reader gets all waiting bytes at once. The limit on the waiting bytes bounds the memory if a reader is slower
 /// than the network.
 // Safe to share: every access to `state` is within `lock`, and a continuation is resumed once, outside of it.
@@ -67,6 +69,7 @@ final class ArrivedBytes: AsyncSequence, @unchecked Sendable {
                         return .success(self.state.unread)
                     }
                     if let end = self.state.end { return end.map { nil } }
+                    guard self.state.reader == nil else { return .failure(SecondReaderError()) }
                     self.state.reader = continuation
                     return nil
                 }
@@ -77,3 +80,6 @@ final class ArrivedBytes: AsyncSequence, @unchecked Sendable {
         }
     }
 }
+
+/// The error of a reader that asks for bytes while another reader waits for them.
+struct SecondReaderError: Error {}

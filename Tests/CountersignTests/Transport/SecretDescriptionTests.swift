@@ -37,6 +37,14 @@ struct SecretDescriptionTests {
         }
     }
 
+    @Test("An answer that is arriving shows no header field")
+    func stream() {
+        let stream = TransportStream(
+            status: 302, headers: [("Location", "https://id.example.com/?code=s3cret")],
+            pieces: AsyncStream<[UInt8]> { $0.finish() })
+        for text in Self.texts(stream) { #expect(!text.contains("s3cret") && text.contains("302")) }
+    }
+
     @Test("An authentication's result shows neither the address that signs a browser in nor the token")
     func result() async throws {
         let world = try await World()

@@ -244,6 +244,33 @@ struct TransportStreamTests {
         #expect(try await answer == "302 https://elsewhere.example/")
     }
 
+    @Test("A second reader beside a reader that waits gets an error, and the first reader goes on")
+    func secondReader() async throws {
+        let server = try PieceServer()
+        let request = try server.request()
+        async let results = URLSessionTransport().stream(request) { stream in
+            await withTaskGroup(of: String.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        var pieces = stream.makeAsyncIterator()
+                        do {
+                            return String(decoding: try await pieces.next() ?? [], as: UTF8.self)
+                        } catch {
+                            return "refused"
+                        }
+                    }
+                }
+                // Nothing has arrived yet, so only a refusal ends.
+                let first = await group.next()
+                server.send("one")
+                return [first, await group.next()]
+            }
+        }
+        _ = await server.receive()
+        server.send(Self.head)
+        #expect(try await results == ["refused", "one"])
+    }
+
     @Test("A transport without streams says so before anything is sent")
     func without() async throws {
         let transport = WholeAnswers()
