@@ -1,4 +1,5 @@
 import Ceremony
+import Foundation
 public import _Primitives
 
 /// A line for an app's log about one exchange with a server: codes and a correlation identifier, never a value.
@@ -9,7 +10,8 @@ public import _Primitives
 public struct TransportLogEntry: Sendable, Hashable, CustomStringConvertible {
     /// The end of an exchange.
     public enum Outcome: Sendable, Hashable {
-        /// An answer arrived, with this HTTP status code.
+        /// An answer arrived, with this HTTP status code. Also the end of a stream whose reader threw an error of its own,
+        /// because the transport did not fail.
         case answered(Int)
         /// No complete answer arrived.
         case failed(TransportError.Code)
@@ -83,14 +85,26 @@ public struct LoggedTransport: Transport {
     public func stream<Value: Sendable>(
         _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
     ) async throws -> Value {
-        try await self.logging(request) {
-            let (value, status) = try await self.transport.stream(request) { (try await read($0), $0.status) }
+        let reading = Reading()
+        return try await self.logging(request, reading) {
+            let (value, status) = try await self.transport.stream(request) { stream in
+                do {
+                    let noted = NotedPieces(pieces: stream, reading: reading)
+                    let value = try await read(
+                        TransportStream(status: stream.status, headers: stream.headers, pieces: noted))
+                    return (value, stream.status)
+                } catch {
+                    reading.noteReaderThrew(error, status: stream.status)
+                    throw error
+                }
+            }
             return (value, status, nil)
         }
     }
 
     private func logging<Value>(
-        _ request: TransportRequest, _ body: () async throws -> (value: Value, status: Int, uafStatusCode: Int?)
+        _ request: TransportRequest, _ reading: Reading? = nil,
+        _ body: () async throws -> (value: Value, status: Int, uafStatusCode: Int?)
     ) async throws -> Value {
         let start = self.time.now()
         func note(_ outcome: TransportLogEntry.Outcome, _ uafStatusCode: Int? = nil) {
@@ -107,12 +121,17 @@ public struct LoggedTransport: Transport {
             note(.answered(answer.status), answer.uafStatusCode)
             return answer.value
         } catch {
-            switch error {
-            case let error as TransportError: note(.failed(error.code))
-            case is CancellationError: note(.cancelled)
-            default: note(.unexpected)
-            }
+            note(reading?.outcome ?? Self.outcome(of: error))
             throw error
+        }
+    }
+
+    /// Returns the end of an exchange whose transport threw an error.
+    fileprivate static func outcome(of error: any Error) -> TransportLogEntry.Outcome {
+        switch error {
+        case let error as TransportError: .failed(error.code)
+        case is CancellationError: .cancelled
+        default: .unexpected
         }
     }
 
@@ -123,5 +142,47 @@ public struct LoggedTransport: Transport {
             let code = try? object.integer("statusCode", as: Int.self), (1200...1500).contains(code)
         else { return nil }
         return code
+    }
+}
+
+/// The end of a stream, as its reader met the end.
+// Safe to share: every access to `met` is within `lock`.
+private final class Reading: @unchecked Sendable {
+    private let lock = NSLock()
+    private var met: TransportLogEntry.Outcome?
+
+    /// The end of the exchange; `nil` while neither the pieces nor the reader failed.
+    var outcome: TransportLogEntry.Outcome? { self.lock.withLock { self.met } }
+
+    /// Notes that the pieces ended with an error of the transport.
+    func noteBroken(_ error: any Error) { self.lock.withLock { self.met = LoggedTransport.outcome(of: error) } }
+
+    /// Notes that the reader threw. An earlier error of the transport stays the end.
+    func noteReaderThrew(_ error: any Error, status: Int) {
+        self.lock.withLock { self.met = self.met ?? (error is CancellationError ? .cancelled : .answered(status)) }
+    }
+}
+
+/// The pieces of a stream, with a note of the error that ends them.
+private struct NotedPieces: AsyncSequence {
+    let pieces: TransportStream
+    let reading: Reading
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(pieces: self.pieces.makeAsyncIterator(), reading: self.reading)
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var pieces: TransportStream.AsyncIterator
+        let reading: Reading
+
+        mutating func next() async throws -> [UInt8]? {
+            do {
+                return try await self.pieces.next()
+            } catch {
+                self.reading.noteBroken(error)
+                throw error
+            }
+        }
     }
 }

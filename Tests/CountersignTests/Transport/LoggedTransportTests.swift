@@ -193,7 +193,7 @@ struct LoggedTransportTests {
         let request = TransportRequest(
             method: "GET", url: try #require(URL(string: "https://id.example/events")), headers: [], body: [],
             timeout: .seconds(1))
-        let (pieces, sent) = AsyncStream.makeStream(of: [UInt8].self)
+        let (pieces, sent) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
         sent.yield([1, 2, 3])
         sent.finish()
         let streaming = LoggedTransport(Streaming(pieces: pieces)) { log.write($0) }
@@ -209,6 +209,42 @@ struct LoggedTransportTests {
         #expect(log.lines.map(\.outcome) == [.answered(200), .failed(.cannotStream)])
         #expect(log.lines.allSatisfy { $0.correlationID == nil })
     }
+
+    @Test("A reader's own error is no failure of the transport, and an error of the connection is one")
+    func readers() async throws {
+        struct Other: Error {}
+        let log = AppLog()
+        let request = TransportRequest(
+            method: "GET", url: try #require(URL(string: "https://id.example/events")), headers: [], body: [],
+            timeout: .seconds(1))
+        func stream(
+            endingWith end: (any Error)? = nil, _ read: @escaping @Sendable (TransportStream) async throws -> Void
+        ) async throws {
+            let (pieces, sent) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
+            sent.finish(throwing: end)
+            let transport = LoggedTransport(Streaming(pieces: pieces)) { log.write($0) }
+            try await transport.stream(request, read)
+        }
+        await #expect(throws: Other.self) { try await stream { _ in throw Other() } }
+        await #expect(throws: TransportError(.tooLarge, "")) {
+            try await stream { _ in throw TransportError(.tooLarge, "an endless event") }
+        }
+        await #expect(throws: CancellationError.self) { try await stream { _ in throw CancellationError() } }
+        let cut = TransportError(.unreachable, "cut")
+        await #expect(throws: cut) { try await stream(endingWith: cut) { for try await _ in $0 {} } }
+        await #expect(throws: Other.self) {
+            try await stream(endingWith: cut) { do { for try await _ in $0 {} } catch { throw Other() } }
+        }
+        await #expect(throws: Other.self) {
+            try await stream(endingWith: Other()) { for try await _ in $0 {} }
+        }
+        try await stream(endingWith: cut) { do { for try await _ in $0 {} } catch {} }
+        #expect(
+            log.lines.map(\.outcome) == [
+                .answered(200), .answered(200), .cancelled, .failed(.unreachable), .failed(.unreachable), .unexpected,
+                .answered(200),
+            ])
+    }
 }
 
 private struct Answering: Transport {
@@ -218,7 +254,7 @@ private struct Answering: Transport {
 }
 
 private struct Streaming: Transport {
-    let pieces: AsyncStream<[UInt8]>
+    let pieces: AsyncThrowingStream<[UInt8], any Error>
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         throw TransportError(.unreachable, "")
