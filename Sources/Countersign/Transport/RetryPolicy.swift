@@ -9,7 +9,8 @@ import _Primitives
 /// sent (``TransportError/isUnsent``): such requests redeem a token or carry a signed answer.
 ///
 /// All numbers are bounded, whatever a policy says: at most ``maximumRetries`` retries, at most ``maximumDelay`` before
-/// each retry, and at most ``maximumTime`` for everything. A server can ask for a longer delay than the policy's with
+/// each retry, and at most ``maximumTime`` from the first try to the begin of the last retry. The last retry can then
+/// take as long as ``ClientConfiguration/networkTimeout``. A server can ask for a longer delay than the policy's with
 /// `Retry-After` (RFC 9110, section 10.2.3). A request whose server asks for more than ``maximumDelay`` is not repeated.
 /// Cancelling the operation's task ends a delay at once.
 public enum RetryPolicy: Hashable, Sendable {
