@@ -17,7 +17,7 @@ GUARD = re.compile(r"\.(shared|exclusive)\(")
 NAME = r"[A-Za-z_]\w*"
 # Places that are no constants and no parameters, by the name of the file: each choice gives a text to every place.
 MADE = {
-    "AuditRows.swift": [{"schema": "main", 'address ?? "NULL"': address} for address in ("address", "NULL")],
+    "AuditRows.swift": [{"schema": "main", "address": address} for address in ("address", "NULL")],
     "Activations+SQL.swift": [
         {"table": "identity_answer", "key": "number", "end": "kept_until"},
         {"table": "pending_activation", "key": "id", "end": "expires_at"}],

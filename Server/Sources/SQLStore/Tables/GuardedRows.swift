@@ -25,8 +25,9 @@ extension SQLText {
 
     /// A condition on `upstream_provider`: the request has a finished sign-in by the provider. Removing the provider
     /// ends the sign-ins by the provider.
-    static let providerOfRequest = Self.once(
-        "'\(UpstreamProvider.methodPrefix)' || id IN (SELECT method FROM finished_sign_in WHERE request = ?)")
+    static let providerOfRequest: Self = """
+        'provider:' || id IN (SELECT method FROM finished_sign_in WHERE request = ?)
+        """
 }
 
 /// The guards of rows that several features know through another row.
