@@ -334,6 +334,28 @@ struct SQLiteDatabaseTests {
         await again.close()
     }
 
+    @Test("A message whose content does not open is taken without content, and the other messages as they are")
+    func unreadableMessage() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("alice"), audit: self.event())
+        for id in ["one", "two"] {
+            try await store.database.createCeremony(
+                CeremonyRecord(
+                    id: id, kind: .authentication, accountID: "id-alice", createdAt: self.now, expiresAt: self.now,
+                    detail: CeremonyDetail()), tokens: [],
+                message: DeviceMessageRecord(dispatcher: "courier", target: "phone", content: [1]), audit: nil)
+        }
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write { try $0.execute(sql: "UPDATE message SET content = X'00' WHERE matter = 'one'") }
+        try raw.close()
+        let again = try SQLStore(folder: store.folder, key: store.key)
+        let taken = try await again.takeMessages(
+            to: .device, at: self.now, lease: self.now + .seconds(1), shares: OutboxShares(most: 9, share: 9))
+        #expect(taken.map(\.content) == [nil, [1]])
+        await again.close()
+    }
+
     @Test(
         "A key that was given another account, device or name in the file opens no more",
         arguments: [

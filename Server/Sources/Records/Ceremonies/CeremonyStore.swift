@@ -182,7 +182,7 @@ public protocol CeremonyStore: DeregistrationStore {
     /// Adds a ceremony and its tokens. If the ceremony has a reference, an earlier ceremony of the same reference loses
     /// the reference, and its tokens expire. The earlier ceremony also ends as cancelled and forgets its progress,
     /// unless it has ended. Throws `conflict` if another browser started the earlier ceremony: no browser takes over
-    /// another browser's sign-in.
+    /// another browser's sign-in. Throws `notFound` if a message is given, and the ceremony's account does not exist.
     ///
     /// - Parameter message: The message that a dispatcher sends to a device after the step; `nil` if nothing is sent.
     func createCeremony(
@@ -255,8 +255,8 @@ public protocol CeremonyStore: DeregistrationStore {
     /// overdue first, at most `limit`.
     func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
 
-    /// Deletes ceremonies ended before `endedBefore`, and challenges expired before `now`, at most `limit` rows of
-    /// each. Returns the number of deleted rows. A completed deregistration, and the own keys of a removed device, stay
+    /// Deletes ceremonies ended before `endedBefore`, messages to devices that expired before `endedBefore`, and
+    /// challenges expired before `now`, at most `limit` rows of each. Returns the number of deleted rows. A completed deregistration, and the own keys of a removed device, stay
     /// until `deregisteredBefore` is later than their end: a phone without the answer asks again.
     func deleteStale(endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int) async throws
         -> Int

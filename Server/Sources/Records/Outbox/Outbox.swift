@@ -10,7 +10,7 @@ public struct OutboxTerms: Sendable {
     public var share: Int
     /// The lanes with another share.
     public var sharesOfLanes: [ExactText: Int] = [:]
-    /// The time for a node to send a message after taking the message.
+    /// The time for a node to send a message after taking the message. Past the lease another node can take the message.
     public var lease: Duration
     /// The first pause after a failed try. Each further pause is twice as long.
     public var retryPause: Duration
@@ -46,8 +46,8 @@ public enum OutboxSettlement: Sendable, Equatable {
     case delivered
     /// The message is tried again at this moment.
     case later(Timestamp)
-    /// The message is not tried again, which the audit trail says.
-    case givenUp(AuditEvent)
+    /// The message is not tried again. The audit trail has the event; `nil` if the trail has enough such events.
+    case givenUp(AuditEvent?)
 }
 
 /// The result of a try, for statistics. A message that is no longer needed counts as delivered. A failed message is
@@ -65,7 +65,7 @@ public struct OutboxEntry: Sendable {
     public let terms: OutboxTerms
     /// Runs before each search for due messages: leaves the messages of requests that wait. Does nothing by default.
     public var prepare: @Sendable () async throws -> Void = {}
-    /// Tries to send a message, and decides what becomes of the message. Bounds its own time, below the lease.
+    /// Tries to send a message, and decides what becomes of the message. Bounds its own time by the lease.
     public var send: @Sendable (OutboxMessage) async throws -> OutboxSettlement
 
     /// Makes an entry of these values.
@@ -88,8 +88,21 @@ public final class Outbox: Sendable {
     public let entry: OutboxEntry
     private let store: any OutboxStore
     private let time: TimeSource
-    /// The number of messages under way on this node, by lane.
-    private let underWay = Mutex<[ExactText: Int]>([:])
+    private let underWay = Mutex<Set<Place>>([])
+
+    /// The place of a message under way on this node. The number is not enough, because the store can give the number
+    /// of a removed message again.
+    private struct Place: Hashable {
+        let number: Int64
+        let createdAt: Timestamp
+        let lane: ExactText
+
+        init(of message: OutboxMessage) {
+            self.number = message.number
+            self.createdAt = message.createdAt
+            self.lane = ExactText(message.lane)
+        }
+    }
 
     /// Makes the outbox of a channel over a store.
     public init(_ entry: OutboxEntry, store: any OutboxStore, time: TimeSource) {
@@ -99,7 +112,8 @@ public final class Outbox: Sendable {
     }
 
     /// Takes the messages that are due now, at most as many as there are free places. A message has its place until
-    /// ``deliver(_:)`` returns, so the caller delivers each message.
+    /// ``deliver(_:)`` returns, so the caller delivers each message. A message that this node still has under way after
+    /// its lease is not returned again, and gets a new lease.
     ///
     /// A lane whose share is under way waits for its turn: an addressee that does not answer delays no other lane.
     ///
@@ -107,31 +121,23 @@ public final class Outbox: Sendable {
     public func takeDue() async throws -> [OutboxMessage] {
         try await self.entry.prepare()
         let terms = self.entry.terms
-        let underWay = self.underWay.withLock { $0 }
-        let free = terms.places - underWay.values.reduce(0, +)
+        let places = self.underWay.withLock { $0 }
+        let free = terms.places - places.count
         guard free > 0 else { return [] }
         let now = self.time.now()
         let taken = try await self.store.takeMessages(
             to: self.entry.channel, at: now, lease: now + terms.lease,
             shares: OutboxShares(
-                most: free, share: terms.share, sharesOfLanes: terms.sharesOfLanes, underWay: underWay))
-        self.underWay.withLock { underWay in
-            for message in taken { underWay[ExactText(message.lane), default: 0] += 1 }
-        }
-        return taken
+                most: free, share: terms.share, sharesOfLanes: terms.sharesOfLanes,
+                underWay: places.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }))
+        return self.underWay.withLock { underWay in taken.filter { underWay.insert(Place(of: $0)).inserted } }
     }
 
     /// Tries to send a taken message, and then removes or postpones the message.
     ///
     /// Cost: the cost of the try, one store step.
     public func deliver(_ message: OutboxMessage) async throws -> OutboxResult {
-        defer {
-            self.underWay.withLock { underWay in
-                let lane = ExactText(message.lane)
-                let left = (underWay[lane] ?? 1) - 1
-                underWay[lane] = left > 0 ? left : nil
-            }
-        }
+        defer { _ = self.underWay.withLock { $0.remove(Place(of: message)) } }
         switch try await self.entry.send(message) {
         case .delivered:
             try await self.store.removeMessage(message, audit: nil)

@@ -64,8 +64,9 @@ public protocol OutboxStore: Sendable {
     func takeMessages(to channel: OutboxChannel, at moment: Timestamp, lease: Timestamp, shares: OutboxShares)
         async throws -> [OutboxMessage]
 
-    /// Removes a message: the message is sent, is no longer needed, or is given up, then with the audit event. The code
-    /// that the offer of an activation keeps for its letter is erased with the letter.
+    /// Removes a message: the message is sent, is no longer needed, or is given up, then with the audit event. A message
+    /// with an audit event is removed only if no other caller has taken the message since. The code that the offer of an
+    /// activation keeps for its letter is erased with the letter.
     func removeMessage(_ message: OutboxMessage, audit: AuditEvent?) async throws
 
     /// Makes a message wait until `moment`, if no other caller has taken the message since.

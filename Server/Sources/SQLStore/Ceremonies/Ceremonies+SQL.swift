@@ -10,12 +10,14 @@ extension SQLStore: CeremonyStore {
         let step = Step(
             "ceremony.create",
             guards: [
+                .shared(.account, id: message.flatMap { _ in ceremony.accountID }),
                 .exclusive(.request, id: ceremony.reference),
                 .exclusive(.ceremony, where: "reference = ?", [ceremony.reference]),
             ], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
+            let draft = try message.map { try MessageRows(db).draft($0, of: ceremony) }
             try CeremonyRows(db).begin(ceremony, tokens: tokens, sealing)
-            try message.map { try MessageRows(db).insert(OutboxDraft($0, of: ceremony), sealing) }
+            try draft.map { try MessageRows(db).insert($0, sealing) }
             try AuditRows(db).record(audit, sealing)
         }
         self.handedOutTokens.insert(tokens.map(\.digest))
@@ -194,7 +196,9 @@ extension SQLStore: CeremonyStore {
                 DELETE FROM answered_challenge WHERE digest IN
                 (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
                 """, [now.milliseconds, limit])
-            return try ended + deregistered + db.changesCount
+            let challenges = db.changesCount
+            return try ended + deregistered + challenges
+                + MessageRows(db).deleteDeviceMessages(expiredBefore: endedBefore, limit: limit)
                 + DeviceIdentityRows(db).deleteEndedIdentities(before: deregisteredBefore, limit: limit)
         }
     }

@@ -31,7 +31,7 @@ extension SQLStore: OutboxStore {
         let step = Step(
             "outbox.remove", guards: [.exclusive(.offer, id: message.offerID)], isolation: .readCommitted)
         try await self.step(step) { [sealing] db in
-            try MessageRows(db).remove(message)
+            try MessageRows(db).remove(message, takenOnly: audit.map { _ in message.attempt })
             try AuditRows(db).appendAudit(audit, if: db.hasChangedRows, sealing)
         }
     }

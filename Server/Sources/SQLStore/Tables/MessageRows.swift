@@ -26,6 +26,23 @@ struct MessageRows {
         ]
     }
 
+    /// Returns the message of a dispatcher before it has its place in the outbox, with the turn of its client. Throws
+    /// `notFound` if the account of the ceremony does not exist any more.
+    func draft(_ message: DeviceMessageRecord, of ceremony: CeremonyRecord) throws -> OutboxDraft {
+        try IdentifiedRows(self.db).require("account", id: ceremony.accountID, "the account of a dispatch")
+        let first: Int? = try self.db.row(
+            "SELECT min(turn) AS turn FROM message WHERE channel = ? AND lane = ? AND due_at <= ?",
+            [OutboxChannel.device.rawValue, message.dispatcher, ceremony.createdAt.milliseconds]
+        ).flatMap { try $0.optionalInteger("turn", as: Int.self) }
+        let last: Int? = try self.db.row(
+            """
+            SELECT turn FROM message JOIN ceremony ON ceremony.id = matter
+            WHERE message.channel = ? AND lane = ? AND client_id IS NOT DISTINCT FROM ? ORDER BY turn DESC LIMIT 1
+            """, [OutboxChannel.device.rawValue, message.dispatcher, ceremony.clientID]
+        ).map { try $0.integer("turn", as: Int.self) }
+        return OutboxDraft(message, of: ceremony, turn: OutboxDraft.turn(first: first, lastOfClient: last))
+    }
+
     /// Puts a message into the outbox.
     func insert(_ draft: OutboxDraft, _ sealing: Sealing) throws {
         let content = try draft.content.map {
@@ -45,16 +62,20 @@ struct MessageRows {
     }
 
     /// Returns the lanes of a channel with due messages, the lane with the longest wait first.
+    ///
+    /// The statement groups by an expression, so that the database reads the due messages by the index of `due_at`. By
+    /// the lane alone the database would read all waiting messages of the channel, in the order of the lanes.
     func lanes(to channel: OutboxChannel, at moment: Timestamp) throws -> [OutboxLane] {
         try self.db.rows(
             """
-            SELECT lane, min(turn) AS turn FROM message WHERE channel = ? AND due_at <= ? GROUP BY lane
-            ORDER BY min(due_at), lane
+            SELECT lane || '' AS lane_name, min(turn) AS turn FROM message WHERE channel = ? AND due_at <= ?
+            GROUP BY lane_name ORDER BY min(due_at), lane_name
             """, [channel.rawValue, moment.milliseconds]
-        ) { row in OutboxLane(name: try row.text("lane"), turn: try row.integer("turn")) }
+        ) { row in OutboxLane(name: try row.text("lane_name"), turn: try row.integer("turn")) }
     }
 
-    /// Takes at most `limit` due messages of a lane until the lease ends, in their turns.
+    /// Takes at most `limit` due messages of a lane until the lease ends, in their turns. Content that cannot be opened
+    /// is `nil`, so that the message alone fails, and the other messages are taken.
     func take(
         from lane: String, to channel: OutboxChannel, at moment: Timestamp, lease: Timestamp, limit: Int,
         _ sealing: Sealing
@@ -72,8 +93,8 @@ struct MessageRows {
                 number: try row.integer("number"), channel: channel, lane: lane, turn: try row.integer("turn"),
                 accountID: try row.optionalText("account_id"), subject: try row.text("subject"), matter: matter,
                 name: try row.optionalText("name"),
-                content: try row.optionalBytes("content").map {
-                    try sealing.open($0, purpose: .messageContent, row: matter ?? "")
+                content: try row.optionalBytes("content").flatMap {
+                    try? sealing.open($0, purpose: .messageContent, row: matter ?? "")
                 },
                 attempt: try row.integer("attempts"), createdAt: try row.moment("created_at"),
                 expiresAt: try row.optionalMoment("expires_at"))
@@ -83,16 +104,21 @@ struct MessageRows {
     private static let erasure = SQLText.once(
         """
         UPDATE pending_activation SET letter = NULL WHERE id = ?9 AND account_id = ?7
-        AND EXISTS (SELECT 1 FROM message WHERE \(MessageRows.isMessage))
+        AND EXISTS (
+            SELECT 1 FROM message WHERE \(MessageRows.isMessage) AND attempts = coalesce(?10, attempts))
         """)
 
-    private static let deletion = SQLText.once("DELETE FROM message WHERE \(MessageRows.isMessage)")
+    private static let deletion = SQLText.once(
+        "DELETE FROM message WHERE \(MessageRows.isMessage) AND attempts = coalesce(?9, attempts)")
 
     /// Deletes a message, and the code that an offer of an activation keeps for the message.
-    func remove(_ message: OutboxMessage) throws {
+    ///
+    /// - Parameter attempt: The number of times that the message was taken, if the message may not have been taken
+    ///   since; `nil` for any number.
+    func remove(_ message: OutboxMessage, takenOnly attempt: Int?) throws {
         let identity = Self.identity(of: message)
-        try self.db.run(Self.erasure, identity + [message.offerID])
-        try self.db.run(Self.deletion, identity)
+        try self.db.run(Self.erasure, identity + [message.offerID, attempt])
+        try self.db.run(Self.deletion, identity + [attempt])
     }
 
     private static let postponement = SQLText.once(
@@ -122,6 +148,16 @@ struct MessageRows {
         ).map { row in
             WaitingMessages(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
         } ?? WaitingMessages(count: 0, oldest: nil)
+    }
+
+    /// Deletes at most `limit` messages to devices that expired before a moment. Returns the number of deleted messages.
+    func deleteDeviceMessages(expiredBefore moment: Timestamp, limit: Int) throws -> Int {
+        try self.db.run(
+            """
+            DELETE FROM message WHERE number IN
+            (SELECT number FROM message WHERE channel = ? AND expires_at < ? LIMIT ?)
+            """, [OutboxChannel.device.rawValue, moment.milliseconds, limit])
+        return self.db.changesCount
     }
 
     /// Deletes the messages to a client.

@@ -42,6 +42,15 @@ struct OutboxTurnsTests {
         #expect(Self.shares.limit(of: turn, beside: taken) == limit)
     }
 
+    @Test(
+        "A client's message comes after the client's other messages, and not before the turn that the lane has reached",
+        arguments: [
+            (nil, nil, 0), (nil, 4, 5), (7, nil, 7), (7, 7, 8), (7, 3, 7), (0, 9, 10),
+        ] as [(Int?, Int?, Int)])
+    func turnsOfClients(first: Int?, last: Int?, turn: Int) {
+        #expect(OutboxDraft.turn(first: first, lastOfClient: last) == turn)
+    }
+
     private static func message(
         _ channel: OutboxChannel = .client, subject: String = "logout", matter: String? = "session",
         name: String? = "subject", content: [UInt8]? = nil, attempt: Int = 1, account: String? = nil,

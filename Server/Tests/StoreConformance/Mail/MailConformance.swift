@@ -148,6 +148,9 @@ public enum MailConformance {
             try await store.postponeMessage(taken[0], until: .start)
             try expect(try await Self.take(store, at: .start + .seconds(6)).isEmpty, "it is another's by now")
             let entries = try await store.auditEntries(after: 0, limit: 99).count
+            try await store.removeMessage(taken[0], audit: sampleAudit("unsent"))
+            try expect(try await store.waitingMessages(to: .mailbox).count == 2, "a late try gives nothing up")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == entries, "and says nothing")
             try await store.removeMessage(taken[1], audit: nil)
             try await store.removeMessage(second[0], audit: sampleAudit("unsent"))
             try await store.removeMessage(second[0], audit: sampleAudit("unsent"))

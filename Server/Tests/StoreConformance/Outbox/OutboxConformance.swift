@@ -65,6 +65,49 @@ public enum OutboxConformance {
             }
             try expect(try await store.waitingMessages(to: .device).count == 0, "none")
         },
+        ConformanceCheck("a dispatch to a device for an account that is gone is refused, and leaves nothing") { store in
+            try await expectError(StoreError(.notFound, "")) { try await Self.dispatch("one", by: "courier", store) }
+            try expect(try await store.ceremony(.id("one")) == nil, "no ceremony")
+            try expect(try await store.waitingMessages(to: .device).count == 0, "no message")
+        },
+        ConformanceCheck("clients take turns at a dispatcher, and a later client does not pass all waiting messages") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            func leave(_ client: String, _ numbers: ClosedRange<Int>) async throws {
+                for number in numbers {
+                    let id = "\(client)-\(number)"
+                    try await store.createCeremony(
+                        CeremonyRecord(
+                            id: id, kind: .authentication, clientID: client, accountID: "account-alice",
+                            createdAt: .start, expiresAt: .start + .seconds(60), detail: CeremonyDetail()),
+                        tokens: [],
+                        message: DeviceMessageRecord(dispatcher: "courier", target: id, content: Self.content),
+                        audit: nil)
+                }
+            }
+            func next(_ count: Int) async throws -> [String?] {
+                let shares = OutboxShares(most: count, share: count)
+                return try await store.takeMessages(to: .device, at: .start, lease: Self.lease, shares: shares)
+                    .map(\.matter)
+            }
+            try await leave("a", 1...6)
+            try await leave("b", 1...1)
+            try expect(try await next(3) == ["a-1", "b-1", "a-2"], "b has its turn")
+            try await leave("c", 1...4)
+            try await leave("b", 2...2)
+            try expect(try await next(3) == ["a-3", "c-1", "b-2"], "a goes on beside c and b")
+            try expect(try await next(9) == ["a-4", "c-2", "a-5", "c-3", "a-6", "c-4"], "by turns")
+        },
+        ConformanceCheck("expired messages to devices are deleted with the ceremonies that have ended as long ago") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try await Self.dispatch("one", by: "courier", store)
+            for (seconds, count) in [(60, 1), (61, 0)] {
+                _ = try await store.deleteStale(
+                    endedBefore: .start + .seconds(seconds), deregisteredBefore: .start, now: .start, limit: 9)
+                try expect(try await store.waitingMessages(to: .device).count == count, "\(seconds) s")
+            }
+        },
         ConformanceCheck("a message to a device goes with the account of its ceremony") { store in
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
             try await Self.dispatch("one", by: "courier", store)

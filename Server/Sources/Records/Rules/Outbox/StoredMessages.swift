@@ -31,9 +31,10 @@ package struct OutboxDraft: Sendable, Equatable {
     }
 
     /// Makes the message of a dispatcher with the token of a new ceremony.
-    package init(_ message: DeviceMessageRecord, of ceremony: CeremonyRecord) {
+    package init(_ message: DeviceMessageRecord, of ceremony: CeremonyRecord, turn: Int) {
         self.channel = .device
         self.lane = message.dispatcher
+        self.turn = turn
         self.accountID = ceremony.accountID
         self.subject = DeviceDelivery.subject
         self.matter = ceremony.id
@@ -41,6 +42,19 @@ package struct OutboxDraft: Sendable, Equatable {
         self.content = message.content
         self.createdAt = ceremony.createdAt
         self.expiresAt = ceremony.expiresAt
+    }
+}
+
+extension OutboxDraft {
+    /// Returns the turn of a client's message among the messages of a dispatcher. Clients take turns: however many
+    /// messages of a client wait, the first message of another client comes next.
+    ///
+    /// - Parameters:
+    ///   - first: The earliest turn of a due message of the dispatcher; `nil` if no message is due. A new client begins
+    ///     here, and not at 0, so that a later client does not pass all messages of an earlier client.
+    ///   - last: The latest turn of a waiting message of the client; `nil` if none waits.
+    package static func turn(first: Int?, lastOfClient last: Int?) -> Int {
+        max(first ?? 0, last.map { $0 + 1 } ?? 0)
     }
 }
 
