@@ -51,6 +51,12 @@ extension Limits {
         /// The audit entries in an hour about refused apps without a ceremony. The entries stay for ever, and the
         /// sender chooses the name. The log has more of the refusals.
         public static let refusedFacetEntries = 60
+        /// The bytes of a dispatcher's text for a QR code: version 40 with error correction M (ISO/IEC 18004). A longer
+        /// text is the dispatcher's failure.
+        public static let qrCodeBytes = 2331
+        /// The shortest time between two audit entries about undelivered dispatches of a client by a dispatcher. The
+        /// entries stay for ever, and a client's dispatches are many. The metrics count all of them.
+        public static let undeliveredPause: Duration = .seconds(60 * 60)
         /// The characters of a typed code that are read: all characters of the code, and room for dashes and spaces.
         public static let typedCodeCharacters = 64
         /// The bytes of a client's name in a refused request, for the log. A longer name is not logged.

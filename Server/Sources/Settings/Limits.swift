@@ -11,8 +11,8 @@ public struct Limits: Sendable, Equatable {
     public var dispatchLifetime: Duration = .seconds(60)
     /// The messages to devices that one node has under way at once for each dispatcher. The others wait.
     public var deviceMessagesAtOncePerDispatcher = 8
-    /// The time for a node to deliver a message to a device after taking it. Past it another node takes the message. A
-    /// dispatcher's call is shorter.
+    /// The time for a node to deliver a message to a device after taking it. Past it the call of the dispatcher counts
+    /// as failed, and the message is tried again.
     public var deviceMessageLease: Duration = .seconds(15)
     /// The interval between two searches of a node for due messages to devices. A node also searches after each
     /// delivery.

@@ -11,6 +11,10 @@ package enum NamedStep: String, Sendable {
     case requestMove = "request.move"
     /// `AuthorizationStore.sweepAuthorizations`: a batch of ended rows goes.
     case authorizationSweep = "authorization.sweep"
+    /// `CeremonyStore.createCeremony`.
+    case ceremonyCreation = "ceremony.create"
+    /// `MailStore.takeDroppedMails`: the numbers of letters that were not kept.
+    case droppedMails = "mail.take-dropped"
     /// `AuditStore.appendAudit`: an event by itself.
     case auditEvent = "audit.append"
     /// `PasswordStore.reserveAttempt`.

@@ -16,32 +16,70 @@ public struct DispatchFailure: Sendable, Equatable {
 
 /// Sends the outbox's messages to devices by their dispatchers.
 private struct DeviceDeliveries: Sendable {
-    let store: any CeremonyStore
+    /// A call of a dispatcher did not end within the lease.
+    struct CallWithoutEnd: Error {}
+
+    let store: any AccountStore & CeremonyStore
     let dispatchers: Dispatchers
     let terms: OutboxTerms
     let time: TimeSource
+    let sleep: @Sendable (Duration) async throws -> Void
+    /// Reports of failed tries, by dispatcher.
     let reports: SourceBudget
+    /// Reports of abandoned deliveries, by dispatcher.
+    let lossReports: SourceBudget
+    /// Audit entries of abandoned deliveries, by client and dispatcher.
+    let lossEntries: SourceBudget
     let report: @Sendable (DispatchFailure) -> Void
 
-    /// Has a message delivered. A message whose ceremony has ended, or whose token was redeemed, is not needed any more.
+    /// Has a message delivered. A message is not needed any more if its ceremony has ended, if its token was redeemed,
+    /// or if its account is gone or locked.
     ///
-    /// Cost: one query, one call of the dispatcher.
+    /// Cost: two queries, one call of the dispatcher.
     func send(_ taken: OutboxMessage) async throws -> OutboxSettlement {
         let delivery = try DeviceDelivery(taken)
         let ceremony = try await self.store.ceremony(.id(delivery.ceremonyID))
-        guard let ceremony, ceremony.phase == .created, self.time.now() < delivery.expiresAt else {
-            return .delivered
-        }
+        guard let ceremony, ceremony.isUnredeemed, let accountID = ceremony.accountID,
+            let account = try await self.store.account(id: accountID), !account.isLocked
+        else { return .delivered }
         let message = delivery.message
+        guard self.time.now() < delivery.expiresAt else {
+            return self.failed(taken, delivery, of: ceremony, "the token has expired", isFinal: true)
+        }
         guard let dispatcher = self.dispatchers.targeted(message.dispatcher) else {
             return self.failed(taken, delivery, of: ceremony, "no dispatcher has the name", isFinal: true)
         }
         do {
-            try await dispatcher.deliver(DispatchMessage(target: message.target, content: message.content))
+            try await self.withinLease {
+                try await dispatcher.deliver(DispatchMessage(target: message.target, content: message.content))
+            }
             return .delivered
         } catch {
             return self.failed(taken, delivery, of: ceremony, "\(type(of: error))", isFinal: false)
         }
+    }
+
+    /// Waits for the end of a call, at most for the lease. A call without an end is cancelled and left behind: the code
+    /// of the call is not the server's, and may ignore the cancellation. A task group would wait for the call.
+    private func withinLease(_ call: @escaping @Sendable () async throws -> Void) async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Result<Void, any Error>.self, bufferingPolicy: .bufferingOldest(1))
+        let work = Task {
+            do {
+                try await call()
+                end.yield(.success(()))
+            } catch { end.yield(.failure(error)) }
+        }
+        let timer = Task {
+            try await self.sleep(self.terms.lease)
+            end.yield(.failure(CallWithoutEnd()))
+        }
+        defer {
+            work.cancel()
+            timer.cancel()
+        }
+        for await result in ends { return try result.get() }
+        // The stream ends without a result if the task of the caller is cancelled.
+        throw CancellationError()
     }
 
     private func failed(
@@ -54,11 +92,15 @@ private struct DeviceDeliveries: Sendable {
                 dispatcher: delivery.message.dispatcher, attempt: taken.attempt, reason: reason, isGivenUp: isGivenUp)
         }
         guard !isFinal, let next = self.terms.nextTry(of: taken, at: now, before: delivery.expiresAt) else {
-            self.report(failure(isGivenUp: true))
+            let dispatcher = delivery.message.dispatcher
+            if self.lossReports.spend(dispatcher, at: now) == nil { self.report(failure(isGivenUp: true)) }
+            guard self.lossEntries.spend(ceremony.clientID ?? "", of: dispatcher, at: now) == nil else {
+                return .givenUp(nil)
+            }
             return .givenUp(
                 AuditEvent(
                     .dispatchUndelivered, at: now, accountID: ceremony.accountID, ceremonyID: ceremony.id,
-                    actor: ceremony.clientID, detail: delivery.message.dispatcher))
+                    actor: ceremony.clientID, detail: dispatcher))
         }
         if self.reports.spend(delivery.message.dispatcher, at: now) == nil { self.report(failure(isGivenUp: false)) }
         return .later(next)
@@ -68,8 +110,13 @@ private struct DeviceDeliveries: Sendable {
 extension Dispatches {
     /// Returns the channel of devices in the outbox. The lane of a message is its dispatcher.
     ///
-    /// - Parameter report: Receives failures: at most one a minute for each dispatcher, and every abandoned delivery.
-    public func outboxEntry(report: @escaping @Sendable (DispatchFailure) -> Void = { _ in }) -> OutboxEntry {
+    /// - Parameters:
+    ///   - sleep: Ends after a time. The lease of a call is counted by this function.
+    ///   - report: Receives failures: at most one failed try and one abandoned delivery a minute for each dispatcher.
+    public func outboxEntry(
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        report: @escaping @Sendable (DispatchFailure) -> Void = { _ in }
+    ) -> OutboxEntry {
         let limits = self.limits
         let (share, dispatchers) = (limits.deviceMessagesAtOncePerDispatcher, max(self.dispatchers.all.count, 1))
         let deliveries = DeviceDeliveries(
@@ -79,16 +126,26 @@ extension Dispatches {
                 places: share * dispatchers, share: share, lease: limits.deviceMessageLease,
                 retryPause: limits.deviceMessageRetryPause,
                 longestRetryPause: limits.longestDeviceMessageRetryPause, interval: limits.deviceMessageInterval),
-            time: self.time,
-            reports: SourceBudget(
-                oneIn: limits.pauseOfReports, sources: dispatchers, protecting: .node),
+            time: self.time, sleep: sleep,
+            reports: SourceBudget(oneIn: limits.pauseOfReports, sources: dispatchers, protecting: .node),
+            lossReports: SourceBudget(oneIn: limits.pauseOfReports, sources: dispatchers, protecting: .node),
+            lossEntries: SourceBudget(
+                burst: 1, perSecond: 1 / Double(Limits.Fixed.undeliveredPause.components.seconds),
+                sources: limits.oauth.clients, groups: dispatchers, protecting: .node),
             report: report)
         return OutboxEntry(.device, deliveries.terms) { try await deliveries.send($0) }
     }
 }
 
+extension CeremonyRecord {
+    /// `true` if no phone has redeemed the token, and nobody has ended the ceremony before its time was over.
+    fileprivate var isUnredeemed: Bool {
+        self.phase == .created || self.outcome == .expired && self.channel == nil
+    }
+}
+
 extension AuditEvent.Kind {
     /// A dispatcher could not deliver a message to a device before the token expired. The actor is the client, and the
-    /// detail is the dispatcher.
+    /// detail is the dispatcher. The trail has at most one such event an hour for each client and dispatcher.
     fileprivate static let dispatchUndelivered = Self(rawValue: "dispatch-undelivered")
 }

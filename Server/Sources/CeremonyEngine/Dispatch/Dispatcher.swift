@@ -1,4 +1,5 @@
 public import Ceremony
+import Settings
 public import UAF
 public import _Primitives
 
@@ -45,9 +46,9 @@ public protocol TargetedDispatcher: Dispatcher {
     ///
     /// After an error the engine calls the function again, later each time, until the token has expired or a phone has
     /// redeemed the token. A node that is killed during the call leads to a further call, too, so a target can get a
-    /// message twice. The dispatcher bounds the time of the call below ``Limits/deviceMessageLease``. Each dispatcher
-    /// has ``Limits/deviceMessagesAtOncePerDispatcher`` calls under way, and a call that does not end keeps only the
-    /// messages of its own dispatcher waiting.
+    /// message twice. A call that lasts for ``Limits/deviceMessageLease`` is cancelled, is not waited for any longer, and
+    /// counts as a failed call. Each dispatcher has ``Limits/deviceMessagesAtOncePerDispatcher`` calls under way, and a
+    /// call without an end keeps only the messages of its own dispatcher waiting.
     func deliver(_ message: DispatchMessage) async throws
 }
 
@@ -75,12 +76,19 @@ public struct DispatchedOperation: Sendable {
 public struct DispatcherInformation: Sendable, Equatable {
     /// The link for the phone; `nil` if the dispatcher makes none.
     public var link: String?
-    /// The text of a QR code, at most 2,331 bytes; `nil` if the dispatcher makes no QR code. The server draws the
-    /// picture.
+    /// The text of a QR code, from 1 to ``Limits/Fixed/qrCodeBytes`` bytes without a zero byte; `nil` if the dispatcher
+    /// makes no QR code. The server draws the picture. After another text the result of the dispatch is
+    /// `internalError`.
     public var qrContent: String?
     /// The text of `response` in `dispatcherInformation`. If `nil`, the picture of the QR code takes its place, or the
     /// link if no QR code exists.
     public var response: String?
+
+    /// `true` if the server can draw the text of the QR code, or if there is no such text.
+    var canBeDrawn: Bool {
+        guard let content = self.qrContent?.utf8 else { return true }
+        return !content.isEmpty && content.count <= Limits.Fixed.qrCodeBytes && !content.contains(0)
+    }
 
     /// Creates the part of the answer.
     public init(link: String? = nil, qrContent: String? = nil, response: String? = nil) {

@@ -133,6 +133,7 @@ struct ChosenDispatcher: Sendable {
     func prepare(_ operation: DispatchedOperation) async throws(CeremonyError) -> Preparation {
         do {
             let information = try self.dispatcher.dispatcherInformation(for: operation)
+            guard information.canBeDrawn else { return .refused(.internalError) }
             guard let target else { return .ready(information, nil) }
             switch try await target.dispatcher.delivery(of: operation, to: target.id) {
             case .message(let message): return .ready(information, message)

@@ -86,7 +86,7 @@ public struct Dispatches: CeremonyPart {
     /// An unknown subject is answered with `userNotFound`, an unknown dispatcher with `dispatcherNotFound`, and an
     /// authentication of a person without an active key with `dispatchError`. A dispatcher with targets adds
     /// `dispatchTargetNotFound` and `dispatchTargetExpired`. A dispatcher that fails gives `internalError`. The answer
-    /// does not wait for the delivery to a target (``outboxEntry(report:)``).
+    /// does not wait for the delivery to a target (``outboxEntry(sleep:report:)``).
     ///
     /// Throws `invalidRequest` for another operation, an unknown policy, a context that is not understood, a text that
     /// cannot be shown, a payment with an unacceptable field, a missing target or person, and a target or data that the
@@ -94,7 +94,9 @@ public struct Dispatches: CeremonyPart {
     /// the picture, `forbidden` for a deregistration by a client that may not have keys deleted, and `tooManyRequests`
     /// for a client that has used up its budget.
     ///
-    /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry.
+    /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry. Only
+    /// of dispatches that a dispatcher could not deliver, the trail has at most one entry an hour for each client and
+    /// dispatcher.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
         guard let chosen = try self.dispatchers.dispatcher(of: request) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
@@ -148,11 +150,15 @@ public struct Dispatches: CeremonyPart {
         switch try await chosen.prepare(operation) {
         case .refused(let result): return DispatchAnswer(result, dispatcher: name)
         case .ready(let information, let message):
-            try await self.store.createCeremony(
-                ceremony, tokens: codes.records([channel], sealing: self.sealing),
-                message: message.map {
-                    DeviceMessageRecord(dispatcher: name, target: $0.target, content: $0.content)
-                }, audit: nil)
+            do {
+                try await self.store.createCeremony(
+                    ceremony, tokens: codes.records([channel], sealing: self.sealing),
+                    message: message.map {
+                        DeviceMessageRecord(dispatcher: name, target: $0.target, content: $0.content)
+                    }, audit: nil)
+            } catch let error as StoreError where error.code == .notFound {
+                return DispatchAnswer(.userNotFound, dispatcher: name)
+            }
             var answer = DispatchAnswer(.dispatched, dispatcher: name)
             answer.sessionID = ceremony.id
             answer.token = token

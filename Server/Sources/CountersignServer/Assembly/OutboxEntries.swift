@@ -26,7 +26,7 @@ extension OutboxEntry {
     /// Makes the channel of devices. The channel exists without dispatchers with targets, too: a message of a dispatcher
     /// that the server no longer has is given up.
     fileprivate init(devicesOf server: ServerAssembly, _ logger: Logger) {
-        self = server.ceremonies.dispatches.outboxEntry { Self.log($0, logger) }
+        self = server.ceremonies.dispatches.outboxEntry(report: { Self.log($0, logger) })
     }
 
     private static func log(_ failure: DeliveryFailure, _ logger: Logger) {

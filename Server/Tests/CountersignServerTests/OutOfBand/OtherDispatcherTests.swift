@@ -5,6 +5,7 @@ import Countersign
 import CountersignServer
 import CountersignTestKit
 import Foundation
+import FreshStores
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -106,6 +107,14 @@ struct OtherDispatcherTests {
             for device in try await directory.devices(username: "alice") {
                 try await directory.deleteDevice(id: device.id, by: "test")
             }
+        }
+
+        /// What sends to devices with calls whose lease is counted by the moved clock.
+        func clockedOutbox() -> Outbox {
+            let clock = self.server.clock
+            return Outbox(
+                self.server.assembly.ceremonies.dispatches.outboxEntry(sleep: { try await clock.sleep(for: $0) }),
+                store: self.server.database, time: clock.timeSource)
         }
 
         /// Delivers what is due, as a node does.
@@ -305,7 +314,188 @@ struct OtherDispatcherTests {
         }
     }
 
-    @Test("The message of a ceremony that has ended, or whose token was redeemed or has expired, is dropped")
+    @Test("A call without an end is left behind when the lease is over, and counts as a failed try")
+    func endlessCall() async throws {
+        try await self.withStage { stage in
+            let (outbox, lease) = (stage.clockedOutbox(), Limits().deviceMessageLease)
+            stage.courier.stall()
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let first = try await outbox.takeDue()
+            async let result = outbox.deliver(first[0])
+            await stage.server.clock.untilSleeping()
+            stage.server.clock.advance(by: lease - .milliseconds(1))
+            #expect(stage.server.clock.sleepingCount == 1, "the call has its whole lease")
+            stage.server.clock.advance(by: .milliseconds(1))
+            #expect(try await result == .failed)
+            stage.courier.goOn()
+            stage.server.clock.advance(by: Limits().deviceMessageRetryPause)
+            let again = try await outbox.takeDue()
+            #expect(again.map(\.attempt) == [2])
+            for message in again { #expect(try await outbox.deliver(message) == .delivered) }
+        }
+    }
+
+    @Test("A stop of the node waits for no call of a dispatcher")
+    func stopDuringCall() async throws {
+        try await self.withStage { stage in
+            let outbox = stage.clockedOutbox()
+            stage.courier.stall()
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let first = try await outbox.takeDue()
+            let running = Task { try await outbox.deliver(first[0]) }
+            await stage.server.clock.untilSleeping()
+            running.cancel()
+            // A call that is waited for would end only with the courier's.
+            #expect(try await running.value == .failed)
+            stage.courier.goOn()
+        }
+    }
+
+    @Test("A node does not take a message again that the node has under way, and another node takes the message")
+    func messageUnderWay() async throws {
+        try await self.withStage { stage in
+            let (outbox, lease) = (stage.clockedOutbox(), Limits().deviceMessageLease)
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let first = try await outbox.takeDue()
+            stage.server.clock.advance(by: lease)
+            #expect(try await outbox.takeDue().isEmpty)
+            stage.server.clock.advance(by: lease)
+            #expect(try await stage.clockedOutbox().takeDue().map(\.number) == first.map(\.number))
+        }
+    }
+
+    @Test("Undelivered dispatches are in the trail once an hour for each client, and in the log once a minute")
+    func undeliveredEntries() async throws {
+        try await self.withStage { stage in
+            stage.courier.breakDown()
+            let lines = LoggedLines()
+            let outbox = try stage.server.outbox(.device, logger: lines.logger)
+            func lose() async throws {
+                for _ in 0..<3 { _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")]) }
+                stage.server.clock.advance(by: Limits().dispatchLifetime)
+                for message in try await outbox.takeDue() {
+                    #expect(try await outbox.deliver(message) == .givenUp)
+                }
+            }
+            func entries() async throws -> Int {
+                try await stage.server.auditEvents(AuditEvent.Kind(rawValue: "dispatch-undelivered")).count
+            }
+            func logged() -> Int {
+                lines.all.filter { $0.hasPrefix("A dispatcher did not deliver a message") }.count
+            }
+            try await lose()
+            #expect(try await entries() == 1 && logged() == 1)
+            try await lose()
+            #expect(try await entries() == 1 && logged() == 2)
+            stage.server.clock.advance(by: Limits.Fixed.undeliveredPause)
+            try await lose()
+            #expect(try await entries() == 2 && logged() == 3)
+            #expect(stage.courier.messages.isEmpty, "a token that has expired is not sent")
+        }
+    }
+
+    @Test("A message whose token expired before the sweep and before its turn is given up")
+    func expiredBeforeItsTurn() async throws {
+        try await self.withStage { stage in
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            stage.server.clock.advance(by: Limits().dispatchLifetime)
+            try await stage.server.assembly.ceremonies.sweep.run()
+            #expect(try await stage.deliver() == [.givenUp])
+            #expect(stage.courier.messages.isEmpty)
+            #expect(
+                try await stage.server.auditEvents(AuditEvent.Kind(rawValue: "dispatch-undelivered")).count == 1)
+        }
+    }
+
+    @Test("The sweep deletes messages to devices that expired long ago")
+    func sweptMessages() async throws {
+        try await self.withStage { stage in
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let limits = Limits()
+            stage.server.clock.advance(by: limits.dispatchLifetime + limits.endedRetention)
+            try await stage.server.assembly.ceremonies.sweep.run()
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 1)
+            stage.server.clock.advance(by: .milliseconds(1))
+            try await stage.server.assembly.ceremonies.sweep.run()
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 0)
+        }
+    }
+
+    @Test("A device is sent nothing after its account was locked")
+    func lockedAccount() async throws {
+        try await self.withStage { stage in
+            _ = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            let account = try await stage.server.assembly.directory.account(username: "alice").id
+            try FreshStore.lock(account: account, in: stage.server.folder)
+            #expect(try await stage.deliver() == [.delivered])
+            #expect(stage.courier.messages.isEmpty)
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 0)
+        }
+    }
+
+    @Test("An account that is deleted while the dispatcher is asked is an unknown person, and nothing is written")
+    func deletedMeanwhile() async throws {
+        try await self.withStage { stage in
+            let account = try await stage.server.assembly.directory.account(username: "alice").id
+            let now = stage.server.clock.now()
+            stage.server.hooks.atNext(.ceremonyCreation) { [database = stage.server.database] in
+                _ = try await database.deleteAccount(
+                    id: account, audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: now))
+            }
+            let (response, answer) = try await stage.dispatch("courier", ["dispatchTargetId": .string("phone-1")])
+            #expect(response.status == .ok && answer["dispatchResult"] == .string("userNotFound"))
+            #expect(answer.members.count == 1)
+            #expect(try await stage.server.database.waitingMessages(to: .device).count == 0)
+        }
+    }
+
+    @Test("A client with many waiting messages holds up no other client at the same dispatcher")
+    func clientsInTurn() async throws {
+        try await self.withStage { stage in
+            let other = try await stage.server.relyingParty()
+            let now = stage.server.clock.now()
+            let account = try await stage.server.assembly.directory.account(username: "alice").id
+            func leave(_ id: String, by client: String) async throws {
+                try await stage.server.database.createCeremony(
+                    CeremonyRecord(
+                        id: id, kind: .authentication, clientID: client, accountID: account, createdAt: now,
+                        expiresAt: now + .seconds(60), detail: CeremonyDetail()), tokens: [],
+                    message: DeviceMessageRecord(dispatcher: "courier", target: id, content: [1]), audit: nil)
+            }
+            let share = Limits().deviceMessagesAtOncePerDispatcher
+            for number in 0..<share * 2 { try await leave("busy-\(number)", by: stage.party.id) }
+            try await leave("other", by: other.id)
+            let taken = try await stage.clockedOutbox().takeDue()
+            #expect(taken.count == share && taken.prefix(2).map(\.name) == ["busy-0", "other"])
+        }
+    }
+
+    @Test(
+        "A QR code that cannot be drawn is the dispatcher's failure, and nothing is dispatched",
+        arguments: [("", false), ("a\u{0}b", false), ("long", false), ("longest", true)])
+    func undrawableCode(content: String, isDrawn: Bool) async throws {
+        let longest = Limits.Fixed.qrCodeBytes
+        let texts = [
+            "long": String(repeating: "x", count: longest + 1), "longest": String(repeating: "x", count: longest),
+        ]
+        let dispatchers = try Dispatchers.standard.adding(PaintedDispatcher(content: texts[content] ?? content))
+        let server = try await ServerFixture(configure: { $0.dispatchers = dispatchers })
+        let party = try await server.relyingParty()
+        try await server.withPublicClient { client in
+            let work = try await server.hooks.work { () async throws in
+                let (response, answer) = try await client.send(
+                    .post, "/token/dispatch/authentication",
+                    ["dispatcher": .string("painted"), "getUafRequest": .object(["context": .string("{}")])],
+                    headers: [.authorization: party.authorization])
+                #expect(response.status == .ok)
+                #expect(answer["dispatchResult"] == .string(isDrawn ? "dispatched" : "internalError"))
+                #expect((answer["qrCodeSvg"] != nil) == isDrawn)
+            }
+            #expect(work.steps.contains("ceremony.create") == isDrawn)
+        }
+    }
+
+    @Test("The message of a ceremony that has ended, or whose token was redeemed, is dropped")
     func droppedMessages() async throws {
         try await self.withStage { stage in
             func dispatch() async throws -> JSONObject {
@@ -314,9 +504,6 @@ struct OtherDispatcherTests {
             let redeemed = try await dispatch()
             _ = try await stage.client.send(
                 .post, "/token/redeem/authentication", ["token": .string(try redeemed.requiredString("token"))])
-            #expect(try await stage.deliver() == [.delivered])
-            _ = try await dispatch()
-            stage.server.clock.advance(by: stage.server.assembly.configuration.limits.dispatchLifetime)
             #expect(try await stage.deliver() == [.delivered])
             let ended = try await dispatch()
             _ = try await stage.server.database.change(.id(try ended.requiredString("sessionId"))) { ceremony in

@@ -23,6 +23,8 @@ final class CourierDispatcher: TargetedDispatcher {
     private let received = Mutex<[DispatchMessage]>([])
     private let isBroken = Mutex(false)
     private let isForgetful = Mutex(false)
+    /// The calls that do not end; `nil` if calls end.
+    private let stalled = Mutex<[CheckedContinuation<Void, Never>]?>(nil)
 
     init(name: String = "courier") { self.name = name }
 
@@ -32,6 +34,15 @@ final class CourierDispatcher: TargetedDispatcher {
     func add(_ phone: Phone, as target: String) { self.phones.withLock { $0[target] = phone } }
     /// From now on deliveries fail after the message has gone, or no longer fail.
     func breakDown(_ isBroken: Bool = true) { self.isBroken.withLock { $0 = isBroken } }
+    /// From now on deliveries do not end, whether they are cancelled or not, until ``goOn()``.
+    func stall() { self.stalled.withLock { $0 = [] } }
+    func goOn() {
+        let calls = self.stalled.withLock { calls in
+            defer { calls = nil }
+            return calls ?? []
+        }
+        for call in calls { call.resume() }
+    }
     /// From now on it cannot look for its phones.
     func forgetPhones() { self.isForgetful.withLock { $0 = true } }
 
@@ -54,6 +65,13 @@ final class CourierDispatcher: TargetedDispatcher {
 
     func deliver(_ message: DispatchMessage) async throws {
         self.received.withLock { $0.append(message) }
+        await withCheckedContinuation { call in
+            let isStalled = self.stalled.withLock { calls in
+                calls?.append(call)
+                return calls != nil
+            }
+            if !isStalled { call.resume() }
+        }
         if self.isBroken.withLock({ $0 }) { throw Failure() }
     }
 
@@ -74,6 +92,17 @@ struct SpokenLinkDispatcher: Dispatcher {
 
     func dispatcherInformation(for operation: DispatchedOperation) -> DispatcherInformation {
         DispatcherInformation(link: operation.link, response: "Open \(operation.link)")
+    }
+}
+
+/// Has a text of its own in the QR code.
+struct PaintedDispatcher: Dispatcher {
+    let name = "painted"
+    let channel = DispatchChannel.qrCode
+    let content: String
+
+    func dispatcherInformation(for operation: DispatchedOperation) -> DispatcherInformation {
+        DispatcherInformation(qrContent: self.content)
     }
 }
 
