@@ -28,8 +28,13 @@ extension OutboxEntry {
             return settlement
         }
         self.prepare = {
-            try await Self.tellDropped(deliveries, metrics, logger)
-            try await Self.sendLinks(resets, logger)
+            // The letters that wait are sent, whatever fails here.
+            do {
+                try await Self.tellDropped(deliveries, metrics, logger)
+            } catch { logger.error("Dropped letters are not counted yet", metadata: ["reason": "\(error)"]) }
+            do {
+                try await Self.sendLinks(resets, logger)
+            } catch { logger.error("Requests for links are not examined yet", metadata: ["reason": "\(error)"]) }
         }
     }
 

@@ -2,6 +2,7 @@ import Accounts
 import CountersignServer
 import CountersignTestKit
 import Endpoints
+import FreshStores
 import Logging
 import Records
 import SQLStore
@@ -73,6 +74,18 @@ struct MailTurnTests {
             #expect(try await turns() == [.awaited], "there is a place for who waits")
             #expect(try await outbox.deliver(taken.removeFirst()) == .delivered)
             #expect(try await turns() == [.stranger], "one has become free")
+        }
+    }
+
+    @Test("a failed look for letters that were not kept stops no letter, and is logged")
+    func failedPreparation() async throws {
+        try await PasswordPlace.run { place in
+            try await place.enter()
+            try await Self.leave(1, place, most: 1)
+            place.server.hooks.failNext(.droppedMails, with: StoreError(.unavailable, "as the test wants it"))
+            let lines = LoggedLines()
+            #expect(try await place.server.sendMail(logger: lines.logger) == [.delivered])
+            #expect(lines.all.filter { $0.hasPrefix("Dropped letters are not counted yet") }.count == 1)
         }
     }
 
