@@ -79,6 +79,11 @@ enum BackupColumns {
         INSERT INTO account_change (id, account_id, addition, words, made_at, state, decided_at)
         VALUES ('c', 'alice', X'00', X'00', 1, 'disowned', 1)
         """,
+        """
+        INSERT INTO message (
+            channel, lane, turn, account_id, subject, matter, content, created_at, expires_at, due_at, attempts)
+        VALUES ('device', 'courier', 0, 'alice', 'dispatch', 'a ceremony', X'00', 1, 2, 1, 0)
+        """,
         "INSERT INTO rested_password VALUES ('alice', X'00', 1, 0, 'c')",
         "INSERT INTO rested_totp VALUES ('alice', X'00', 'SHA1', 6, 30, 1, NULL, 'c')",
         "INSERT INTO rested_account_email VALUES ('e', 'alice', X'00', X'00', 1, 1, 'c')",
