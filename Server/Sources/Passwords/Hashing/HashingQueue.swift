@@ -29,6 +29,8 @@ final class HashingQueue: @unchecked Sendable {
         self.running = limits.hashingThreads
         for index in 0..<limits.hashingThreads {
             let thread = Thread { [self] in
+                // The name is for inspecting the process. On Linux a name from before the start is lost.
+                Thread.current.name = "hashing-\(index)"
                 Self.giveWay(limits.niceness)
                 while let job = self.take() {
                     let tell = job.perform()
@@ -39,8 +41,6 @@ final class HashingQueue: @unchecked Sendable {
                 self.ended()
             }
             thread.start()
-            // The name is for inspecting the process. On Linux a name from before the start is lost.
-            thread.name = "hashing-\(index)"
         }
     }
 
