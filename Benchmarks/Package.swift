@@ -50,7 +50,7 @@ let package = Package(
         .executableTarget(
             name: "CountWork",
             dependencies: sdk(
-                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient",
+                "_Primitives", "JOSE", "PersonalInformation", "UAF", "Ceremony", "OAuth", "UAFClient", "Countersign",
                 "CountersignTestKit") + [relyingParty, ceremonyEngine, passwords, crypto, nioHTTP1]),
     ],
     swiftLanguageModes: [.v6]

@@ -356,13 +356,9 @@ struct BackupTests {
                     db,
                     sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE length(\(column)) > 40)")
                 guard isThere != true else { continue }
-                // Contents of messages are bound to the ceremony that the message is about.
-                let others = ["audit": "number", "message": "matter"]
-                let keyName = try others[String(table)] ?? #require(key, "\(name)")
-                let row = try #require(
-                    try String.fetchOne(
-                        db, sql: "SELECT CAST(\(keyName) AS TEXT) FROM \(table) WHERE \(keyName) IS NOT NULL LIMIT 1"),
-                    "\(name)")
+                let keyName = try ["audit": "number", "message": "matter"][table] ?? #require(key, "\(name)")
+                let query = "SELECT CAST(\(keyName) AS TEXT) FROM \(table) WHERE \(keyName) IS NOT NULL LIMIT 1"
+                let row = try #require(try String.fetchOne(db, sql: query), "\(name)")
                 let sealed = try place.store.sealing.seal(
                     "a value that is long enough", purpose: SealingPurpose(purpose), row: row)
                 try db.execute(

@@ -142,9 +142,8 @@ public struct TransportError: CodedError {
     /// kind.
     public let isUnsent: Bool
 
-    /// Creates an error with the code; `reason` goes only to the log.
-    ///
-    /// - Parameter isUnsent: `true` only if no part of the request has left this device, with certainty.
+    /// Creates an error with the code; `reason` goes only to the log. `isUnsent` is `true` only if no part of the request
+    /// has left this device, with certainty.
     public init(_ code: Code, _ reason: String, isUnsent: Bool = false) {
         self.code = code
         self.reason = reason

@@ -50,11 +50,13 @@ struct LetterLanguageTests {
                     issuer: "http://localhost:8080", serviceName: "Service", sender: sender,
                     languages: Languages(SecondLanguage(), English())),
                 sealing: Sealing(KeyEncryptionKey()), time: place.server.clock.timeSource)
-            let (taker, time) = (try place.server.outbox(.mailbox), place.server.clock.timeSource)
-            let outbox = Outbox(deliveries.entry, store: place.server.database, time: time)
+            let entry = try place.server.outbox(.mailbox).entry
+            let outbox = Outbox(
+                deliveries.entry, store: place.server.database, time: place.server.clock.timeSource)
             func letter() async throws -> String {
                 _ = try await place.askForReset()
-                for letter in try await taker.takeDue() {
+                try await entry.prepare()
+                for letter in try await outbox.takeDue() {
                     #expect(try await outbox.deliver(letter) == .delivered)
                 }
                 return place.server.mail.text

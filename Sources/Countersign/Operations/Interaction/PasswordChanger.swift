@@ -24,7 +24,7 @@ public struct PasswordChangeContext: Sendable {
     /// The number of remaining tries for the present password, and the time to wait for the next try.
     public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
     /// The moment at which the waiting time ends, by the clock of the device that the app sees too; `nil` if no time has
-    /// to pass. See ``AuthenticatorProtectionStatus/coolDownDeadline(readAt:)``.
+    /// to pass. See `coolDownDeadline(readAt:)` of ``AuthenticatorProtectionStatus``.
     public let coolDownDeadline: Date?
     /// The reason why the previous answer was not accepted.
     public let lastRecoverableError: PasswordChangeRecoverableError?

@@ -118,7 +118,7 @@ public struct PinUserVerificationContext: Sendable {
     /// The number of remaining tries, and the time to wait for the next try.
     public let authenticatorProtectionStatus: AuthenticatorProtectionStatus
     /// The moment at which the waiting time ends, by the clock of the device that the app sees too; `nil` if no time has
-    /// to pass. See ``AuthenticatorProtectionStatus/coolDownDeadline(readAt:)``.
+    /// to pass. See `coolDownDeadline(readAt:)` of ``AuthenticatorProtectionStatus``.
     public let coolDownDeadline: Date?
     /// The reason why the previous PIN was not accepted.
     public let lastRecoverableError: PinUserVerificationError?
