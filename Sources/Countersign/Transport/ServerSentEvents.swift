@@ -1,13 +1,13 @@
 import _Primitives
 
 /// One event of an event stream (HTML Living Standard, section 9.2.6).
-package struct ServerSentEvent: Hashable, Sendable {
+public struct ServerSentEvent: Hashable, Sendable {
     /// The type, from the field `event`; `message` for an event without this field.
-    package let type: String
+    public let type: String
     /// The data. Several fields `data` are joined by line feeds.
-    package let data: String
+    public let data: String
     /// The identifier of the last event that had one; empty before the first identifier.
-    package let lastEventID: String
+    public let lastEventID: String
 }
 
 /// A reader of event streams (HTML Living Standard, section 9.2.6): bytes in, events out.
@@ -17,13 +17,13 @@ package struct ServerSentEvent: Hashable, Sendable {
 ///
 /// The standard has no limits. The limits of this reader keep a server from filling the memory with one line or with
 /// one event.
-package struct ServerSentEvents: Sendable {
+public struct ServerSentEvents: Sendable {
     /// The maximum number of bytes of a line, without the line's end.
-    package let lineLimit: Int
+    public let lineLimit: Int
     /// The maximum number of bytes of an event's data.
-    package let eventLimit: Int
+    public let eventLimit: Int
     /// The pause before a new connection, from the last field `retry`; `nil` if the server named none.
-    package private(set) var retry: Duration?
+    public private(set) var retry: Duration?
 
     /// The longest pause of a field `retry`. A longer pause counts as this pause.
     private static let longestRetry = Duration.seconds(60)
@@ -41,7 +41,7 @@ package struct ServerSentEvents: Sendable {
     private var failure: TransportError?
 
     /// Creates a reader at the beginning of a stream.
-    package init(lineLimit: Int = 65_536, eventLimit: Int = 65_536) {
+    public init(lineLimit: Int = 65_536, eventLimit: Int = 65_536) {
         self.lineLimit = lineLimit
         self.eventLimit = eventLimit
     }
@@ -54,7 +54,7 @@ package struct ServerSentEvents: Sendable {
     /// - Throws: ``TransportError`` `tooLarge` for a line or an event beyond its limit, and from then on at every call.
     ///   If events end before the limit is exceeded, this call returns the events, and the next call throws. A call
     ///   without bytes asks for such a failure.
-    package mutating func take(_ bytes: some Sequence<UInt8>) throws(TransportError) -> [ServerSentEvent] {
+    public mutating func take(_ bytes: some Sequence<UInt8>) throws(TransportError) -> [ServerSentEvent] {
         if let failure { throw failure }
         var events: [ServerSentEvent] = []
         do throws(TransportError) {
