@@ -50,10 +50,11 @@ extension ClientCore {
     /// Sends a request with the credentials of its caller, once.
     ///
     /// If the device's clock differs from the server's clock, the request is proved once more by the server's clock, and
-    /// a second refusal for the time is `clockSkew`. If
-    /// the server refuses the device, the next authentication announces its keys again. If the device's keys are gone,
-    /// the next authentication announces new keys. Throws the errors of the transport and of the provider, and
-    /// ``EngineError``: `notAuthorized` if the device's keys do not sign, `clockSkew`, `appRenamed`, `unusableHeader`.
+    /// a second refusal for the time is `clockSkew`. If the server refuses the device, the next authentication announces
+    /// its keys again. If the device's keys are gone, the next authentication announces new keys.
+    ///
+    /// Throws the errors of the transport and of the provider, and ``EngineError``: `notAuthorized` if the
+    /// device's keys do not sign, `clockSkew`, `appRenamed`, `unusableHeader`.
     func send(
         _ request: TransportRequest, by caller: RequestCaller, _ recording: Recording, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The bytes that have arrived and were not read yet, between a thread that hears them and one reader.
+/// A queue of the bytes that have arrived and were not read yet. A thread of the network adds bytes, and one reader
+/// takes the bytes.
 ///
 /// While a reader waits, a second reader gets a ``SecondReaderError``, and the first reader goes on.
 ///

@@ -58,7 +58,7 @@ public struct ServerAssembly: Sendable {
         public var limits: Limits
         /// The cost of hashing passwords, and the bounds of passwords.
         public var hashing = PasswordLimits()
-        /// The passwords that nobody may choose; `nil` for no such list.
+        /// The list of passwords that people may not choose; `nil` if the server has no list.
         public var breachedPasswords: BreachedPasswordList?
         /// `true` if clients can register themselves (RFC 7591).
         public var hasRegistration = false

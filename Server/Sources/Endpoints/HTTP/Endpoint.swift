@@ -2,7 +2,7 @@ package import HTTPTypes
 import _Primitives
 
 /// One method at one public path. An endpoint has the method's description for the document of the public addresses,
-/// and the function that answers. The two stand in one place, so that they always agree.
+/// and the function that answers. Description and function stand in one place, so that both always agree.
 package struct Endpoint: Sendable {
     /// The strongest effect that a request can have on somebody's account (docs/account-changes.md).
     package enum Effect: String, Sendable {

@@ -108,7 +108,7 @@ public struct DeviceRegistration: Sendable, Equatable {
     }
 }
 
-/// A challenge that gets its row only when it is answered.
+/// A challenge whose row is written with the answer.
 public struct AnsweredChallenge: Sendable, Equatable {
     /// SHA-256 of the challenge.
     public var digest: [UInt8]

@@ -67,7 +67,8 @@ struct SignInServer: Sendable {
             + (try self.proof(method, target, key, token: token, nonce: nonce))
     }
 
-    /// Returns a recording of one operation, with the id that its requests carry: the given trace, or a new one.
+    /// Returns a recording of one operation. The requests carry the given trace identifier, or a new identifier if `trace`
+    /// is `nil`.
     func newRecording(of trace: TraceID? = nil) -> Recording {
         Recording(recorder: self.traceRecorder, random: self.random, trace: trace)
     }

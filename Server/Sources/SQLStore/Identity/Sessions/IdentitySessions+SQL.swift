@@ -83,7 +83,7 @@ extension SQLStore: IdentityStore {
         _ session: CeremonyRecord, token: DispatchTokenRecord, request: RequestName, answer: GivenAnswer,
         audit: AuditEvent?
     ) async throws -> IdentityStep<Void> {
-        // The device is the caller. Of two equal requests at once, one begins a session.
+        // The device is the caller. If two equal requests come at once, one request begins a session.
         try await self.step(
             Step(
                 "identity-session.begin", guards: [.exclusive(.device, id: request.caller)],
