@@ -57,6 +57,12 @@ extension Limits {
         /// The shortest time between two audit entries about undelivered dispatches of a client by a dispatcher. The
         /// entries stay for ever, and a client's dispatches are many. The metrics count all of them.
         public static let undeliveredPause: Duration = .seconds(60 * 60)
+        /// The bytes of a device's push address. The providers' addresses have a few hundred bytes; the form of an address
+        /// is the provider's, and Web Push sends an address with two keys.
+        public static let pushAddressBytes = 4096
+        /// The step in which the time of a device's latest proof advances. A device that proves a request each second
+        /// would otherwise write each second.
+        public static let deviceSeenInterval: Duration = .seconds(60 * 60)
         /// The characters of a typed code that are read: all characters of the code, and room for dashes and spaces.
         public static let typedCodeCharacters = 64
         /// The bytes of a client's name in a refused request, for the log. A longer name is not logged.

@@ -15,7 +15,7 @@ enum BackupColumns {
         "credential.picture_displays": "picture displays", "credential.public_key": "public key of an account",
         "device_identity.encryption_key": "device encryption key",
         "device_identity.signing_key": "device signing key",
-        "device.name": "device name", "notice.subject": "notice subject",
+        "device.name": "device name", "device.push_address": "push address", "notice.subject": "notice subject",
         "oauth_authentication.address": "oauth authentication address",
         "oauth_backchannel_request.details": "oauth backchannel details",
         "oauth_backchannel_request.notification": "oauth backchannel notification",

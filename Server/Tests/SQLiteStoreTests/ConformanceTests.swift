@@ -51,6 +51,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("devices as targets of dispatches", arguments: DispatchTargetConformance.checks)
+    func keepsTheRuleOfDispatchTargets(check: ConformanceCheck<any DispatchTargetConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("sessions of personalised identities", arguments: IdentitySessionConformance.checks)
     func keepsTheRuleOfIdentitySessions(check: ConformanceCheck<IdentityConformanceSubject>) async throws {
         let store = try TemporaryStore()

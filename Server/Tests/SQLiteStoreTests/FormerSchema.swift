@@ -2,10 +2,20 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 19
+    static let count = 20
 
-    /// The one outbox alone, the last migration: the two tables that it replaced have the messages again.
+    /// The targets of dispatches alone, the last migration: devices are no targets.
+    static let undoingDispatchTargets = """
+        ALTER TABLE device DROP COLUMN dispatcher;
+        ALTER TABLE device DROP COLUMN push_address;
+        ALTER TABLE device DROP COLUMN is_push_wanted;
+        ALTER TABLE device DROP COLUMN target_changed_at;
+        ALTER TABLE device DROP COLUMN seen_at;
+        """
+
+    /// From the one outbox on: the two tables that it replaced have the messages again.
     static let undoingOneOutbox = """
+        \(Self.undoingDispatchTargets)
         CREATE TABLE oauth_delivery (
             number INTEGER PRIMARY KEY, client TEXT NOT NULL, kind INTEGER NOT NULL, matter TEXT NOT NULL,
             subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL

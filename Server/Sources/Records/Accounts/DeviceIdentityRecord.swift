@@ -1,4 +1,5 @@
-import _Primitives
+import JOSE
+public import _Primitives
 
 /// The public keys by which a device speaks for itself.
 public struct DeviceIdentityRecord: Sendable, Equatable {
@@ -13,6 +14,15 @@ public struct DeviceIdentityRecord: Sendable, Equatable {
         public init(name: String, point: [UInt8]) {
             self.name = name
             self.point = point
+        }
+
+        /// Reads a kept point, and names the key. Throws ``StoreError/Code/corrupt`` for bytes that are no uncompressed
+        /// point on P-256.
+        package init(kept point: [UInt8]) throws(StoreError) {
+            guard point.count == 65, point[0] == 4,
+                let key = try? JWK(.p256(x: Array(point[1..<33]), y: Array(point[33...]), d: nil))
+            else { throw StoreError(.corrupt, "a device's key") }
+            self.init(name: key.thumbprint, point: point)
         }
     }
 
@@ -39,9 +49,14 @@ public struct ProvingDevice: Sendable, Equatable {
     /// `true` if the device was removed, or its activation is disabled. The store knows the key of a removed device for a
     /// while longer, so that the device can be told once more of its removal.
     public var isGone: Bool
+    /// The time of an earlier proof (``DispatchTargetRecord/seenAt``).
+    public var seenAt: Timestamp?
 
     /// Describes a device.
-    public init(deviceID: String, account: AccountRecord, signingKey: [UInt8], isGone: Bool) {
+    public init(
+        deviceID: String, account: AccountRecord, signingKey: [UInt8], isGone: Bool, seenAt: Timestamp? = nil
+    ) {
+        self.seenAt = seenAt
         self.deviceID = deviceID
         self.account = account
         self.signingKey = signingKey

@@ -59,7 +59,7 @@ package struct SealedColumn: Sendable {
         SealedColumn("account", "username", .username), SealedColumn("account", "display_name", .displayName),
         SealedColumn("account", "email", .email), SealedColumn("account", "phone", .phone),
         SealedColumn("account", "postal_address", .postalAddress), SealedColumn("account", "profile", .profile),
-        SealedColumn("device", "name", .deviceName),
+        SealedColumn("device", "name", .deviceName), SealedColumn("device", "push_address", .pushAddress),
         SealedColumn("device_identity", "signing_key", .deviceSigningKey, by: "device_id"),
         SealedColumn("device_identity", "encryption_key", .deviceEncryptionKey, by: "device_id"),
         SealedColumn("credential", "public_key", .boundPublicKey, .place),

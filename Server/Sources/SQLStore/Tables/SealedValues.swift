@@ -23,6 +23,7 @@ extension SealingPurpose {
     static let deviceSigningKey = SealingPurpose("device signing key")
     static let deviceEncryptionKey = SealingPurpose("device encryption key")
     static let deviceKeyCode = SealingPurpose("device key code")
+    static let pushAddress = SealingPurpose("push address")
     static let auditChain = SealingPurpose("audit chain")
     static let auditAddress = SealingPurpose("audit address")
     static let noticeSubject = SealingPurpose("notice subject")

@@ -247,6 +247,19 @@ extension Migration {
                 """)
     }
 
+    /// Makes devices targets of dispatches. An existing device has no push address yet, wants to be pushed to, and was
+    /// never seen.
+    static let dispatchTargets = Migration(name: "devices as targets of dispatches") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE device ADD COLUMN dispatcher TEXT;
+                ALTER TABLE device ADD COLUMN push_address BLOB;
+                ALTER TABLE device ADD COLUMN is_push_wanted INTEGER NOT NULL DEFAULT 1;
+                ALTER TABLE device ADD COLUMN target_changed_at INTEGER;
+                ALTER TABLE device ADD COLUMN seen_at INTEGER;
+                """)
+    }
+
     static let inventedAccounts = Migration(name: "invented accounts") { db, _ in
         try db.execute(
             sql: "CREATE TABLE invented_accounts (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL) STRICT"

@@ -21,7 +21,7 @@ extension Migration {
         .forsakenAttempts, .historyByAge, .refreshSteps, .mailTurns, .consentSessions, .accountChanges,
         .openedElsewhere, .browserlessSessions, .knownBrowsers, .assertionAudiences, .profiles,
         .nameKeys, .registeredRules, .knownAddresses, .collidingNames, .deniedDevices, .languages,
-        .deliveredAnswers, .endedAuthentications, .finishedSignIns, .oneOutbox,
+        .deliveredAnswers, .endedAuthentications, .finishedSignIns, .oneOutbox, .dispatchTargets,
     ]
 }
 
