@@ -33,10 +33,11 @@ public struct DeviceProofs: CeremonyPart {
     }
 
     let environment: CeremonyEnvironment
-    let store: any DeviceIdentityStore & ReplayStore
+    let store: any DeviceIdentityStore & DispatchTargetStore & ReplayStore
     let budgets: Budgets
 
-    /// Returns the device that proved a request. Cost: one query, and one written row.
+    /// Returns the device that proved a request. Cost: one query, and one written row; once in
+    /// ``Limits/Fixed/deviceSeenInterval`` also the time at which the device was seen.
     ///
     /// A source has a budget of requests without proof, a device has a budget of proved requests. Throws
     /// ``DeviceProofRefusal`` and the store's errors.
@@ -77,6 +78,9 @@ public struct DeviceProofs: CeremonyPart {
         let end = verified.repeatableUntil + DeviceProof.skew
         guard try await self.store.takeOnce(digest: Array(hash.finalize()), until: end) else {
             throw DeviceProofRefusal.replayRefused
+        }
+        if found.seenAt.map({ $0 + Limits.Fixed.deviceSeenInterval <= now }) ?? true {
+            try await self.store.noteSeen(deviceID: found.deviceID, at: now)
         }
         return Prover(
             device: AuthenticatedDevice(accountID: found.account.id, deviceID: found.deviceID), account: found.account,

@@ -19,7 +19,7 @@ private struct DeviceDeliveries: Sendable {
     /// A call of a dispatcher did not end within the lease.
     struct CallWithoutEnd: Error {}
 
-    let store: any AccountStore & CeremonyStore
+    let store: any AccountStore & CeremonyStore & DispatchTargetStore
     let dispatchers: Dispatchers
     let terms: OutboxTerms
     let time: TimeSource
@@ -34,8 +34,9 @@ private struct DeviceDeliveries: Sendable {
 
     /// Has a message delivered. A message is not needed any more if its ceremony has ended, if its token was redeemed,
     /// or if its account is gone or locked.
+    /// A message to a device is not needed any more if the device may not authenticate, or has another dispatcher.
     ///
-    /// Cost: two queries, one call of the dispatcher.
+    /// Cost: two queries, a third one for a device, one call of the dispatcher.
     func send(_ taken: OutboxMessage) async throws -> OutboxSettlement {
         let delivery = try DeviceDelivery(taken)
         let ceremony = try await self.store.ceremony(.id(delivery.ceremonyID))
@@ -46,9 +47,11 @@ private struct DeviceDeliveries: Sendable {
         guard self.time.now() < delivery.expiresAt else {
             return self.failed(taken, delivery, of: ceremony, "the token has expired", isFinal: true)
         }
-        guard let dispatcher = self.dispatchers.targeted(message.dispatcher) else {
+        guard let dispatcher = self.dispatchers.delivering(message.dispatcher) else {
             return self.failed(taken, delivery, of: ceremony, "no dispatcher has the name", isFinal: true)
         }
+        // A device may be revoked, or may choose another dispatcher, while its message waits.
+        guard try await self.isReachable(message.target, by: dispatcher) else { return .delivered }
         do {
             try await self.withinLease {
                 try await dispatcher.deliver(DispatchMessage(target: message.target, content: message.content))
@@ -57,6 +60,13 @@ private struct DeviceDeliveries: Sendable {
         } catch {
             return self.failed(taken, delivery, of: ceremony, "\(type(of: error))", isFinal: false)
         }
+    }
+
+    /// Returns `true` if a dispatcher may send to a target. A dispatcher of its own targets decides by itself.
+    private func isReachable(_ target: String, by dispatcher: any DeliveringDispatcher) async throws -> Bool {
+        guard dispatcher is any DeviceDispatcher else { return true }
+        return try await self.store.dispatchTarget(deviceID: target)?.dispatcher?.hasSameBytes(as: dispatcher.name)
+            ?? false
     }
 
     /// Waits for the end of a call, at most for the lease. A call without an end is cancelled and left behind: the code

@@ -30,30 +30,16 @@ extension Dispatcher {
     public var takesInformation: Bool { false }
 }
 
-/// A dispatcher that sends tokens to a single device, the target that a back end names (`dispatchTargetId`).
+/// A dispatcher that sends tokens to a single target of its own, which a back end names (`dispatchTargetId`).
 ///
 /// The targets are the dispatcher's own: the server passes the identifier of a target on as the back end sent the
 /// identifier. The back end has to name the person too, and the dispatcher answers for the target being a device of
 /// this person.
-public protocol TargetedDispatcher: Dispatcher {
+public protocol TargetedDispatcher: DeliveringDispatcher {
     /// Says what is delivered to a target later. The engine calls the function before the ceremony is written.
     ///
     /// Throws as ``Dispatcher/dispatcherInformation(for:)``.
     func delivery(of operation: DispatchedOperation, to target: String) async throws -> DispatchDelivery
-
-    /// Delivers a message. The ceremony is written by then, with the message: a phone that has the message can redeem
-    /// the token. The back end has its answer, and does not wait.
-    ///
-    /// After an error the engine calls the function again, later each time, until the token has expired or a phone has
-    /// redeemed the token. A node that is killed during the call leads to a further call, too, so a target can get a
-    /// message twice. A call that lasts for ``Limits/deviceMessageLease`` is cancelled, is not waited for any longer, and
-    /// counts as a failed call. Each dispatcher has ``Limits/deviceMessagesAtOncePerDispatcher`` calls under way, and a
-    /// call without an end keeps only the messages of its own dispatcher waiting.
-    func deliver(_ message: DispatchMessage) async throws
-}
-
-extension TargetedDispatcher {
-    public var channel: DispatchChannel { .device }
 }
 
 /// The operation of a dispatch, as a dispatcher sees the operation.
@@ -63,7 +49,7 @@ public struct DispatchedOperation: Sendable {
     /// The payload as a link of the server.
     public let link: String
     /// The identifier of the account of the person who is asked; `nil` if the phone decides who answers. Never `nil`
-    /// for a ``TargetedDispatcher``.
+    /// for a ``DeliveringDispatcher``.
     public let accountID: String?
     /// The time until which the token can be redeemed.
     public let expiresAt: Timestamp
@@ -100,7 +86,7 @@ public struct DispatcherInformation: Sendable, Equatable {
 
 /// The answer of a dispatcher to the question what a target gets.
 public enum DispatchDelivery: Sendable, Equatable {
-    /// The message for ``TargetedDispatcher/deliver(_:)``.
+    /// The message for ``DeliveringDispatcher/deliver(_:)``.
     case message(DispatchMessage)
     /// The person has no such target: the result is `dispatchTargetNotFound`.
     case targetNotFound

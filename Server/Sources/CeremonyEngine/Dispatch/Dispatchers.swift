@@ -1,3 +1,4 @@
+import Records
 import UAF
 public import _Primitives
 
@@ -26,7 +27,7 @@ public struct Dispatchers: Sendable {
             guard dispatcher.channel != .typed else {
                 throw DispatchersError(.unfitChannel, "\(name): only the sign-in page has typed codes")
             }
-            guard dispatcher.channel.needsTarget == (dispatcher is any TargetedDispatcher) else {
+            guard dispatcher.channel.needsTarget == (dispatcher is any DeliveringDispatcher) else {
                 throw DispatchersError(
                     .unfitChannel, "\(name): a channel to a device, and a dispatcher with targets, need each other")
             }
@@ -44,7 +45,7 @@ public struct Dispatchers: Sendable {
     /// The names, in the order of the registration.
     public var names: [String] { self.all.map(\.name) }
     /// `true` if a dispatcher sends to a single device: a dispatch can have `dispatchTargetId`.
-    public var haveTargets: Bool { self.all.contains { $0 is any TargetedDispatcher } }
+    public var haveTargets: Bool { self.all.contains { $0 is any DeliveringDispatcher } }
     /// `true` if a dispatcher takes data of back ends: a dispatch can have `dispatchInformation`.
     public var takeInformation: Bool { self.all.contains(where: \.takesInformation) }
     /// The possible results of a dispatch.
@@ -88,8 +89,8 @@ public struct DispatchersError: CodedError {
 
 extension Dispatchers {
     /// Returns the dispatcher with targets that has a name; `nil` if no such dispatcher exists.
-    func targeted(_ name: String) -> (any TargetedDispatcher)? {
-        self.all.first { $0.name.hasSameBytes(as: name) } as? any TargetedDispatcher
+    func delivering(_ name: String) -> (any DeliveringDispatcher)? {
+        self.all.first { $0.name.hasSameBytes(as: name) } as? any DeliveringDispatcher
     }
 
     /// Returns the dispatcher that a request names; `nil` if no dispatcher has the name.
@@ -103,7 +104,7 @@ extension Dispatchers {
         guard request.information == nil || dispatcher.takesInformation else {
             throw CeremonyError(.invalidRequest, "dispatchInformation for a dispatcher that takes none")
         }
-        guard let targeted = dispatcher as? any TargetedDispatcher else {
+        guard dispatcher is any DeliveringDispatcher else {
             guard request.target == nil else {
                 throw CeremonyError(.invalidRequest, "dispatchTargetId for a dispatcher that sends to no single device")
             }
@@ -112,15 +113,15 @@ extension Dispatchers {
         guard let id = request.target else {
             throw CeremonyError(.invalidRequest, "no dispatchTargetId for a dispatcher that sends to a single device")
         }
-        return ChosenDispatcher(dispatcher: dispatcher, target: (targeted, id), information: request.information)
+        return ChosenDispatcher(dispatcher: dispatcher, target: id, information: request.information)
     }
 }
 
 /// The dispatcher of a request, with the members of the request that only the dispatcher reads.
 struct ChosenDispatcher: Sendable {
     let dispatcher: any Dispatcher
-    /// The same dispatcher, and the identifier of the target; `nil` for a dispatcher without targets.
-    let target: (dispatcher: any TargetedDispatcher, id: String)?
+    /// The identifier of the target, as the back end sent the identifier; `nil` for a dispatcher without targets.
+    let target: String?
     let information: JSONObject?
 
     /// The values that the dispatcher has made, or the result of a dispatch that does not happen.
@@ -129,21 +130,36 @@ struct ChosenDispatcher: Sendable {
         case refused(DispatchResult)
     }
 
-    /// Has the dispatcher make its values. Throws `invalidRequest` in the dispatcher's own words.
-    func prepare(_ operation: DispatchedOperation) async throws(CeremonyError) -> Preparation {
+    /// Has the dispatcher make its values for a ceremony. Throws `invalidRequest` in the dispatcher's own words.
+    func prepare(
+        _ operation: DispatchedOperation, for ceremony: CeremonyRecord, _ targets: DispatchTargets
+    ) async throws(CeremonyError) -> Preparation {
         do {
             let information = try self.dispatcher.dispatcherInformation(for: operation)
             guard information.canBeDrawn else { return .refused(.internalError) }
-            guard let target else { return .ready(information, nil) }
-            switch try await target.dispatcher.delivery(of: operation, to: target.id) {
-            case .message(let message): return .ready(information, message)
-            case .targetNotFound: return .refused(.dispatchTargetNotFound)
-            case .targetExpired: return .refused(.dispatchTargetExpired)
+            switch try await self.delivery(of: operation, for: ceremony, targets) {
+            case nil: return .ready(information, nil)
+            case .message(let message)?: return .ready(information, message)
+            case .targetNotFound?: return .refused(.dispatchTargetNotFound)
+            case .targetExpired?: return .refused(.dispatchTargetExpired)
             }
         } catch let error as CeremonyError where error.code == .invalidRequest {
             throw error
         } catch {
             return .refused(.internalError)
+        }
+    }
+
+    /// Returns what the target gets; `nil` for a dispatcher without targets.
+    private func delivery(
+        of operation: DispatchedOperation, for ceremony: CeremonyRecord, _ targets: DispatchTargets
+    ) async throws -> DispatchDelivery? {
+        guard let target = self.target else { return nil }
+        return switch self.dispatcher {
+        case let dispatcher as any DeviceDispatcher:
+            try await targets.delivery(of: operation, to: target, by: dispatcher, for: ceremony)
+        case let dispatcher as any TargetedDispatcher: try await dispatcher.delivery(of: operation, to: target)
+        default: nil
         }
     }
 }

@@ -75,11 +75,13 @@ public struct DispatchAnswer: Sendable, Equatable {
 /// Dispatches: back ends ask a person on a phone.
 public struct Dispatches: CeremonyPart {
     let environment: CeremonyEnvironment
-    let store: any AccountStore & CeremonyStore
+    let store: any AccountStore & CeremonyStore & DispatchTargetStore
     let budgets: Budgets
     let subjects: Subjects
     /// The dispatchers that back ends can use.
     public let dispatchers: Dispatchers
+
+    var targets: DispatchTargets { DispatchTargets(environment: self.environment, store: self.store) }
 
     /// Starts an authentication, a transaction or a deregistration for a back end.
     ///
@@ -147,7 +149,7 @@ public struct Dispatches: CeremonyPart {
         let operation = DispatchedOperation(
             payload: payload, link: payload.link(base: self.configuration.issuer), accountID: ceremony.accountID,
             expiresAt: ceremony.expiresAt, dispatchInformation: chosen.information)
-        switch try await chosen.prepare(operation) {
+        switch try await chosen.prepare(operation, for: ceremony, self.targets) {
         case .refused(let result): return DispatchAnswer(result, dispatcher: name)
         case .ready(let information, let message):
             do {
