@@ -79,7 +79,7 @@ public struct DeviceProofs: CeremonyPart {
         guard try await self.store.takeOnce(digest: Array(hash.finalize()), until: end) else {
             throw DeviceProofRefusal.replayRefused
         }
-        if found.seenAt.map({ $0 + Limits.Fixed.deviceSeenInterval <= now }) ?? true {
+        if !found.isGone, found.seenAt.map({ $0 + Limits.Fixed.deviceSeenInterval <= now }) ?? true {
             try await self.store.noteSeen(deviceID: found.deviceID, at: now)
         }
         return Prover(
