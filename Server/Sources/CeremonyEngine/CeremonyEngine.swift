@@ -39,6 +39,8 @@ public final class CeremonyEngine: Sendable {
     public let deregistrations: Deregistrations
     /// Checks the proofs that devices give of their requests with their own keys.
     public let deviceProofs: DeviceProofs
+    /// Devices as targets of dispatches, as devices state themselves.
+    public let deviceTargets: DeviceTargets
     /// The view that back ends have of their dispatches.
     public let sessions: DispatchedSessions
     /// Invented accounts for names that have no account.
@@ -97,6 +99,8 @@ public final class CeremonyEngine: Sendable {
         self.deregistrations = Deregistrations(
             environment: environment, store: store, subjects: subjects, steps: deregistration)
         self.deviceProofs = DeviceProofs(environment: environment, store: store, budgets: budgets)
+        self.deviceTargets = DeviceTargets(
+            environment: environment, store: store, budgets: budgets, dispatchers: dispatchers)
         self.sessions = DispatchedSessions(environment: environment, store: store, hub: hub, subjects: subjects)
         self.inventedAccounts = invented
         self.sweep = Sweep(environment: environment, store: store, endings: endings)

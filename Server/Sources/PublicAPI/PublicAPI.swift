@@ -80,6 +80,13 @@ package struct PublicAPI: Sendable {
         ).endpoints
     }
 
+    /// The endpoints for back ends on the listener that the public does not reach.
+    package var internalEndpoints: [Endpoint] {
+        ClientTargetRoutes(
+            dispatches: self.parts.ceremonies.dispatches, clients: ClientAuthorization(provider: self.parts.provider)
+        ).endpoints
+    }
+
     /// The endpoints for phones.
     package var phoneEndpoints: [Endpoint] {
         let (ceremonies, provider) = (self.parts.ceremonies, self.parts.provider)
@@ -92,9 +99,13 @@ package struct PublicAPI: Sendable {
         let account = AccountRoutes(
             directory: self.parts.directory, provider: provider, grants: self.parts.grants,
             upstream: self.parts.upstream, backchannel: ceremonies.backchannel, authorization: devices)
+        let targets = DispatchTargetRoutes(
+            targets: ceremonies.deviceTargets, dispatchers: ceremonies.dispatches.dispatchers, authorization: devices,
+            bodyLimit: self.limits.bodyBytes)
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
-        return redemptions.endpoints + uaf.endpoints + account.endpoints + root.endpoints + identity.endpoints
+        return redemptions.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints
+            + identity.endpoints
     }
 
     /// Returns the middleware by which scripts of registered origins may read answers at the addresses for programs,

@@ -131,6 +131,14 @@ extension Limits {
             remedy: "Too many requests from this device.")
     }
 
+    /// The budget of changes of a device's dispatch target.
+    public var targetChanges: BudgetTerms {
+        BudgetTerms(
+            "targetChangesPerMinute", protects: .person, burst: self.targetChangeBurst,
+            perMinute: self.targetChangesPerMinute, sources: self.countedSources,
+            remedy: "This device has changed its target too often.")
+    }
+
     /// The budget of a client's dispatches to named people.
     public var dispatches: BudgetTerms {
         BudgetTerms(

@@ -186,6 +186,11 @@ public struct Limits: Sendable, Equatable {
     /// The requests of each device with a proof by its key each minute after the burst: about a hundredth of a core.
     /// Past it: 429.
     public var provenRequestsPerMinute = 600
+    /// The changes of each device's dispatch target at once: its name, its dispatcher and its push address. An app states
+    /// them at its start. Each change leaves an audit entry. Past it: 429.
+    public var targetChangeBurst = 20
+    /// The changes of each device's dispatch target each minute after the burst. Past it: 429.
+    public var targetChangesPerMinute = 2
     /// The time for claiming a session after an app has opened the session for itself.
     public var inAppLifetime: Duration = .seconds(5 * 60)
     /// The time for claiming a session after the session was pushed to a person's devices.

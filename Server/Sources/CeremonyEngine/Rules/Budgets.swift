@@ -14,6 +14,8 @@ struct Budgets: Sendable {
     let refusals: Budget
     /// Proven requests of a device.
     let provenRequests: Budget
+    /// Changes of a device's dispatch target.
+    let targetChanges: Budget
     /// A client's dispatches to named people.
     let dispatches: Budget
     /// A client's dispatches without a named person.
@@ -36,6 +38,7 @@ struct Budgets: Sendable {
         self.guesses = Budget(limits.guesses)
         self.refusals = Budget(limits.refusals)
         self.provenRequests = Budget(limits.provenRequests)
+        self.targetChanges = Budget(limits.targetChanges)
         self.dispatches = Budget(limits.dispatches)
         self.openDispatches = Budget(limits.openDispatches)
         self.personDispatches = Budget(limits.personDispatches)

@@ -40,6 +40,14 @@ public struct CeremonyError: CodedError {
         public static let forbidden = Self(name: "forbidden")
         /// The account is locked.
         public static let locked = Self(name: "locked")
+        /// Another phone of the person has the name of a dispatch target.
+        public static let nameTaken = Self(name: "name-taken")
+        /// No dispatcher to devices has the name, or a push address came without a dispatcher.
+        public static let dispatcherUnknown = Self(name: "dispatcher-unknown")
+        /// The keys of a dispatch target are not the two that the device's authenticator told.
+        public static let keysDiffer = Self(name: "keys-differ")
+        /// A name that is no single line to show, or a push address that is empty or too long.
+        public static let targetInvalid = Self(name: "target-invalid")
         public var description: String { self.name }
     }
 

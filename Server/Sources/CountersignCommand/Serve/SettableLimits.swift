@@ -45,6 +45,7 @@ enum SettableLimits {
         "passwordsPerMinute": \.passwords.passwordsPerMinute,
         "secondFactorAttempts": \.passwords.secondFactorAttempts,
         "provenRequestBurst": \.provenRequestBurst, "provenRequestsPerMinute": \.provenRequestsPerMinute,
+        "targetChangeBurst": \.targetChangeBurst, "targetChangesPerMinute": \.targetChangesPerMinute,
         "pushedRequestBurst": \.oauth.pushedRequestBurst,
         "pushedRequestsPerMinute": \.oauth.pushedRequestsPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,

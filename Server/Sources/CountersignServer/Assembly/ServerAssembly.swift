@@ -332,7 +332,7 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    /// Returns the router for supervisors.
+    /// Returns the router for supervisors, and for the questions of back ends that the public may not ask.
     ///
     /// `isListening` returns `true` if every listener listens. `assertWritable` throws if the store cannot make a step
     /// durable. The router also serves the server's numbers.
@@ -343,6 +343,7 @@ public struct ServerAssembly: Sendable {
         let registry = self.configuration.metrics.registry
         HealthRoutes(isListening: isListening, assertWritable: assertWritable, metrics: { registry.text })
             .mount(on: router)
+        router.mount(self.programs.internalEndpoints.map(\.route))
         return router.complete()
     }
 

@@ -31,6 +31,8 @@ package struct Endpoint: Sendable {
         case token
         /// A device, by its own proof or by the token of an authentication on the device.
         case device
+        /// A device, by its own proof alone.
+        case deviceByProof
         /// A client, or a device as above.
         case clientOrDevice
     }
@@ -145,6 +147,7 @@ package struct Endpoint: Sendable {
         case .token: document["security"] = .array([.object(["token": .array([])])])
         case .device:
             document["security"] = .array([.object(["device": .array([])]), .object(["token": .array([])])])
+        case .deviceByProof: document["security"] = .array([.object(["device": .array([])])])
         case .clientOrDevice:
             document["security"] = .array(["client", "device", "token"].map { .object([$0: .array([])]) })
         }
@@ -184,6 +187,7 @@ package struct Endpoint: Sendable {
         case .anybodyOrClient, .client, .clientByHeader: refused.append((401, "No client that has proved who it is."))
         case .token: refused.append((401, "No token that is good for this."))
         case .device: refused.append((401, "No proof and no token that is good for this."))
+        case .deviceByProof: refused.append((401, "No proof that is good for this."))
         case .clientOrDevice: refused.append((401, "No client, no proof and no token that is good for this."))
         }
         var all: [(status: Int, document: JSONObject)] = self.answers.map { ($0.status, Self.document($0)) }

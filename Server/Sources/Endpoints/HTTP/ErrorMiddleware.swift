@@ -98,6 +98,11 @@ struct ErrorMiddleware: RouterMiddleware {
             case .wrongNumber: (.unprocessableContent, "That is not the number. The activation has ended.")
             case .pictureNotShown:
                 (.unprocessableContent, "No authenticator of the person shows pictures of this kind.")
+            case .nameTaken: (.unprocessableContent, "Another phone of the person has this name.")
+            case .dispatcherUnknown: (.unprocessableContent, "No dispatcher to devices has this name.")
+            case .keysDiffer:
+                (.unprocessableContent, "These are not the two keys that the device's authenticator has told.")
+            case .targetInvalid: (.unprocessableContent, error.reason)
             case .wrongState: (.conflict, "Nothing waits for this now.")
             case .forbidden: (.forbidden, "This is not allowed to this client.")
             case .locked: (HTTPResponse.Status(code: 403, reasonPhrase: "Forbidden"), "The account is locked.")

@@ -8,4 +8,6 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let origin: String
     /// `true` if the client may have people's keys deleted.
     public let mayDeregister: Bool
+    /// The client's own scopes, which an operator has given the client.
+    public var scopes: [String] = []
 }

@@ -38,7 +38,7 @@ extension Clients {
         guard client.settings.signInService == nil else { throw Self.isOfSignInService }
         return AuthenticatedClient(
             id: client.id, name: client.name, origin: try Self.origin(of: client),
-            mayDeregister: client.settings.mayDeregister)
+            mayDeregister: client.settings.mayDeregister, scopes: client.settings.tokens.scopes)
     }
 
     /// Returns the client that a credential proves. Only the client's registered way counts (RFC 7591, section 2): a

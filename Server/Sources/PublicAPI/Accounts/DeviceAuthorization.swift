@@ -89,6 +89,21 @@ struct DeviceAuthorization: Sendable {
         return try Self.unlocked(prover.account)
     }
 
+    /// Returns the device that has proved a request by itself, if the device and its account may authenticate.
+    ///
+    /// Throws a ``Problem`` as ``prover(of:at:body:_:)``, 401 for a removed device, and 403 for a locked account.
+    func provenDevice(of request: Request, at path: String, body: [UInt8] = [], _ context: ServerContext) async throws
+        -> AuthenticatedDevice
+    {
+        let prover = try await self.prover(of: request, at: path, body: body, context)
+        guard !prover.isGone else { throw Self.refused(.notProven) }
+        _ = try Self.unlocked(prover.account)
+        return prover.device
+    }
+
+    /// The answer to a proof by a key that is not the key of the named device.
+    static var notProven: Problem { Self.refused(.notProven) }
+
     private static func unlocked(_ account: AccountRecord) throws -> AccountRecord {
         guard !account.isLocked else { throw Problem(.forbidden, "locked", "The account is locked.") }
         return account

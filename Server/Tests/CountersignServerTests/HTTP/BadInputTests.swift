@@ -68,7 +68,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
             }
             switch endpoint.caller {
             case .client, .clientByHeader, .clientOrDevice: self.isForClients = true
-            case .anybody, .anybodyOrClient, .token, .device: break
+            case .anybody, .anybodyOrClient, .token, .device, .deviceByProof: break
             }
         }
     }
