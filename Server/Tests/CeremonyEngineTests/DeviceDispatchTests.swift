@@ -1,3 +1,5 @@
+import Accounts
+import Ceremony
 import CeremonyEngine
 import Records
 import SQLStore
