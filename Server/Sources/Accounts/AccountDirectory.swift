@@ -240,6 +240,7 @@ extension NoticeRecord.Kind {
         case .secondFactorChanged: "second-factor-changed"
         case .identityLinked: "identity-linked"
         case .deviceKeysReplaced: "device-keys-replaced"
+        case .enrolmentAsked: "enrolment-asked"
         }
     }
 }

@@ -19,6 +19,8 @@ public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & No
 public final class CeremonyEngine: Sendable {
     /// Dispatches: back ends ask a person on a phone.
     public let dispatches: Dispatches
+    /// The devices that back ends can name as targets of dispatches.
+    public let dispatchTargets: DispatchTargets
     /// Redemptions: phones exchange a token or a code for a request.
     public let redemptions: Redemptions
     /// Requests of phones without a token.
@@ -76,8 +78,10 @@ public final class CeremonyEngine: Sendable {
         let deregistration = DeregistrationSteps(environment: environment)
 
         self.environment = environment
+        self.dispatchTargets = DispatchTargets(environment: environment, store: store, subjects: subjects)
         self.dispatches = Dispatches(
-            environment: environment, store: store, budgets: budgets, subjects: subjects, dispatchers: dispatchers)
+            environment: environment, store: store, budgets: budgets, subjects: subjects,
+            targets: self.dispatchTargets, dispatchers: dispatchers)
         self.redemptions = Redemptions(
             environment: environment, store: store, hub: hub, budgets: budgets, deregistration: deregistration)
         self.requests = OpenRequests(environment: environment, store: store, budgets: budgets, invented: invented)

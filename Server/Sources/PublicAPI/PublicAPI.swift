@@ -75,6 +75,7 @@ package struct PublicAPI: Sendable {
     package var serviceEndpoints: [Endpoint] {
         DispatchRoutes(
             dispatches: self.parts.ceremonies.dispatches, sessions: self.parts.ceremonies.sessions,
+            enrolments: self.parts.ceremonies.enrolments,
             provider: self.parts.provider, clients: ClientAuthorization(provider: self.parts.provider),
             channels: self.parts.channels, limits: self.limits, trace: self.trace
         ).endpoints
@@ -83,7 +84,7 @@ package struct PublicAPI: Sendable {
     /// The endpoints for back ends on the listener that the public does not reach.
     package var internalEndpoints: [Endpoint] {
         ClientTargetRoutes(
-            dispatches: self.parts.ceremonies.dispatches, clients: ClientAuthorization(provider: self.parts.provider)
+            targets: self.parts.ceremonies.dispatchTargets, clients: ClientAuthorization(provider: self.parts.provider)
         ).endpoints
     }
 
@@ -98,10 +99,10 @@ package struct PublicAPI: Sendable {
             clients: ClientAuthorization(provider: provider), limits: self.limits, trace: self.trace)
         let account = AccountRoutes(
             directory: self.parts.directory, provider: provider, grants: self.parts.grants,
-            upstream: self.parts.upstream, backchannel: ceremonies.backchannel, authorization: devices)
+            upstream: self.parts.upstream, backchannel: ceremonies.backchannel,
+            enrolments: ceremonies.enrolments, authorization: devices)
         let targets = DispatchTargetRoutes(
-            targets: ceremonies.deviceTargets, dispatchers: ceremonies.dispatches.dispatchers, authorization: devices,
-            bodyLimit: self.limits.bodyBytes)
+            targets: ceremonies.deviceTargets, authorization: devices, bodyLimit: self.limits.bodyBytes)
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
         return redemptions.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints

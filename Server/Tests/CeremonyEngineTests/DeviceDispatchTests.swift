@@ -61,7 +61,7 @@ struct DeviceDispatchTests {
         /// What a client knows of the person's devices.
         func targets(of client: DispatchingClient? = nil) async throws -> [ClientDispatchTarget] {
             let client = client ?? self.server.bank
-            return try await self.server.engine.dispatches.targets(
+            return try await self.server.engine.dispatchTargets.list(
                 ofSubject: "\(client.id)|\(self.account.id)", client: client, withNames: true)
         }
 
@@ -167,7 +167,7 @@ struct DeviceDispatchTests {
                 audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: server.clock.now)))
         let subject = "bank|\(account.id)"
         let target = try #require(
-            try await server.engine.dispatches.targets(
+            try await server.engine.dispatchTargets.list(
                 ofSubject: subject, client: server.bank, withNames: false
             ).first)
         #expect(target.name == nil)
@@ -190,7 +190,7 @@ struct DeviceDispatchTests {
     func unknownSubject() async throws {
         let stage = try await Stage()
         await #expect(throws: CeremonyError(.notFound, "")) {
-            try await stage.server.engine.dispatches.targets(
+            try await stage.server.engine.dispatchTargets.list(
                 ofSubject: "shop|\(stage.account.id)", client: stage.server.bank, withNames: true)
         }
     }

@@ -330,14 +330,6 @@ struct DispatchTests {
         }
     }
 
-    @Test func onlyAuthenticationsAreDispatched() async throws {
-        let server = try TestServer()
-        await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.dispatches.dispatch(
-                DispatchRequest(dispatcher: "link", operation: .registration, context: nil), client: server.bank)
-        }
-    }
-
     @Test func aRawQRCodeCarriesThePayloadWithoutALink() async throws {
         let server = try TestServer()
         let answer = try await server.engine.dispatches.dispatch(

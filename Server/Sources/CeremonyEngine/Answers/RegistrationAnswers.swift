@@ -94,6 +94,12 @@ public struct RegistrationAnswers: CeremonyPart {
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = try await self.registration(verified, accountID: accountID, context, at: now)
         let number = self.environment.confirmationNumber()
+        // A service wants the device, so the person's other devices are told at once. The notice has the name of the
+        // enrolment, by which a device can decline.
+        let notice = ceremony.clientID.map { _ in
+            NoticeRecord(
+                id: id, accountID: accountID, kind: .enrolmentAsked, at: now, subject: registration.device.name)
+        }
         let accepted: CeremonyRecord?
         do {
             accepted = try await self.store.change(.id(id)) { record in
@@ -109,6 +115,7 @@ public struct RegistrationAnswers: CeremonyPart {
                         .registrationAnswered, at: now, accountID: accountID, ceremonyID: id,
                         detail: registration.device.id)
                 ]
+                change.notices = notice.map { [$0] } ?? []
                 return change
             }
         } catch is RefusedEvent {

@@ -13,13 +13,13 @@ public struct DispatchRequest: Sendable {
     public var target: String?
     /// `dispatchInformation`: data for the dispatcher.
     public var information: JSONObject?
-    /// `op` of the wrapped request; `nil` is an authentication. Back ends dispatch authentications and deregistrations.
+    /// `op` of the wrapped request; `nil` is an authentication.
     public var operation: UAF.Operation?
     /// `context` of the wrapped request.
     ///
     /// For an authentication: `subject` for a known person, `transaction` for a text or a picture or `payment` for
-    /// typed fields to agree to, and `policy` for a named policy. For a deregistration: the context of
-    /// ``Deregistrations/deregister(_:client:)``.
+    /// typed fields to agree to, and `policy` for a named policy. For a registration: `subject` and `policy`. For a
+    /// deregistration: the context of ``Deregistrations/deregister(_:client:)``.
     public var context: JSONObject?
 
     /// Creates a request for a dispatch.
@@ -78,23 +78,22 @@ public struct Dispatches: CeremonyPart {
     let store: any AccountStore & CeremonyStore & DispatchTargetStore
     let budgets: Budgets
     let subjects: Subjects
+    let targets: DispatchTargets
     /// The dispatchers that back ends can use.
     public let dispatchers: Dispatchers
 
-    var targets: DispatchTargets { DispatchTargets(environment: self.environment, store: self.store) }
-
-    /// Starts an authentication, a transaction or a deregistration for a back end.
+    /// Starts an authentication, a transaction, a registration or a deregistration for a back end.
     ///
     /// An unknown subject is answered with `userNotFound`, an unknown dispatcher with `dispatcherNotFound`, and an
     /// authentication of a person without an active key with `dispatchError`. A dispatcher with targets adds
     /// `dispatchTargetNotFound` and `dispatchTargetExpired`. A dispatcher that fails gives `internalError`. The answer
     /// does not wait for the delivery to a target (``outboxEntry(sleep:report:)``).
     ///
-    /// Throws `invalidRequest` for another operation, an unknown policy, a context that is not understood, a text that
+    /// Throws `invalidRequest` for an unknown policy, a context that is not understood, a text that
     /// cannot be shown, a payment with an unacceptable field, a missing target or person, and a target or data that the
     /// dispatcher does not take. Throws `invalidPicture`, `pictureNotShown` if no authenticator of the person can show
-    /// the picture, `forbidden` for a deregistration by a client that may not have keys deleted, and `tooManyRequests`
-    /// for a client that has used up its budget.
+    /// the picture, `forbidden` for a registration or a deregistration by a client without the permission, and
+    /// `tooManyRequests` for a client that has used up its budget.
     ///
     /// The audit trail begins with the phone that takes the token: a dispatch that no phone takes leaves no entry. Only
     /// of dispatches that a dispatcher could not deliver, the trail has at most one entry an hour for each client and
@@ -103,12 +102,16 @@ public struct Dispatches: CeremonyPart {
         guard let chosen = try self.dispatchers.dispatcher(of: request) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
         }
-        if request.operation == .deregistration {
-            return try await self.dispatchDeregistration(request, chosen, client)
+        switch request.operation {
+        case .registration?: return try await self.dispatchRegistration(request, chosen, client)
+        case .deregistration?: return try await self.dispatchDeregistration(request, chosen, client)
+        case .authentication?, nil: return try await self.dispatchAuthentication(request, chosen, client)
         }
-        guard request.operation == nil || request.operation == .authentication else {
-            throw CeremonyError(.invalidRequest, "only authentications and deregistrations are dispatched")
-        }
+    }
+
+    private func dispatchAuthentication(
+        _ request: DispatchRequest, _ chosen: ChosenDispatcher, _ client: DispatchingClient
+    ) async throws -> DispatchAnswer {
         let context = try Context(request.context ?? [:], limits: self.limits)
         guard chosen.target == nil || context.subject != nil else {
             throw CeremonyError(.invalidRequest, "a dispatch to a device without the person whose device it is")

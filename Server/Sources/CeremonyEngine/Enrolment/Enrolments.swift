@@ -128,6 +128,47 @@ public struct Enrolments: CeremonyPart {
         return try await self.view(of: record)
     }
 
+    /// Confirms an enrolment that a client has dispatched, as ``confirmEnrolment(id:number:by:)``. Throws `forbidden` for
+    /// a client that may not enrol devices, and `notFound` for an enrolment of anybody else.
+    public func confirmEnrolment(id: String, number: String, client: DispatchingClient) async throws -> EnrolmentView {
+        guard client.mayEnrol else { throw CeremonyError(.forbidden, "a client that may not enrol devices") }
+        guard let record = try await self.store.ceremony(.id(id)), let owner = record.clientID,
+            owner.hasSameBytes(as: client.id)
+        else { throw CeremonyError(.notFound) }
+        return try await self.confirmEnrolment(id: id, number: number, by: client.id)
+    }
+
+    /// Ends an enrolment of a further device of a person, as another device of the person wants. The pending device and
+    /// its keys are deleted.
+    ///
+    /// Throws `notFound` for an enrolment of another account, and `wrongState` for an enrolment that has ended: a
+    /// confirmed device is removed in another way.
+    public func decline(id: String, by device: AuthenticatedDevice) async throws {
+        let now = self.time.now()
+        let record: CeremonyRecord?
+        do {
+            record = try await self.store.change(.id(id)) { record in
+                guard record.kind == .registration, record.accountID == device.accountID else {
+                    throw CeremonyError(.notFound)
+                }
+                try record.take(.cancel, at: now, limits: self.limits)
+                record.confirmationCode = nil
+                var change = CeremonyChange()
+                change.deviceFate = .discard
+                change.audit = [
+                    AuditEvent(
+                        .enrolmentDeclined, at: now, accountID: device.accountID, ceremonyID: id, actor: "device",
+                        detail: device.deviceID)
+                ]
+                return change
+            }
+        } catch is RefusedEvent {
+            throw CeremonyError(.wrongState)
+        }
+        guard record != nil else { throw CeremonyError(.notFound) }
+        self.hub.wake(id)
+    }
+
     private func view(of record: CeremonyRecord) async throws -> EnrolmentView {
         let account = try await record.accountID.asyncFlatMap { try await self.store.account(id: $0) }
         return EnrolmentView(
@@ -165,4 +206,9 @@ extension Optional where Wrapped: Sendable {
         guard let self else { return nil }
         return try await transform(self)
     }
+}
+
+extension AuditEvent.Kind {
+    /// A device of the person has ended the enrolment of a further device. The detail is the declining device.
+    fileprivate static let enrolmentDeclined = Self(rawValue: "enrolment-declined")
 }

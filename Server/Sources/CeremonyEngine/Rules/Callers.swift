@@ -7,9 +7,14 @@ public struct DispatchingClient: Sendable, Equatable {
     public var origin: String?
     /// `true` if the client may have people's keys deleted.
     public var mayDeregister: Bool
+    /// `true` if the client may have devices of people enrolled.
+    public var mayEnrol: Bool
 
     /// Creates a client.
-    public init(id: String, name: String, origin: String?, mayDeregister: Bool = false) {
+    public init(
+        id: String, name: String, origin: String?, mayDeregister: Bool = false, mayEnrol: Bool = false
+    ) {
+        self.mayEnrol = mayEnrol
         self.id = id
         self.name = name
         self.origin = origin

@@ -130,6 +130,7 @@ struct ActivityCommand: AsyncParsableCommand {
                 case .authenticatorsRemoved: "authenticators removed by \(notice.subject)"
                 case .passwordChanged: "password of \(notice.subject) changed"
                 case .identityLinked: "signs in by \(notice.subject) too from now on"
+                case .enrolmentAsked: "a service wants \(notice.subject) added as a device"
                 case .deviceKeysReplaced: "\(notice.subject) has new keys of its own"
                 case .secondFactorChanged: "codes beside the password of \(notice.subject) changed"
                 default: "\(notice.kind): \(notice.subject)"

@@ -21,10 +21,12 @@ struct AccountRoutes: Sendable {
     let grants: AccountGrants
     let upstream: UpstreamProviders
     let backchannel: BackchannelSignIns
+    let enrolments: Enrolments
     let authorization: DeviceAuthorization
 
     private static let notices = "/account/v1/notices"
     private static let questions = "/account/v1/questions"
+    private static let enrolments = "/account/v1/enrolments"
 
     /// The endpoints for a person's own phone.
     var endpoints: [Endpoint] { self.readings + self.sessionEndpoints + self.grantEndpoints + self.linkEndpoints }
@@ -63,6 +65,14 @@ struct AccountRoutes: Sendable {
                                 ]), "What waits."),
                         ])
                 ], refusing: [(403, "The account is locked."), Endpoint.tooMany], handler: self.questions),
+            Endpoint(
+                method: .delete, path: "\(Self.enrolments)/{id}", id: "declineEnrolment",
+                summary: "Decline a device that a service wants added.", effect: .takesAway, caller: .deviceByProof,
+                answers: [.init(status: 204, meaning: "The device is not added.")],
+                refusing: [
+                    (403, "The account is locked."), (404, "There is no such enrolment."),
+                    (409, "The enrolment has ended."), Endpoint.tooMany,
+                ], handler: self.declineEnrolment),
         ]
     }
 
@@ -201,6 +211,14 @@ struct AccountRoutes: Sendable {
                     return .object(object)
                 }),
         ])
+    }
+
+    /// Ends an enrolment that a service has asked for, by a device of the person.
+    @Sendable private func declineEnrolment(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try context.pathParameter("id")
+        let device = try await self.authorization.provenDevice(of: request, at: "\(Self.enrolments)/\(id)", context)
+        try await self.enrolments.decline(id: id, by: device)
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 
     @Sendable private func sessions(_ request: Request, _ context: ServerContext) async throws -> Response {

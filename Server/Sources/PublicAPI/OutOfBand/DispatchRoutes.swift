@@ -16,6 +16,7 @@ import _Primitives
 struct DispatchRoutes: Sendable {
     let dispatches: Dispatches
     let sessions: DispatchedSessions
+    let enrolments: Enrolments
     let provider: OpenIDProvider
     let clients: ClientAuthorization
     let channels: EventChannels
@@ -54,6 +55,8 @@ struct DispatchRoutes: Sendable {
         return [
             self.endpoint("authentication", .authentication, .none),
             self.endpoint("deregistration", .deregistration, .takesAway),
+            self.endpoint("registration", .registration, .gives),
+            self.confirmation,
             Endpoint(
                 method: .post, path: "/status", id: "status", summary: "How far a dispatched session is.",
                 effect: .none,
@@ -75,6 +78,40 @@ struct DispatchRoutes: Sendable {
                 refusing: [(404, "There is no such thing.")]
             ) { try await self.events($0, $1, document) },
         ]
+    }
+
+    /// The endpoint that confirms a dispatched registration.
+    private var confirmation: Endpoint {
+        let fields: [DescribedField] = [
+            .required("sessionId", "From the dispatch."), .required("number", "What the new phone shows."),
+        ]
+        return Endpoint(
+            method: .post, path: "/token/dispatch/registration/confirm", id: "confirm-registration",
+            summary: "Let a new phone authenticate.", effect: .gives, caller: .clientByHeader, body: (.json, fields),
+            isBodyClosed: true,
+            answers: [
+                .init(
+                    status: 200, meaning: "The phone may authenticate.", type: "application/json",
+                    members: [.required("deviceName", "What the phone calls itself.")])
+            ],
+            refusing: [
+                (403, "Not for this client."), (404, "The client has no such session."),
+                (409, "Nothing waits for a number."), (422, "The number is wrong, and the registration has ended."),
+            ]
+        ) { try await self.confirm(fields, $0, $1) }
+    }
+
+    private func confirm(
+        _ fields: [DescribedField], _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let client = try await self.clients.client(of: request)
+        context.notes.note(client: client.id)
+        let body = try await request.jsonObject(limit: self.limits.bodyBytes)
+        try Self.refuseOthers(in: body, than: fields, of: "a confirmation")
+        let view = try await self.enrolments.confirmEnrolment(
+            id: try body.requiredString("sessionId"), number: try body.requiredString("number"),
+            client: DispatchingClient(client))
+        return .json(["deviceName": .string(view.deviceName ?? "")])
     }
 
     /// Returns the endpoint that dispatches an operation to a phone.
@@ -254,9 +291,13 @@ extension DispatchResult {
 }
 
 extension DispatchingClient {
+    /// The client's own scope with which a client has devices of people enrolled. An operator gives the scope.
+    private static let enrolmentScope = "countersign.enrolments"
+
     /// Creates the client as the engine knows the client.
     package init(_ client: AuthenticatedClient) {
         self.init(
-            id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister)
+            id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister,
+            mayEnrol: client.scopes.containsBytes(of: Self.enrolmentScope))
     }
 }

@@ -17,7 +17,6 @@ import _Primitives
 /// other.
 struct DispatchTargetRoutes: Sendable {
     let targets: DeviceTargets
-    let dispatchers: Dispatchers
     let authorization: DeviceAuthorization
     let bodyLimit: Int
 
@@ -189,7 +188,7 @@ struct ClientTargetRoutes: Sendable {
     /// The client's own scope with which a client reads the names of devices. An operator gives the scope.
     static let namesScope = "countersign.device-names"
 
-    let dispatches: Dispatches
+    let targets: DispatchTargets
     let clients: ClientAuthorization
 
     /// The endpoints for back ends.
@@ -227,7 +226,7 @@ struct ClientTargetRoutes: Sendable {
         let client = try await self.clients.client(of: request)
         context.notes.note(client: client.id)
         let subject = try Self.subject(of: request)
-        let targets = try await self.dispatches.targets(
+        let targets = try await self.targets.list(
             ofSubject: subject, client: DispatchingClient(client),
             withNames: client.scopes.containsBytes(of: Self.namesScope))
         return .json([

@@ -175,9 +175,11 @@ public struct NoticeRecord: Sendable, Equatable {
         case identityLinked = 7
         /// A device has replaced its own earlier keys by other keys.
         case deviceKeysReplaced = 8
+        /// A service wants a device added, which has answered. The notice has the identifier of the enrolment.
+        case enrolmentAsked = 9
     }
 
-    /// Random, 16 bytes as base64url.
+    /// Random, 16 bytes as base64url; the identifier of the enrolment for ``Kind/enrolmentAsked``.
     public var id: String
     /// The account whose devices are to be told.
     public var accountID: String

@@ -32,6 +32,9 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         /// A device authenticates itself with new keys, because the device has lost its former keys. The subject is the
         /// device's name.
         public static let deviceKeysReplaced = Self(rawValue: "device-keys-replaced")
+        /// A service wants a device added to the account. The device has answered and waits for its number; the subject
+        /// is the device's name, and ``AccountNotice/id`` is the identifier of the enrolment.
+        public static let enrolmentAsked = Self(rawValue: "enrolment-asked")
         /// The server's name of the kind.
         public var description: String { self.rawValue }
     }
