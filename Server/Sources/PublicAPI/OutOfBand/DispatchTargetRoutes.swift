@@ -216,7 +216,7 @@ struct ClientTargetRoutes: Sendable {
 
     /// Returns the only parameter of a request: the name by which the client knows the person.
     private static func subject(of request: Request) throws -> String {
-        guard let parameters = try? Parameters(parsing: request.uri.query ?? ""), parameters.members.count == 1,
+        guard let parameters = try? OAuth.Parameters(parsing: request.uri.query ?? ""), parameters.members.count == 1,
             let subject = parameters["username"], !subject.isEmpty
         else { throw Problem(.badRequest, "invalid-request", "The query names nothing but a username.") }
         return subject

@@ -21,6 +21,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
     let pattern: String
     let allow: String
     var body = Body.none
+    /// The method of a request with a body.
+    var bodyMethod = HTTPRequest.Method.post
     /// Whether a client of the server calls it.
     var isForClients = false
 
@@ -60,6 +62,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         let order: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete]
         self.allow = order.filter { methods.contains($0 == .head ? .get : $0) }.map(\.rawValue).joined(separator: ", ")
         for endpoint in endpoints {
+            if endpoint.body != nil { self.bodyMethod = endpoint.method }
             switch endpoint.body?.type {
             case .form?: self.body = .form
             case .json?: self.body = .json
@@ -131,7 +134,7 @@ struct BadInputTests {
             }
             // A browser is told no less.
             let answer = try await client.execute(
-                uri: address.path, method: .patch, headers: [.accept: "text/html"])
+                uri: address.path, method: allowed.contains("PATCH") ? .put : .patch, headers: [.accept: "text/html"])
             #expect(answer.status == .methodNotAllowed)
         }
     }
@@ -158,7 +161,7 @@ struct BadInputTests {
                 var headers = headers
                 headers[.contentType] = contentType
                 let answer = try await client.execute(
-                    uri: address.path, method: .post, headers: headers, body: ByteBuffer(string: "{}"))
+                    uri: address.path, method: address.bodyMethod, headers: headers, body: ByteBuffer(string: "{}"))
                 #expect(answer.status == .unsupportedMediaType, "\(contentType ?? "none")")
                 #expect(answer.headers[.accept] != nil)
             }
@@ -171,7 +174,7 @@ struct BadInputTests {
         try await server.withPublicClient { client in
             let limit = address.body == .json ? 65_536 : address.body == .uaf ? 16_384 : 8192
             let answer = try await client.execute(
-                uri: address.path, method: .post, headers: try await address.headers(address.contentType, server),
+                uri: address.path, method: address.bodyMethod, headers: try await address.headers(address.contentType, server),
                 body: ByteBuffer(repeating: UInt8(ascii: "a"), count: limit + 1))
             #expect(answer.status == .contentTooLarge)
         }
@@ -184,7 +187,7 @@ struct BadInputTests {
             let headers = try await address.headers(address.contentType, server)
             for body in MountedAddress.badBodies {
                 let answer = try await client.execute(
-                    uri: address.path, method: .post, headers: headers, body: ByteBuffer(bytes: body))
+                    uri: address.path, method: address.bodyMethod, headers: headers, body: ByteBuffer(bytes: body))
                 let shown = String(decoding: body.prefix(60), as: UTF8.self)
                 #expect(answer.status.code < 500, "\(shown)")
                 switch address.body {
