@@ -70,7 +70,7 @@ public final class CeremonyEngine: Sendable {
         let environment = CeremonyEnvironment(
             configuration: configuration, rules: rules, sealing: sealing, time: time, random: random,
             outcomeOfEnd: { $0.outcomeOfEnd($1, at: $2, limits: $3) })
-        let hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony, time: time)
+        let hub = CeremonyHub(watchersPerTopic: configuration.limits.watchersPerCeremony, time: time)
         let budgets = Budgets(configuration.limits)
         let endings = Endings(environment: environment, store: store, hub: hub)
         let invented = InventedAccounts(environment: environment, store: store)

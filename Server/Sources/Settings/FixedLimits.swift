@@ -101,6 +101,12 @@ extension Limits {
         public static let eventRetry: Duration = .seconds(1)
         /// The accuracy with which a waiting page learns that a phase is over.
         public static let watchTick: Duration = .seconds(1)
+        /// The pause between two looks for changes of devices and accounts, while devices wait on streams. A stream ends
+        /// within a second of its device's removal.
+        public static let deviceLook: Duration = .milliseconds(400)
+        /// The connections that an account's streams can have for each stream, because a displaced stream is told of its
+        /// end before its connection ends.
+        public static let connectionsPerDeviceStream = 2
         /// The sets of labels of one name of the metrics. Further sets count under `other`.
         public static let seriesPerName = 1000
         /// The upper bounds of a histogram's buckets, in seconds: from a page out of memory to a step that waited for a

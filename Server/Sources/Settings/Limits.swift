@@ -173,6 +173,9 @@ public struct Limits: Sendable, Equatable {
     /// The number of notices, sessions, lasting grants, consents, changes and waiting questions, of each kind, that a
     /// person's phone or page shows. The newest are shown.
     public var activityRows = 50
+    /// The number of waiting operations that a device's list and a device's stream show. The newest are shown. A list of
+    /// sealed operations fits into one event.
+    public var operationsPerDevice = 24
     /// The time for which a notice can be read. An older notice is deleted.
     public var noticeRetention: Duration = .seconds(90 * 24 * 60 * 60)
     /// The services shown on a phone for one session.
@@ -315,6 +318,20 @@ public struct Limits: Sendable, Equatable {
     /// The channels for events of each source at a time, through any number of proxies. By default as many as
     /// connections. Past it the source loses its oldest channel, and the page of this channel asks again.
     public var channelsPerSource = 2_500
+    /// The streams of each device at a time: an app and its extension. Past it the device's oldest stream is told that
+    /// another stream has taken its place.
+    public var streamsPerDevice = 2
+    /// The streams of all devices of an account at a time. Past it the account's oldest stream is told that another
+    /// stream has taken its place.
+    public var deviceStreamsPerAccount = 8
+    /// The streams of all devices at a time: by default half of all connections, so that browsers and back ends keep the
+    /// other half. Past it the account with the most streams loses its oldest stream.
+    public var deviceStreams = 5_000
+    /// The time after which a stream of a device ends, and the device has to prove itself anew.
+    public var deviceStreamLifetime: Duration = .seconds(60 * 60)
+    /// The longest random time by which a stream of a device lasts longer, so that streams that began together do not
+    /// end together.
+    public var deviceStreamSpread: Duration = .seconds(10 * 60)
     /// The number of sources that could each have a whole share of all connections.
     public var sharesOfConnections = 4
     /// The smallest share of connections for a source. A browser opens six connections, and a phone its own.
@@ -350,5 +367,6 @@ public struct Limits: Sendable, Equatable {
         let share = min(connections, max(self.smallestShare, connections / self.sharesOfConnections))
         self.connectionsPerSource = share
         self.channelsPerSource = share
+        self.deviceStreams = max(1, connections / 2)
     }
 }

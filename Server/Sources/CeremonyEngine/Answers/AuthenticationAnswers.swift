@@ -168,7 +168,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         }
         // The account was deleted meanwhile, together with the ceremony.
         guard let accepted else { throw Answered(.invalidRequest, "the account is gone") }
-        self.hub.wake(id)
+        self.hub.wake(.ceremony(id))
         var answer = ServerResponse(.ok)
         if accepted.phase == .answering {
             answer.location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"

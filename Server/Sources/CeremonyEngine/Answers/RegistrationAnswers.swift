@@ -125,7 +125,7 @@ public struct RegistrationAnswers: CeremonyPart {
         }
         // The account was deleted meanwhile, together with the ceremony.
         guard accepted != nil else { throw Answered(.invalidRequest, "the account is gone") }
-        self.hub.wake(id)
+        self.hub.wake(.ceremony(id))
         var answer = ServerResponse(.accepted)
         answer.deviceKey = registration.identity?.signing.name
         answer.confirmation = ServerResponse.Confirmation(

@@ -16,8 +16,9 @@ struct Endings: CeremonyPart {
         refusedFacet: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil, at now: Timestamp
     ) async throws {
         guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
+        let ended: CeremonyRecord?
         do {
-            _ = try await self.store.change(.id(id)) { record in
+            ended = try await self.store.change(.id(id)) { record in
                 let outcome = self.environment.outcomeOfEnd(
                     of: record, event == .cancel ? .aborted : .failed, at: now)
                 try record.take(event, at: now, limits: self.limits)
@@ -38,12 +39,12 @@ struct Endings: CeremonyPart {
         } catch is RefusedEvent {
             return
         }
-        self.hub.wake(id)
+        if let ended { self.hub.wake(ended) }
     }
 
     /// Ends a ceremony after its time. Any other ceremony stays as it is.
     func expire(_ id: String, at now: Timestamp) async throws {
-        _ = try await self.store.change(.id(id)) { record in
+        let ended = try await self.store.change(.id(id)) { record in
             guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
             var change = CeremonyChange()
             change.identityOutcome = self.environment.outcomeOfEnd(of: record, .failed, at: now)
@@ -55,7 +56,7 @@ struct Endings: CeremonyPart {
             }
             return change
         }
-        self.hub.wake(id)
+        if let ended { self.hub.wake(ended) }
     }
 
     /// `true` for a sign-in or a dispatch that no phone has taken up.

@@ -122,7 +122,7 @@ public struct Enrolments: CeremonyPart {
             // The device was deleted while it was pending.
             throw CeremonyError(.wrongState)
         }
-        self.hub.wake(id)
+        self.hub.wake(.ceremony(id))
         guard let record else { throw CeremonyError(.notFound) }
         guard record.outcome == .succeeded else { throw CeremonyError(.wrongNumber) }
         return try await self.view(of: record)

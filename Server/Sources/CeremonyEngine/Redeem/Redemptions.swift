@@ -70,7 +70,8 @@ public struct Redemptions: CeremonyPart {
             throw CeremonyError(.tokenAlreadyRedeemed)
         }
         guard let redeemed else { throw CeremonyError(.tokenUnknown) }
-        if !redeemed.isAgain { self.hub.wake(redeemed.ceremony.id) }
+        // What one device has taken goes from the lists of the others.
+        if !redeemed.isAgain { self.hub.wake(redeemed.ceremony) }
         return redeemed
     }
 

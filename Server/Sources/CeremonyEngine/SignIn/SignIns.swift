@@ -291,7 +291,7 @@ public struct SignIns: CeremonyPart {
     /// `wrongBrowser`.
     public func events(reference: String, browser: String) async throws -> CeremonyEvents<SignInState> {
         let id = try await self.requiredSignIn(reference, browser).id
-        return CeremonyEvents(hub: self.hub, id: id, time: self.time) {
+        return CeremonyEvents(hub: self.hub, topic: .ceremony(id), time: self.time) {
             guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true, nil) }
             let state = self.state(of: record, at: self.time.now())
             // A success that waits for its browser expires by itself, too.
@@ -340,7 +340,7 @@ public struct SignIns: CeremonyPart {
         guard record.outcome == .succeeded, let reference = record.reference else {
             throw CeremonyError(.wrongBrowser, service: record.detail.client, browser: record.detail.browser)
         }
-        self.hub.wake(record.id)
+        self.hub.wake(.ceremony(record.id))
         return ResumedSignIn(
             reference: reference, client: record.detail.client, isChange: record.detail.change != nil)
     }
@@ -382,7 +382,7 @@ public struct SignIns: CeremonyPart {
             }
             guard let record, let accountID = record.accountID else { return nil }
             // Other pages of this browser may be watching.
-            self.hub.wake(record.id)
+            self.hub.wake(.ceremony(record.id))
             return SignInOutcome(
                 accountID: accountID, authTime: record.changedAt, amr: record.methods, acr: record.assurance,
                 browser: record.detail.browser, address: record.detail.address, deviceID: record.deviceID,

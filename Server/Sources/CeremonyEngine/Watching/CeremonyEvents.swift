@@ -1,27 +1,30 @@
 import _Primitives
 
-/// The states of a running ceremony for a watcher: first the present state, then later states, until the last state.
+/// The states of a topic for a watcher: first the present state, then later states, until the last state. The topic is
+/// a running ceremony, or the operations that wait for a device.
 ///
-/// The ceremony is read from the store each time. States between two reads are skipped, and never shown late. The end
+/// The state is read from the store each time. States between two reads are skipped, and never shown late. The end
 /// of a phase is reported at its time, independent of the sweep. The sequence ends after a final state, if too many
-/// watchers follow the same ceremony, and after ``CeremonyWatch/end()``.
+/// watchers follow the same topic, and after ``CeremonyWatch/end()``.
 public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Sendable {
     /// The state, `true` if the state is the last, and the time of the phase's end.
     typealias Reading = (element: Element, isFinal: Bool, until: Timestamp?)
 
     let hub: CeremonyHub
-    let id: String
+    let topic: WatchTopic
+    /// The account of a device; `nil` for a ceremony.
+    var accountID: String?
     let time: TimeSource
     let read: @Sendable () async throws -> Reading
 
     /// Begins to watch. Dropping the iterator ends the watching.
     public func makeAsyncIterator() -> Iterator {
         // The watching begins before the first read, so that a change between the two leaves a waiting wake.
-        let (watch, wakes) = self.hub.watch(self.id)
+        let (watch, wakes) = self.hub.watch(self.topic, ofAccount: self.accountID)
         return Iterator(events: self, watch: watch, wakes: wakes.makeAsyncIterator())
     }
 
-    /// Reads the ceremony again after each wake.
+    /// Reads the state again after each wake.
     public struct Iterator: AsyncIteratorProtocol {
         /// The watch, with which other code can end the events.
         public let watch: CeremonyWatch
@@ -84,9 +87,9 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
     }
 }
 
-/// The news for a watcher of a ceremony.
+/// The news for a watcher.
 public enum CeremonyNews<Element: Equatable & Sendable>: Equatable, Sendable {
-    /// The ceremony has another state.
+    /// The topic has another state.
     case state(Element)
     /// Nothing has happened for a while.
     case quiet

@@ -117,7 +117,7 @@ public struct DispatchedSessions: CeremonyPart {
 
     /// Returns the states of a session, from the present state to the last.
     public func statusEvents(sessionID: String, clientID: String) -> CeremonyEvents<CeremonyStatus> {
-        CeremonyEvents(hub: self.hub, id: sessionID, time: self.time) {
+        CeremonyEvents(hub: self.hub, topic: .ceremony(sessionID), time: self.time) {
             try await self.reading(sessionID: sessionID, clientID: clientID)
         }
     }

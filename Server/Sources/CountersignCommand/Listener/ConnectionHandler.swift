@@ -236,6 +236,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func triggerUserOutboundEvent(
         context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
     ) {
+        if let change = event as? ConnectionOwnerChange, let connection = self.connection {
+            self.connections?.count(connection, forAccount: change.accountID)
+        }
         guard event is RequestBodyAwaited else {
             context.triggerUserOutboundEvent(event, promise: promise)
             return

@@ -33,18 +33,28 @@ struct ConnectionTable {
         case none
     }
 
+    /// The owner of a connection.
+    enum Owner: Hashable {
+        /// The network of an address.
+        case source(String)
+        /// A named proxy, whose connections have no share.
+        case proxy
+        /// The account of a device that has proved itself, while the device's stream goes on.
+        case account(String)
+    }
+
     private struct Slot {
         var place = Place.waiting
         /// The moment from which the connection waits for its client, in the first two places.
         var since: Timestamp
-        /// The index of the connection's source.
+        /// The index of the connection's owner.
         var source: Int
         var cut: Cut?
     }
 
     private struct Source {
-        /// The source's name; `nil` for named proxies, whose connections have no share.
-        var name: String?
+        /// The owner of the connections.
+        var name: Owner
         var live = 0
         /// The number of connections that have not ended.
         var connections = 0
@@ -55,7 +65,7 @@ struct ConnectionTable {
     private var freeSlots: [Int] = []
     private var sources: [Source] = []
     private var freeSources: [Int] = []
-    private var indices: [String?: Int] = [:]
+    private var indices: [Owner: Int] = [:]
     private var queues = Queues()
     /// Each slot has two links: one in the queues of all connections, one in the queues of its source.
     private var links = Links()
@@ -67,7 +77,7 @@ struct ConnectionTable {
     var stalled: Int { self.queues.count(of: .stalled) }
 
     /// Adds a new connection, which waits. Returns the connection's slot.
-    mutating func add(source name: String?, at now: Timestamp, cut: @escaping Cut) -> Int {
+    mutating func add(source name: Owner, at now: Timestamp, cut: @escaping Cut) -> Int {
         let source = self.index(of: name)
         let slot = self.freeSlots.popLast() ?? self.slots.count
         if slot == self.slots.count {
@@ -84,11 +94,11 @@ struct ConnectionTable {
         return slot
     }
 
-    private mutating func index(of name: String?) -> Int {
+    private mutating func index(of name: Owner) -> Int {
         if let index = self.indices[name] { return index }
         let index = self.freeSources.popLast() ?? self.sources.count
         if index == self.sources.count {
-            self.sources.append(Source())
+            self.sources.append(Source(name: name))
             self.channelHolders.grow()
         }
         self.sources[index] = Source(name: name)
@@ -107,27 +117,47 @@ struct ConnectionTable {
         self.enqueue(slot)
     }
 
+    /// Makes a connection count for another owner. A cut connection stays with its owner.
+    mutating func move(_ slot: Int, to owner: Owner) {
+        let former = self.slots[slot].source
+        guard self.slots[slot].place != .ending, self.sources[former].name != owner else { return }
+        self.dequeue(slot)
+        self.sources[former].live -= 1
+        self.release(former)
+        let source = self.index(of: owner)
+        self.slots[slot].source = source
+        self.sources[source].connections += 1
+        self.sources[source].live += 1
+        self.enqueue(slot)
+    }
+
     /// Removes a connection that has ended.
     mutating func remove(_ slot: Int) {
         let source = self.slots[slot].source
         if self.slots[slot].place != .ending { self.cut(slot) }
         self.slots[slot].cut = nil
         self.freeSlots.append(slot)
-        self.sources[source].connections -= 1
-        if self.sources[source].connections == 0 {
-            self.indices[self.sources[source].name] = nil
-            self.freeSources.append(source)
-        }
+        self.release(source)
     }
 
-    /// Takes out connections of the same source, in the order of giving way, but never `newcomer`.
+    /// Takes a connection from an owner. An owner without connections is forgotten.
+    private mutating func release(_ source: Int) {
+        self.sources[source].connections -= 1
+        guard self.sources[source].connections == 0 else { return }
+        self.indices[self.sources[source].name] = nil
+        self.freeSources.append(source)
+    }
+
+    /// Takes out connections of the same owner, in the order of giving way, but never `newcomer`.
     ///
-    /// The function stops when the source has at most `share` connections, or when all others are being answered. Named
-    /// proxies have no share.
-    mutating func takePastShare(_ share: Int, ofSourceOf slot: Int, sparing newcomer: Int?) -> [Cut] {
+    /// The function stops when the owner has at most its share of connections, or when all others are being answered.
+    ///
+    /// - Parameter share: The share of an owner; `nil` for an owner without a share.
+    mutating func takePastShare(_ share: (Owner) -> Int?, ofSourceOf slot: Int, sparing newcomer: Int?) -> [Cut] {
         let source = self.slots[slot].source
+        guard let share = share(self.sources[source].name) else { return [] }
         var cuts: [Cut] = []
-        while self.sources[source].name != nil, self.sources[source].live > share {
+        while self.sources[source].live > share {
             let queues = self.sources[source].queues
             guard
                 let cut = self.take(self.longestWait(queues, but: newcomer, self.sourceLinks))

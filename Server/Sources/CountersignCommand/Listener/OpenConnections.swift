@@ -14,6 +14,9 @@ import _Primitives
 /// A new connection comes in, and another connection gives way. If a source is above its share, a connection of the
 /// source gives way. At the bound, a connection of any source gives way.
 ///
+/// While the stream of a device goes on that has proved itself, the connection counts for the device's account, and not
+/// for its source.
+///
 /// The first to go is the connection that has waited the longest for its client, either to send a complete request or
 /// to read an answer. The next to go is the oldest channel that waits for events, at the bound a channel of the source
 /// with the most channels: the channel's page asks again. A connection whose answer is being made is never cut.
@@ -27,6 +30,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
     struct Connection: Hashable, Sendable {
         fileprivate let slot: Int
         fileprivate let source: String?
+
+        fileprivate var owner: ConnectionTable.Owner { self.source.map { .source($0) } ?? .proxy }
     }
 
     private struct State {
@@ -49,6 +54,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
     let limit: Int
     let share: Int
+    /// The share of an account whose devices have streams.
+    private let accountShare: Int
     private let courtesy: Duration
     private let time: TimeSource
     private let later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
@@ -66,9 +73,10 @@ final class OpenConnections: AvailableConnectionsDelegate {
     /// Creates a record for `limit` connections in all, and `share` connections of each source.
     ///
     /// If few connections wait, a connection that has begun to wait for its client stays for `courtesy` at the bound.
-    /// `later` runs a function after a time. `registry` counts the events.
+    /// `later` runs a function after a time. `registry` counts the events. `accountShare` is the number of connections
+    /// of an account whose devices have streams.
     init(
-        limit: Int, share: Int, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
+        limit: Int, share: Int, accountShare: Int = .max, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
         registry: PrometheusMetrics = PrometheusMetrics(),
         later: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { pause, action in
             Task {
@@ -80,6 +88,7 @@ final class OpenConnections: AvailableConnectionsDelegate {
     ) {
         self.limit = limit
         self.share = share
+        self.accountShare = accountShare
         self.courtesy = courtesy
         self.pauseOfReports = pauseOfReports
         self.time = time
@@ -108,9 +117,17 @@ final class OpenConnections: AvailableConnectionsDelegate {
     /// `source` is the source of the connection; `nil` for a named proxy's connection, which has no share.
     func open(source: String?, cut: @escaping @Sendable () -> Void) -> Connection {
         let now = self.time.now()
-        let slot = self.state.withLock { $0.table.add(source: source, at: now, cut: cut) }
+        let owner: ConnectionTable.Owner = source.map { .source($0) } ?? .proxy
+        let slot = self.state.withLock { $0.table.add(source: owner, at: now, cut: cut) }
         self.settle(Connection(slot: slot, source: source), at: now, sparing: slot) { _ in }
         return Connection(slot: slot, source: source)
+    }
+
+    /// Notes that a connection counts for the account of a device from now on; `nil` for its source again.
+    func count(_ connection: Connection, forAccount accountID: String?) {
+        self.settle(connection, at: self.time.now(), sparing: nil) { table in
+            table.move(connection.slot, to: accountID.map { .account($0) } ?? connection.owner)
+        }
     }
 
     /// Notes that the connection has answered everything, and waits for a request again.
@@ -153,7 +170,7 @@ final class OpenConnections: AvailableConnectionsDelegate {
     ) {
         let (cuts, isReported, isFull) = self.state.withLock { state in
             change(&state.table)
-            let cuts = state.table.takePastShare(self.share, ofSourceOf: connection.slot, sparing: newcomer)
+            let cuts = state.table.takePastShare(self.share(of:), ofSourceOf: connection.slot, sparing: newcomer)
             let isReported = !cuts.isEmpty && state.shareReported.map { now >= $0 + self.pauseOfReports } ?? true
             if isReported { state.shareReported = now }
             return (cuts, isReported, state.table.live >= self.limit)
@@ -162,6 +179,15 @@ final class OpenConnections: AvailableConnectionsDelegate {
         if isReported, let source = connection.source { self.report(.share(source: source)) }
         for cut in cuts { cut() }
         if isFull { self.makeRoom(sparing: newcomer) }
+    }
+
+    /// Returns the share of an owner; `nil` for a named proxy.
+    private func share(of owner: ConnectionTable.Owner) -> Int? {
+        switch owner {
+        case .source: self.share
+        case .account: self.accountShare
+        case .proxy: nil
+        }
     }
 
     private func makeRoom(sparing newcomer: Int?) {

@@ -189,7 +189,9 @@ struct ServerProcess {
         let share = limits.connectionsPerSource
         // After two looks the server knows which clients do not read.
         return OpenConnections(
-            limit: limit, share: share, courtesy: limits.answerLook * 2, pauseOfReports: limits.pauseOfReports,
+            limit: limit, share: share,
+            accountShare: limits.deviceStreamsPerAccount * Limits.Fixed.connectionsPerDeviceStream,
+            courtesy: limits.answerLook * 2, pauseOfReports: limits.pauseOfReports,
             registry: metrics.registry
         ) { report in
             switch report {

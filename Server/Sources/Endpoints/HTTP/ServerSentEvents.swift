@@ -34,13 +34,31 @@ extension Response {
     ///   - heartbeat: The time for which the connection may be quiet.
     ///   - heartbeatEvent: The type of an event in place of the comment, for a reader that sees no comments; `nil` for
     ///     a comment.
+    ///   - owner: The owner of the stream; `nil` for the source of the request.
+    ///   - replacedEvent: The type of the last event of a stream whose place another stream has taken; `nil` for no such
+    ///     event.
     ///   - document: The data of one event.
     package static func serverSentEvents<Element: Equatable & Sendable>(
         name: String, to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
-        heartbeat: Duration, heartbeatEvent: String? = nil,
+        heartbeat: Duration, heartbeatEvent: String? = nil, owner: EventChannels.Owner? = nil,
+        replacedEvent: String? = nil,
         _ document: @escaping @Sendable (Element) throws -> JSONObject
     ) -> Response {
-        let (source, channel, logger) = (context.source, context.channel, context.logger)
+        self.serverSentEvents(
+            to: context, events, in: channels, heartbeat: heartbeat, heartbeatEvent: heartbeatEvent, owner: owner,
+            replacedEvent: replacedEvent) { (name, try document($0)) }
+    }
+
+    /// Returns a stream as ``serverSentEvents(name:to:_:in:heartbeat:heartbeatEvent:owner:replacedEvent:_:)`` does, with
+    /// the type of each event from `event`.
+    package static func serverSentEvents<Element: Equatable & Sendable>(
+        to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
+        heartbeat: Duration, heartbeatEvent: String? = nil, owner: EventChannels.Owner? = nil,
+        replacedEvent: String? = nil,
+        event: @escaping @Sendable (Element) throws -> (name: String, document: JSONObject)
+    ) -> Response {
+        let (channel, logger) = (context.channel, context.logger)
+        let owner = owner ?? .source(context.source)
         let quiet = heartbeatEvent.map { "event: \($0)\ndata: {}\n\n" } ?? ": still here\n\n"
         let body = ResponseBody { writer in
             // The first bytes go at once, so that the reader knows that the connection is open.
@@ -49,26 +67,55 @@ extension Response {
             let watch = iterator.watch
             // The connection reports its end. Without the report only the next write would notice that a reader has
             // gone, and the reader would count until then.
-            let place = channels.enter(watch, of: source, on: ObjectIdentifier(channel), logger: logger) { ended in
+            let place = channels.enter(watch, of: owner, on: ObjectIdentifier(channel), logger: logger) { ended in
                 channel.closeFuture.whenComplete { _ in ended() }
             }
-            defer { channels.leave(place) }
+            channel.count(for: owner)
+            defer {
+                channels.leave(place)
+                channel.endCount(for: owner)
+            }
             try await withGracefulShutdownHandler {
                 // An error of the events ends the stream, as the end of the events does.
                 while let news = try? await iterator.next(patience: heartbeat) {
                     switch news {
                     case .state(let element):
-                        guard let data = try? JSON.object(document(element)).text else { return }
-                        try await writer.write(ByteBuffer(string: "event: \(name)\ndata: \(data)\n\n"))
+                        guard let (name, document) = try? event(element) else { return }
+                        try await writer.write(
+                            ByteBuffer(string: "event: \(name)\ndata: \(JSON.object(document).text)\n\n"))
                     case .quiet: try await writer.write(ByteBuffer(string: quiet))
                     }
                 }
             } onGracefulShutdown: { [weak watch] in
                 watch?.end()
             }
+            if watch.isReplaced, let replacedEvent {
+                try await writer.write(ByteBuffer(string: "event: \(replacedEvent)\ndata: {}\n\n"))
+            }
             try await writer.finish(nil)
         }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+    }
+}
+
+/// The signal of a stream to the listener: the connection counts for a device's account from now on, or for its source
+/// again.
+public struct ConnectionOwnerChange: Sendable {
+    /// The account; `nil` for the source of the connection.
+    public let accountID: String?
+}
+
+extension Channel {
+    /// Tells the listener that the connection counts for the account of a device, while the device's stream goes on.
+    fileprivate func count(for owner: EventChannels.Owner) {
+        guard case .device(_, let accountID) = owner else { return }
+        self.triggerUserOutboundEvent(ConnectionOwnerChange(accountID: accountID), promise: nil)
+    }
+
+    /// Tells the listener that the connection counts for its source again.
+    fileprivate func endCount(for owner: EventChannels.Owner) {
+        guard case .device = owner else { return }
+        self.triggerUserOutboundEvent(ConnectionOwnerChange(accountID: nil), promise: nil)
     }
 }

@@ -59,7 +59,7 @@ struct EventChannelsTests {
         let connection = ObjectIdentifier(server)
         let asked = Mutex<[@Sendable () -> Void]>([])
         @Sendable func enter(_ watch: CeremonyWatch) -> EventChannels.Place {
-            channels.enter(watch, of: "203.0.113.1", on: connection, logger: Logger(label: "test")) {
+            channels.enter(watch, of: .source("203.0.113.1"), on: connection, logger: Logger(label: "test")) {
                 ended in
                 asked.withLock { $0.append(ended) }
             }

@@ -146,7 +146,7 @@ public struct ActivationEnrolments: CeremonyPart {
             throw IdentityProblem(.activationDisabled)
         }
         // Wakes the page that shows the code.
-        self.hub.wake(activation.device.id)
+        self.hub.wake(.ceremony(activation.device.id))
         return try step.answer(orMissing: .activationUnknown)
     }
 

@@ -179,7 +179,7 @@ public struct ActivationListings: CeremonyPart {
         let audit = AuditEvent(.activationRevoked, at: now, accountID: accountID, actor: `operator`, detail: id)
         guard let activation = try await self.activation(id, of: accountID) else {
             guard try await self.store.withdrawOffer(id: id, accountID: accountID, audit: audit) else { return false }
-            self.hub.wake(id)
+            self.hub.wake(.ceremony(id))
             return true
         }
         return try await self.store.revokeActivation(
@@ -195,7 +195,7 @@ public struct ActivationListings: CeremonyPart {
 
     /// Returns the states of a code, from the present state to the last.
     public func events(ofOffer id: String) -> CeremonyEvents<OfferState> {
-        CeremonyEvents(hub: self.hub, id: id, time: self.time) {
+        CeremonyEvents(hub: self.hub, topic: .ceremony(id), time: self.time) {
             let (state, until) = try await self.reading(id)
             return (state, state != .waiting, until)
         }

@@ -161,7 +161,7 @@ public struct ActivationOpenings: CeremonyPart {
                 keptUntil: now + lifetime)
             return (change, answer)
         }
-        if ifRefused.isPermanent, device == nil { self.hub.wake(before.id) }
+        if ifRefused.isPermanent, device == nil { self.hub.wake(.ceremony(before.id)) }
         return try step.answer(orMissing: .activationUnknown)
     }
 

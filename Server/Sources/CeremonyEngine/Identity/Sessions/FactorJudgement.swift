@@ -201,7 +201,7 @@ public struct FactorJudgement: CeremonyPart {
         do {
             let answer = try await self.accept(session, call, attempt, verified, merge: merge)
             // Wakes the page that shows the invitation's code.
-            self.steps.hub.wake(invitation.id)
+            self.steps.hub.wake(.ceremony(invitation.id))
             return answer
         } catch is InviteRefusal {
             // The failed step has left nothing behind. The factors were right, and there is nothing left to merge.

@@ -72,7 +72,7 @@ struct IdentitySteps: CeremonyPart {
         }
         switch step {
         case .decided(let stepped):
-            self.hub.wake(session)
+            self.hub.wake(.ceremony(session))
             return stepped
         case .again(let answer): return .answered(answer)
         case .replayed: throw IdentityProblem(.replayRefused)

@@ -95,7 +95,7 @@ public struct SessionListings: CeremonyPart {
             return after.isEnded ? .ended(after) : nil
         }
         guard !isJudged else { return .judging }
-        self.hub.wake(id)
+        self.hub.wake(.ceremony(id))
         return after.state.hasSameBytes(as: IdentityState.aborted.name) ? .aborted(after) : .ended(after)
     }
 
