@@ -43,6 +43,8 @@ public final class CeremonyEngine: Sendable {
     public let deviceProofs: DeviceProofs
     /// Devices as targets of dispatches, as devices state themselves.
     public let deviceTargets: DeviceTargets
+    /// The operations that wait for devices.
+    public let deviceOperations: DeviceOperations
     /// The view that back ends have of their dispatches.
     public let sessions: DispatchedSessions
     /// Invented accounts for names that have no account.
@@ -98,13 +100,16 @@ public final class CeremonyEngine: Sendable {
             environment: environment, store: store, hub: hub, budgets: budgets, endings: endings,
             logins: LoginCodes(environment: environment, store: store, keys: keys))
         self.changes = ChangeConfirmations(environment: environment, store: store, signIns: self.signIns)
-        self.backchannel = BackchannelSignIns(environment: environment, store: store, budgets: budgets)
+        self.backchannel = BackchannelSignIns(
+            environment: environment, store: store, hub: hub, budgets: budgets)
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(
             environment: environment, store: store, subjects: subjects, steps: deregistration)
         self.deviceProofs = DeviceProofs(environment: environment, store: store, budgets: budgets)
         self.deviceTargets = DeviceTargets(
             environment: environment, store: store, budgets: budgets, dispatchers: dispatchers)
+        self.deviceOperations = DeviceOperations(
+            environment: environment, store: store, hub: hub, changes: DeviceChanges(hub: hub, store: store))
         self.sessions = DispatchedSessions(environment: environment, store: store, hub: hub, subjects: subjects)
         self.inventedAccounts = invented
         self.sweep = Sweep(environment: environment, store: store, endings: endings)

@@ -103,10 +103,13 @@ package struct PublicAPI: Sendable {
             enrolments: ceremonies.enrolments, authorization: devices)
         let targets = DispatchTargetRoutes(
             targets: ceremonies.deviceTargets, authorization: devices, bodyLimit: self.limits.bodyBytes)
+        let operations = DeviceRoutes(
+            operations: ceremonies.deviceOperations, authorization: devices, channels: self.parts.channels,
+            limits: self.limits)
         let root = IdentityRootRoutes(identities: ceremonies.identities)
         let identity = IdentityRoutes(identities: ceremonies.identities, limits: self.limits, trace: self.trace)
-        return redemptions.endpoints + uaf.endpoints + account.endpoints + targets.endpoints + root.endpoints
-            + identity.endpoints
+        return redemptions.endpoints + operations.endpoints + uaf.endpoints + account.endpoints + targets.endpoints
+            + root.endpoints + identity.endpoints
     }
 
     /// Returns the middleware by which scripts of registered origins may read answers at the addresses for programs,

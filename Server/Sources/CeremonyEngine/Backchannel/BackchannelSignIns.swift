@@ -37,8 +37,8 @@ public struct WaitingQuestion: Sendable, Equatable {
     public let service: String
     /// The web origin of the service that asks.
     public let origin: String?
-    /// The link that gives the request to the app on this phone, once. Listing the questions again makes a new link and
-    /// ends this link.
+    /// The link that gives the request to the app on this phone, once. Each device has a link of its own, the same at
+    /// each listing.
     public let link: String
     /// The time until which the question can be taken up.
     public let expiresAt: Timestamp
@@ -61,6 +61,7 @@ public enum BackchannelState: Sendable, Equatable {
 public struct BackchannelSignIns: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any CeremonyStore
+    let hub: CeremonyHub
     let budgets: Budgets
 
     /// Puts a question to a person.
@@ -87,39 +88,24 @@ public struct BackchannelSignIns: CeremonyPart {
                 service: client.name, origin: client.origin,
                 contentType: content.map { Transaction(content: $0).contentType.rawValue }, content: content))
         try await self.store.createCeremony(ceremony, tokens: [], audit: nil)
+        self.hub.wakeDevices(ofAccount: question.accountID)
     }
 
-    /// Returns the questions that wait for a person, the newest first, at most ``Limits/activityRows``, each with a new
-    /// link in place of the earlier link.
+    /// Returns the questions that wait for a device's person, the newest first, at most ``Limits/activityRows``, each
+    /// with the device's own link.
     ///
-    /// Cost: one query, and one store step for each question.
-    public func waiting(accountID: String) async throws -> [WaitingQuestion] {
-        let now = self.time.now()
-        var questions: [WaitingQuestion] = []
-        for id in try await self.store.waitingQuestions(
-            accountID: accountID, at: now, limit: self.limits.activityRows)
-        {
-            let codes = DispatchCodes(expiresAt: now, random: self.random, limits: self.limits)
-            let record = try await self.store.change(.id(id)) { record in
-                var change = CeremonyChange()
-                // Another phone may have been faster.
-                guard record.phase == .created else { return change }
-                // The phone gets a link, and phones take from a link only tokens that were made for links.
-                change.newTokens = [
-                    DispatchTokenRecord(
-                        digest: Sealing.digest(ofSecret: codes.linkToken), channel: .link, expiresAt: record.expiresAt)
-                ]
-                change.tokensKeptSince = now - self.limits.replacedCodeRetention
-                return change
-            }
-            guard let record, record.phase == .created else { continue }
-            questions.append(
-                WaitingQuestion(
-                    id: record.id, service: record.detail.service ?? "", origin: record.detail.origin,
-                    link: try self.configuration.link(token: codes.linkToken, kind: record.kind),
-                    expiresAt: record.expiresAt))
+    /// Cost: one query and one more for each question; the first listing of a question is a store step.
+    public func waiting(for device: AuthenticatedDevice) async throws -> [WaitingQuestion] {
+        // The phone gets a link, and phones take from a link only tokens that were made for links.
+        let offers = try await WaitingOperations(environment: self.environment, store: self.store).offers(
+            to: device, over: .link, limit: self.limits.activityRows)
+        return try offers.map { offer in
+            let record = offer.ceremony
+            return WaitingQuestion(
+                id: record.id, service: record.detail.service ?? "", origin: record.detail.origin,
+                link: try self.configuration.link(token: offer.token, kind: record.kind),
+                expiresAt: record.expiresAt)
         }
-        return questions
     }
 
     /// Returns the state of a client's question; `over` also for a question that does not exist or belongs to another

@@ -30,6 +30,10 @@ public struct DeviceProofs: CeremonyPart {
         /// `true` if the device was removed, or its activation is disabled: a disowned change has added the device, or
         /// wrong factors have disabled it. The caller may then tell the device of the removal, and nothing else.
         public let isGone: Bool
+        /// The name of the key that proved the request: its thumbprint (RFC 7638).
+        public let keyName: String
+        /// The key to which messages for the device are sealed: an uncompressed point on P-256.
+        let encryptionKey: [UInt8]
     }
 
     let environment: CeremonyEnvironment
@@ -84,7 +88,7 @@ public struct DeviceProofs: CeremonyPart {
         }
         return Prover(
             device: AuthenticatedDevice(accountID: found.account.id, deviceID: found.deviceID), account: found.account,
-            isGone: found.isGone)
+            isGone: found.isGone, keyName: key.thumbprint, encryptionKey: found.encryptionKey)
     }
 
     /// Verifies a proof of the address, or of the same address with a slash at its end: the two are equal here.

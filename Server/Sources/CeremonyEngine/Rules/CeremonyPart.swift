@@ -79,6 +79,7 @@ extension Sealing {
 extension SealingPurpose {
     fileprivate static let serverData = SealingPurpose("uaf server data")
     static let typedCode = SealingPurpose("typed code")
+    static let deviceToken = SealingPurpose("token of a device")
     static let confirmationNumber = SealingPurpose("confirmation number")
     static let enrolmentSecret = SealingPurpose("device secret")
     static let browserIdentifier = SealingPurpose("browser identifier")

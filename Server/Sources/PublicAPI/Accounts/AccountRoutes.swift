@@ -178,7 +178,7 @@ struct AccountRoutes: Sendable {
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.authorization.account(ofDeviceIn: request, at: Self.notices, context)
+        let account = try await self.authorization.caller(of: request, at: Self.notices, context).account
         let notices = try await self.directory.notices(accountID: account.id)
         return .json([
             "username": .string(account.reference.text),
@@ -194,11 +194,10 @@ struct AccountRoutes: Sendable {
 
     /// Returns the questions of services to a person without a browser.
     ///
-    /// Each question comes with a link for the app on this phone. If another phone asks, the server makes another link,
-    /// and the first link dies.
+    /// Each question comes with a link for the app on this phone. Another phone gets another link.
     @Sendable private func questions(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.authorization.account(ofDeviceIn: request, at: Self.questions, context)
-        let questions = try await self.backchannel.waiting(accountID: account.id)
+        let (device, account) = try await self.authorization.caller(of: request, at: Self.questions, context)
+        let questions = try await self.backchannel.waiting(for: device)
         return .json([
             "username": .string(account.reference.text),
             "questions": .array(

@@ -79,14 +79,30 @@ struct DeviceAuthorization: Sendable {
         }
     }
 
-    /// Returns the account of a device that speaks for itself or has a token, if the account may authenticate.
+    /// Returns a device that speaks for itself or has a token, and its account, if the account may authenticate.
     ///
     /// Throws a ``Problem`` as ``prover(of:at:body:_:)`` and ``account(of:)`` do.
-    func account(ofDeviceIn request: Request, at path: String, _ context: ServerContext) async throws -> AccountRecord {
-        guard Self.isProof(in: request) else { return try await self.account(of: request) }
+    func caller(of request: Request, at path: String, _ context: ServerContext) async throws -> (
+        device: AuthenticatedDevice, account: AccountRecord
+    ) {
+        guard Self.isProof(in: request) else {
+            let (device, account) = try await self.device(of: request)
+            return (device, try Self.unlocked(account))
+        }
+        let prover = try await self.presentProver(of: request, at: path, context)
+        return (prover.device, prover.account)
+    }
+
+    /// Returns the device that has proved a request, if the device still exists and its account may authenticate.
+    ///
+    /// Throws a ``Problem`` as ``prover(of:at:body:_:)`` does, and 403 for a locked account.
+    func presentProver(of request: Request, at path: String, _ context: ServerContext) async throws
+        -> DeviceProofs.Prover
+    {
         let prover = try await self.prover(of: request, at: path, context)
         guard !prover.isGone else { throw Self.refused(.notProven) }
-        return try Self.unlocked(prover.account)
+        _ = try Self.unlocked(prover.account)
+        return prover
     }
 
     /// Returns the device that has proved a request by itself, if the device and its account may authenticate.

@@ -46,6 +46,8 @@ public struct ProvingDevice: Sendable, Equatable {
     public var account: AccountRecord
     /// The key that verifies the device's proofs: an uncompressed point on P-256, 65 bytes.
     public var signingKey: [UInt8]
+    /// The key to which messages for the device are sealed: an uncompressed point on P-256, 65 bytes.
+    public var encryptionKey: [UInt8]
     /// `true` if the device was removed, or its activation is disabled. The store knows the key of a removed device for a
     /// while longer, so that the device can be told once more of its removal.
     public var isGone: Bool
@@ -54,12 +56,14 @@ public struct ProvingDevice: Sendable, Equatable {
 
     /// Describes a device.
     public init(
-        deviceID: String, account: AccountRecord, signingKey: [UInt8], isGone: Bool, seenAt: Timestamp? = nil
+        deviceID: String, account: AccountRecord, signingKey: [UInt8], encryptionKey: [UInt8], isGone: Bool,
+        seenAt: Timestamp? = nil
     ) {
         self.seenAt = seenAt
         self.deviceID = deviceID
         self.account = account
         self.signingKey = signingKey
+        self.encryptionKey = encryptionKey
         self.isGone = isGone
     }
 }

@@ -129,6 +129,23 @@ public struct AuditEntry: Sendable, Equatable {
     }
 }
 
+/// The accounts and the details that a part of the trail names.
+public struct AuditedSubjects: Sendable, Equatable {
+    /// The number of the last entry of the part; 0 for an empty trail.
+    public var last: Int64
+    /// The accounts of the entries.
+    public var accounts: [String]
+    /// The details of the entries, for example a removed device's identifier.
+    public var details: [String]
+
+    /// Makes the names of a part of the trail.
+    public init(last: Int64, accounts: [String] = [], details: [String] = []) {
+        self.last = last
+        self.accounts = accounts
+        self.details = details
+    }
+}
+
 /// The result of a check of the trail.
 public enum AuditVerdict: Sendable, Equatable {
     /// Every entry follows from the entry before. The value is the number of entries.
@@ -150,6 +167,10 @@ public protocol AuditStore: Sendable {
 
     /// Returns the entries after the number `after`, oldest first, at most `limit`.
     func auditEntries(after: Int64, limit: Int) async throws -> [AuditEntry]
+
+    /// Returns the accounts and the details of the entries after the number `after`, of at most `limit` entries. Without
+    /// a number the result has the number of the last entry alone. Opens nothing that is sealed.
+    func auditedSubjects(after: Int64?, limit: Int) async throws -> AuditedSubjects
 
     /// Reads the whole trail and checks every entry.
     func verifyAudit() async throws -> AuditVerdict

@@ -67,6 +67,9 @@ public struct CeremonyChange: Sendable {
     public var newTokens: [DispatchTokenRecord]?
     /// The moment before which earlier tokens that have expired are deleted, together with new tokens.
     public var tokensKeptSince: Timestamp?
+    /// Tokens to add beside the present tokens of the ceremony, after ``newTokens``. A present token of the same digest
+    /// gets the new end.
+    public var addedTokens: [DispatchTokenRecord] = []
     /// The results that a session of a personalised identity leaves with the account: values, choices and history.
     public var identityOutcome: IdentityOutcomeChange?
     /// A change of the account confirmed by the ceremony, and the letter about the change, with the number of letters
@@ -233,8 +236,8 @@ public protocol CeremonyStore: DeregistrationStore {
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
 
     /// Returns the ceremonies in which a client asks the account's person without a browser, and which no phone has
-    /// taken up at `now`: by their identifiers, the newest first, at most `limit`.
-    func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String]
+    /// taken up at `now`: the newest first, at most `limit`.
+    func waitingOperations(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
 
     /// Returns the ceremonies with progress that a browser has begun for a known account, and which no phone has taken
     /// up at `now`: the newest first, at most `limit`. These are changes of an account without a phone that another

@@ -10,7 +10,8 @@ extension SQLStore: DeviceIdentityStore {
                 .composed(
                     """
                     SELECT \(AccountRecord.columns), device_identity.device_id, device_identity.signing_key,
-                        device.seen_at, (\(DeviceRows.deviceMayAuthenticate)) IS NOT TRUE AS is_gone
+                        device_identity.encryption_key, device.seen_at,
+                        (\(DeviceRows.deviceMayAuthenticate)) IS NOT TRUE AS is_gone
                     FROM device_identity JOIN account ON account.id = device_identity.account_id
                     LEFT JOIN device ON device.id = device_identity.device_id
                     LEFT JOIN activation ON activation.device_id = device.id
@@ -23,6 +24,8 @@ extension SQLStore: DeviceIdentityStore {
                     deviceID: id, account: try AccountRecord(row, sealing),
                     signingKey: try sealing.open(
                         try row.bytes("signing_key"), purpose: .deviceSigningKey, row: id),
+                    encryptionKey: try sealing.open(
+                        try row.bytes("encryption_key"), purpose: .deviceEncryptionKey, row: id),
                     isGone: try row.flag("is_gone"), seenAt: try row.optionalMoment("seen_at"))
             }
         }

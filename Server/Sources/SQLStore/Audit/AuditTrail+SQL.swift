@@ -24,6 +24,10 @@ extension SQLStore: AuditStore, NoticeStore {
         }
     }
 
+    public func auditedSubjects(after: Int64?, limit: Int) async throws -> AuditedSubjects {
+        try await self.read { db in try AuditRows(db).subjects(after: after, limit: limit) }
+    }
+
     public func notices(accountID: String, limit: Int) async throws -> [NoticeRecord] {
         try await self.read { [sealing] db in
             try db.rows(

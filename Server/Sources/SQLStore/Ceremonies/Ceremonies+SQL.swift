@@ -120,13 +120,16 @@ extension SQLStore: CeremonyStore {
         }
     }
 
-    public func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String] {
-        try await self.read { db in
-            try db.texts(
-                """
-                SELECT id FROM ceremony WHERE account_id = ? AND reference IS NOT NULL AND client_id IS NOT NULL
-                AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
-                """, [accountID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit])
+    public func waitingOperations(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord] {
+        try await self.read { [sealing] db in
+            try db.rows(
+                .composed(
+                    """
+                    SELECT \(CeremonyColumn.selection) FROM ceremony
+                    WHERE account_id = ? AND reference IS NOT NULL AND client_id IS NOT NULL
+                    AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
+                    """), [accountID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit]
+            ) { try CeremonyRecord($0, sealing) }
         }
     }
 

@@ -29,6 +29,25 @@ package struct AuditRows {
             ])
     }
 
+    /// Returns the accounts and the details of the entries after a number. Without a number the query for entries finds
+    /// nothing.
+    func subjects(after: Int64?, limit: Int) throws -> AuditedSubjects {
+        let last = try self.db.row("SELECT number FROM audit ORDER BY number DESC LIMIT 1")?.integer(
+            "number", as: Int64.self)
+        let rows = try self.db.rows(
+            "SELECT number, account_id, detail FROM audit WHERE number > ? ORDER BY number LIMIT ?",
+            [after ?? .max, limit]
+        ) { row in
+            (
+                number: try row.integer("number", as: Int64.self), account: try row.optionalText("account_id"),
+                detail: try row.optionalText("detail")
+            )
+        }
+        return AuditedSubjects(
+            last: rows.last?.number ?? last ?? 0, accounts: rows.compactMap(\.account),
+            details: rows.compactMap(\.detail))
+    }
+
     /// Returns the expression for the address of an entry in a database, which may be older than the addresses.
     func addressColumn(of schema: String) throws -> String {
         try self.db.text(

@@ -102,6 +102,8 @@ struct CeremonyChanges {
         case .replaceTokens(let tokens, let ceremony):
             try DispatchTokenRows(self.db).expireTokens(ceremonyID: ceremony, at: now)
             try DispatchTokenRows(self.db).insert(tokens, ceremonyID: ceremony)
+        case .addTokens(let tokens, let ceremony):
+            try DispatchTokenRows(self.db).add(tokens, ceremonyID: ceremony)
         case .keepOutcome: try admitted.outcome.map { try IdentityHistoryRows(self.db).keep($0, sealing) }
         case .keepChange(let record): try AccountChangeRows(self.db).insert(record, sealing)
         case .letter(let letter, let most): _ = try MailRows(self.db).leaveMail((letter, most), sealing)

@@ -15,6 +15,17 @@ struct DispatchTokenRows {
         }
     }
 
+    /// Adds tokens of the ceremony. A present token of the same digest gets the new end.
+    func add(_ tokens: [DispatchTokenRecord], ceremonyID: String) throws {
+        for token in tokens {
+            try self.db.run(
+                """
+                INSERT INTO dispatch_token (digest, ceremony_id, channel, expires_at) VALUES (?, ?, ?, ?)
+                ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at
+                """, [token.digest, ceremonyID, token.channel.stored, token.expiresAt.milliseconds])
+        }
+    }
+
     /// Deletes tokens of the ceremony that expired before a moment.
     func deleteTokens(ceremonyID: String, expiredBefore moment: Timestamp) throws {
         try self.db.run(

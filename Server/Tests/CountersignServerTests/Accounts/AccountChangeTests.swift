@@ -57,7 +57,7 @@ struct AccountChangeTests {
             #expect(page.text.contains("set up another device. Whoever has its code and its PIN is you."))
             // The question is no message on the phone: whoever does not read the code sees nothing of it.
             #expect(
-                try await fixture.server.database.waitingQuestions(
+                try await fixture.server.database.waitingOperations(
                     accountID: try await fixture.server.accountID(), at: fixture.server.clock.now(), limit: 9
                 ).isEmpty)
             let before = try await stranger.get("/account/change/complete?request=\(reference)")

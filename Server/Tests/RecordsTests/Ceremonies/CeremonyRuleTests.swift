@@ -115,6 +115,7 @@ struct CeremonyRuleTests {
         case .deregister(_, let account, let ceremony): "deregister \(account) for \(ceremony)"
         case .deleteTokens(let ceremony, let moment): "delete tokens of \(ceremony) before \(moment.seconds)"
         case .replaceTokens(let tokens, let ceremony): "\(tokens.count) tokens of \(ceremony)"
+        case .addTokens(let tokens, let ceremony): "\(tokens.count) further tokens of \(ceremony)"
         case .keepOutcome: "outcome"
         case .keepChange(let change): "change \(change.id)"
         case .letter(let letter, let most): "letter to \(letter.accountID), at most \(most)"
@@ -208,6 +209,9 @@ struct CeremonyRuleTests {
         change.newTokens = []
         change.tokensKeptSince = nil
         #expect(Self.words(change, to: Self.ceremony(account: nil)) == ["0 tokens of ceremony"])
+        change.newTokens = nil
+        change.addedTokens = [DispatchTokenRecord(digest: [1], channel: .device, expiresAt: Self.now)]
+        #expect(Self.words(change, to: Self.ceremony(account: nil)) == ["1 further tokens of ceremony"])
     }
 
     @Test("A change of the account without a letter leaves no letter")

@@ -20,6 +20,8 @@ package enum CeremonyWrite: Sendable {
     case deleteTokens(ceremony: String, expiredBefore: Timestamp)
     /// Tokens replace the earlier tokens of the ceremony, which answer as expired from now on.
     case replaceTokens([DispatchTokenRecord], ceremony: String)
+    /// Tokens are added beside the present tokens of the ceremony. A present token of the same digest gets the new end.
+    case addTokens([DispatchTokenRecord], ceremony: String)
     /// The results of a personalised identity's session are kept (``CeremonyChange/identityOutcome``).
     case keepOutcome
     /// A change of the account is kept, so that its person can disown it.
@@ -76,6 +78,7 @@ extension CeremonyChange {
             }
             try carryOut(.replaceTokens(tokens, ceremony: ceremony.id))
         }
+        if !self.addedTokens.isEmpty { try carryOut(.addTokens(self.addedTokens, ceremony: ceremony.id)) }
     }
 
     /// Returns the device that the change activates, and that has to exist before the change; `nil` for no such device.
