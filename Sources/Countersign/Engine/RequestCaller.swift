@@ -67,26 +67,38 @@ extension ClientCore {
             request.headers += fields
             return try await self.channel.send(request, recording, noting: event)
         case .device(let keys, let account):
-            try self.checkName(of: await self.register.record(of: account))
-            var response = try await self.send(request, provenBy: keys, of: account, recording)
-            if let now = Self.timeOfServer(in: response) {
-                response = try await self.send(
-                    request, provenBy: keys, of: account, recording, clockOffset: now - self.platform.clock.now())
-            }
-            // The key is good. Only the time was wrong.
-            if Self.isClockSkew(response) {
-                throw EngineError(.clockSkew, httpStatus: response.status, "the server refused the proof's time")
-            }
-            // If the change cannot be stored, the next request ends here again.
-            if response.status == 401 { try? await self.register.note(isKnown: false, keys, of: account) }
-            return response
+            return try await self.sendProven(request, by: keys, of: account, recording).response
         }
     }
 
-    private func send(
-        _ request: TransportRequest, provenBy keys: DeviceIdentityKeys, of account: AccountKey, _ recording: Recording,
-        clockOffset: Duration = .zero
-    ) async throws -> TransportResponse {
+    /// Sends a request that this device proves, as ``send(_:by:_:noting:)`` does. Also returns the difference by which the
+    /// server's clock is ahead of the device's clock, as far as the server has refused a proof for its time.
+    func sendProven(
+        _ request: TransportRequest, by keys: DeviceIdentityKeys, of account: AccountKey, _ recording: Recording
+    ) async throws -> (response: TransportResponse, clockOffset: Duration) {
+        try self.checkName(of: await self.register.record(of: account))
+        var clockOffset = Duration.zero
+        var response = try await self.channel.send(
+            try await self.proven(request, by: keys, of: account, clockOffset: clockOffset), recording)
+        if let now = Self.timeOfServer(in: response) {
+            clockOffset = now - self.platform.clock.now()
+            response = try await self.channel.send(
+                try await self.proven(request, by: keys, of: account, clockOffset: clockOffset), recording)
+        }
+        // The key is good. Only the time was wrong.
+        if Self.isClockSkew(response) {
+            throw EngineError(.clockSkew, httpStatus: response.status, "the server refused the proof's time")
+        }
+        // If the change cannot be stored, the next request ends here again.
+        if response.status == 401 { try? await self.register.note(isKnown: false, keys, of: account) }
+        return (response, clockOffset)
+    }
+
+    /// Returns a request with this device's proof. Throws ``EngineError`` `notAuthorized` if the device's keys do not
+    /// sign.
+    func proven(
+        _ request: TransportRequest, by keys: DeviceIdentityKeys, of account: AccountKey, clockOffset: Duration
+    ) async throws -> TransportRequest {
         var request = request
         do {
             let proof = try await DeviceIdentity(keys, of: account, self.module, self.platform).proof(
@@ -97,7 +109,7 @@ extension ClientCore {
             if error.isForGood { await self.identities.forget(keys, of: account) }
             throw EngineError(.notAuthorized, "the device's keys do not sign")
         }
-        return try await self.channel.send(request, recording)
+        return request
     }
 
     /// The end of the year 9999, in milliseconds: no server's time is later, and sums with it do not overflow.

@@ -37,7 +37,14 @@ public struct Operations: Sendable {
     /// Fetches only the notices of a person's account. The device itself authenticates the request, if the server knows
     /// its keys.
     public var accountNotices: AccountNotices { AccountNotices(core: self.core) }
-    /// Fetches the questions of services to a person, without a browser.
+    /// Fetches everything that waits for this device, of all accounts and servers.
+    public var pendingOutOfBandOperations: PendingOutOfBandOperations { PendingOutOfBandOperations(core: self.core) }
+    /// Tells the app each change of the operations that wait for this device.
+    public var pendingOutOfBandOperationsWatch: PendingOutOfBandOperationsWatch {
+        PendingOutOfBandOperationsWatch(core: self.core)
+    }
+    /// Fetches the questions of services to a person, without a browser. The questions are also a part of
+    /// ``pendingOutOfBandOperations``.
     public var waitingQuestions: WaitingQuestions { WaitingQuestions(core: self.core) }
     /// Ends a browser's session that ``accountActivity`` has listed, or all sessions of the account.
     public var sessionRevocation: SessionRevocation { SessionRevocation(core: self.core) }

@@ -179,18 +179,23 @@ struct SecureChannel: Sendable {
             throw TransportError(.insecure, "the address is neither https nor loopback", isUnsent: true)
         }
         if let event { recording.note(event) }
+        let response = try await self.transport.send(self.complete(request, recording))
+        recording.hear(response.header("traceresponse"))
+        guard response.body.count <= request.maximumResponseLength else {
+            throw TransportError(.tooLarge, "\(response.body.count) bytes")
+        }
+        return response
+    }
+
+    /// Returns a request with the app's header fields and the recording's.
+    func complete(_ request: TransportRequest, _ recording: Recording) -> TransportRequest {
         var request = request
         // The app's fields are for its servers. A facet list can be at another host.
         if let added, let authority = request.url.authority, added.authorities.containsBytes(of: authority) {
             request.headers += added.fields
         }
         request.headers.append(recording.header)
-        let response = try await self.transport.send(request)
-        recording.hear(response.header("traceresponse"))
-        guard response.body.count <= request.maximumResponseLength else {
-            throw TransportError(.tooLarge, "\(response.body.count) bytes")
-        }
-        return response
+        return request
     }
 
     private static func isLoopback(_ host: String) -> Bool {

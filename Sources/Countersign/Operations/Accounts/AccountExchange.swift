@@ -139,7 +139,8 @@ struct AccountExchange: Sendable {
         return answer
     }
 
-    private static func refused(_ status: Int) -> OperationError {
+    /// Returns the error of an answer whose status is no success.
+    static func refused(_ status: Int) -> OperationError {
         switch status {
         case 401: OperationError(.notAuthorized, httpStatus: status, "status 401")
         case 403: OperationError(.accountLocked, httpStatus: status, "status 403")
@@ -157,7 +158,7 @@ struct AccountExchange: Sendable {
     }
 
     /// Reads a moment of RFC 3339 in UTC with milliseconds.
-    private static func date(_ name: String, of object: JSONObject) throws -> Date {
+    static func date(_ name: String, of object: JSONObject) throws -> Date {
         let text = try object.requiredString(name)
         // A year has four digits in this format. With a later year, the arithmetic behind a date would overflow.
         guard text.utf8.count == "2026-11-21T09:00:00.000Z".utf8.count,
@@ -167,7 +168,7 @@ struct AccountExchange: Sendable {
     }
 
     /// Returns `true` if a text can be a session's identifier: base64url.
-    private static func isIdentifier(_ text: String) -> Bool {
+    static func isIdentifier(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {

@@ -18,8 +18,8 @@ public struct ServiceQuestion: Hashable, Sendable, Identifiable {
     public let service: String
     /// Scheme, host and port of the service, fit to be compared by a person.
     public let origin: String?
-    /// The payload for ``OutOfBandOperation``, which asks the person. The payload works once. The next reading of the
-    /// list returns another payload, and this payload becomes useless.
+    /// The payload for ``OutOfBandOperation``, which asks the person. The payload works once, and is the same at each
+    /// reading of the list on this device.
     public let payload: OutOfBandPayload
     /// The latest time at which the question can be answered.
     public let expiresAt: Date
