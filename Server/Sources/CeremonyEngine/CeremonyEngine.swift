@@ -82,7 +82,7 @@ public final class CeremonyEngine: Sendable {
         self.environment = environment
         self.dispatchTargets = DispatchTargets(environment: environment, store: store, subjects: subjects)
         self.dispatches = Dispatches(
-            environment: environment, store: store, budgets: budgets, subjects: subjects,
+            environment: environment, store: store, hub: hub, budgets: budgets, subjects: subjects,
             targets: self.dispatchTargets, dispatchers: dispatchers)
         self.redemptions = Redemptions(
             environment: environment, store: store, hub: hub, budgets: budgets, deregistration: deregistration)

@@ -23,9 +23,10 @@ struct OpenConnectionsTests {
         /// Looks again, as was asked for.
         func lookAgain() { for look in self.looks.withLock({ exchange(&$0, with: []) }) { look() } }
 
-        func connections(_ limit: Int, share: Int? = nil) -> OpenConnections {
+        func connections(_ limit: Int, share: Int? = nil, accountShare: Int = .max) -> OpenConnections {
             OpenConnections(
-                limit: limit, share: share ?? limit, courtesy: .seconds(1), pauseOfReports: .seconds(60),
+                limit: limit, share: share ?? limit, accountShare: accountShare, courtesy: .seconds(1),
+                pauseOfReports: .seconds(60),
                 time: TimeSource { self.moment.withLock { $0 } },
                 later: { pause, look in
                     #expect(pause > .zero && pause <= .seconds(1))
@@ -55,6 +56,53 @@ struct OpenConnectionsTests {
     private static func close(_ connection: OpenConnections.Connection, _ connections: OpenConnections) {
         connections.end(connection)
         connections.connectionClosed()
+    }
+
+    @Test("Decision 115: the connection of a proven device leaves its source's share, and comes back after its stream")
+    func provenDevices() {
+        let record = Record()
+        let connections = record.connections(100, share: 2)
+        for name in ["a", "b", "c", "d"] {
+            let stream = record.open(name, connections, source: "carrier")
+            connections.answer(stream)
+            connections.holdChannel(stream)
+            connections.count(stream, forAccount: "account of \(name)")
+        }
+        #expect(record.cut.isEmpty, "four devices, and the share is two")
+        let fifth = record.open("e", connections, source: "carrier")
+        let sixth = record.open("f", connections, source: "carrier")
+        #expect(record.cut.isEmpty)
+        // An unproven one counts as ever.
+        _ = record.open("g", connections, source: "carrier")
+        #expect(record.cut == ["e"])
+        Self.close(fifth, connections)
+        // A stream has ended: the connection counts for its source again.
+        connections.count(sixth, forAccount: "account of f")
+        _ = record.open("h", connections, source: "carrier")
+        #expect(record.cut == ["e"])
+        connections.count(sixth, forAccount: nil)
+        #expect(record.cut == ["e", "g"], "the one that has waited the longest")
+        #expect(record.reports == [.share(source: "carrier")], "once in the pause")
+    }
+
+    @Test("Decision 115: an account has its own share, and the bound of all connections holds for devices, too")
+    func shareOfAccounts() {
+        let record = Record()
+        let connections = record.connections(4, share: 4, accountShare: 2)
+        func stream(_ name: String, _ account: String, source: String) {
+            let connection = record.open(name, connections, source: source)
+            connections.answer(connection)
+            connections.holdChannel(connection)
+            connections.count(connection, forAccount: account)
+        }
+        stream("a", "alice", source: "home")
+        stream("b", "alice", source: "office")
+        stream("c", "alice", source: "train")
+        #expect(record.cut == ["a"], "the oldest stream of the account, whatever its address")
+        stream("d", "bob", source: "home")
+        _ = record.open("e", connections, source: "home")
+        _ = record.open("f", connections, source: "home")
+        #expect(record.cut.count == 3 && record.cut[1] == "b", "the account with the most channels gives way")
     }
 
     @Test("At the bound the one that has waited the longest is cut, never one that is being answered, nor the new one")

@@ -116,4 +116,16 @@ struct RouterTransport: Transport {
             status: response.status.code, headers: response.headers.map { ($0.name.rawName, $0.value) },
             body: Array(response.body.readableBytesView))
     }
+
+    /// Gives the whole answer as one piece, when the server has ended it.
+    func stream<Value: Sendable>(
+        _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
+    ) async throws -> Value {
+        let response = try await self.send(request)
+        let pieces = AsyncStream([UInt8].self) { pieces in
+            pieces.yield(response.body)
+            pieces.finish()
+        }
+        return try await read(TransportStream(status: response.status, headers: response.headers, pieces: pieces))
+    }
 }

@@ -2,10 +2,17 @@
 /// a database what a former version has left.
 enum FormerSchema {
     /// The number of migrations that ``undoing`` takes back.
-    static let count = 20
+    static let count = 21
 
-    /// The targets of dispatches alone, the last migration: devices are no targets.
+    /// The targets of ceremonies alone, the last migration: no ceremony is for a single device.
+    static let undoingCeremonyTargets = """
+        ALTER TABLE ceremony DROP COLUMN target_device;
+        ALTER TABLE ceremony DROP COLUMN target_dispatcher;
+        """
+
+    /// From the targets of dispatches on: devices are no targets.
     static let undoingDispatchTargets = """
+        \(Self.undoingCeremonyTargets)
         ALTER TABLE device DROP COLUMN dispatcher;
         ALTER TABLE device DROP COLUMN push_address;
         ALTER TABLE device DROP COLUMN is_push_wanted;

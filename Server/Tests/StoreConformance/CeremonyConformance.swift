@@ -131,6 +131,74 @@ public enum CeremonyConformance {
                     "and no newer one")
             }
         },
+        ConformanceCheck("further tokens stand beside the present ones, and the same token gets the new end") { store in
+            try await store.createCeremony(sampleCeremony(), tokens: [sampleToken()], audit: sampleAudit())
+            var again = sampleToken(2)
+            again.expiresAt = sampleToken(2).expiresAt + .seconds(5)
+            for token in [sampleToken(2), again] {
+                _ = try await store.change(.id("ceremony")) { _ in
+                    var change = CeremonyChange()
+                    change.addedTokens = [token]
+                    return change
+                }
+                try expect(
+                    try await store.ceremony(ofToken: sampleToken(1).digest)?.token == sampleToken(1),
+                    "the present one stays")
+                try expect(try await store.ceremony(ofToken: token.digest)?.token == token, "the further one is there")
+            }
+        },
+        ConformanceCheck("what waits for a device: questions of its account, and dispatches to it alone") { store in
+            func waiting(_ account: String, _ device: String, at seconds: Int = 1, limit: Int = 9) async throws
+                -> [String]
+            {
+                try await store.waitingOperations(
+                    accountID: account, deviceID: device, at: .start + .seconds(seconds), limit: limit
+                ).map(\.id)
+            }
+            func begin(_ id: String, account: String = "alice", _ change: (inout CeremonyRecord) -> Void) async throws {
+                var ceremony = CeremonyRecord(
+                    id: id, kind: .authentication, clientID: "bank", accountID: account, createdAt: .start,
+                    expiresAt: .start + .seconds(60), detail: CeremonyDetail(service: "Bank"))
+                change(&ceremony)
+                try await store.createCeremony(ceremony, tokens: [], audit: nil)
+            }
+            try await begin("question") { $0.reference = "r1" }
+            try await begin("dispatch") { $0.target = .init(deviceID: "phone", dispatcher: "stream") }
+            try await begin("link") { _ in }
+            try await begin("browser") { record in
+                record.reference = "r2"
+                record.clientID = nil
+            }
+            try await begin("foreign", account: "bob") { $0.reference = "r3" }
+            try expect(try await waiting("alice", "phone") == ["dispatch", "question"], "the newest first")
+            try expect(try await waiting("alice", "tablet") == ["question"], "another device has no dispatch")
+            try expect(try await waiting("bob", "phone") == ["foreign"], "another account has neither")
+            try expect(try await waiting("alice", "phone", limit: 1) == ["dispatch"], "no more than the limit")
+            try expect(try await waiting("alice", "phone", at: 60).isEmpty, "nothing past its time")
+            try expect(
+                try await store.ceremony(.id("dispatch"))?.target
+                    == CeremonyRecord.Target(deviceID: "phone", dispatcher: "stream"), "the target is as written")
+            _ = try await store.change(.id("question")) { record in
+                record.phase = .claimed
+                return CeremonyChange()
+            }
+            try expect(try await waiting("alice", "phone") == ["dispatch"], "a phone has taken the question")
+        },
+        ConformanceCheck("the names of a part of the trail") { store in
+            let before = try await store.auditedSubjects(after: nil, limit: 9)
+            try expect(before.accounts.isEmpty && before.details.isEmpty, "without a number the last number alone")
+            for (account, detail) in [("alice", nil), (nil, "phone"), ("bob", "x")] as [(String?, String?)] {
+                try await store.appendAudit(
+                    AuditEvent(AuditEvent.Kind(rawValue: "test"), at: .start, accountID: account, detail: detail))
+            }
+            let read = try await store.auditedSubjects(after: before.last, limit: 9)
+            try expect(read.last == before.last + 3, "the last number")
+            try expect(read.accounts == ["alice", "bob"] && read.details == ["phone", "x"], "the names")
+            let first = try await store.auditedSubjects(after: before.last, limit: 1)
+            try expect(first.last == before.last + 1 && first.accounts == ["alice"], "no more than the limit")
+            let none = try await store.auditedSubjects(after: read.last, limit: 9)
+            try expect(none == AuditedSubjects(last: read.last), "nothing after the last")
+        },
         ConformanceCheck("overdue ceremonies are found, and stale rows deleted with their tokens") { store in
             for (id, seconds) in [("late", 10), ("later", 20), ("open", 60)] {
                 try await store.createCeremony(

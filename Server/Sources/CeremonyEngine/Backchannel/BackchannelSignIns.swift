@@ -99,7 +99,7 @@ public struct BackchannelSignIns: CeremonyPart {
         // The phone gets a link, and phones take from a link only tokens that were made for links.
         let offers = try await WaitingOperations(environment: self.environment, store: self.store).offers(
             to: device, over: .link, limit: self.limits.activityRows)
-        return try offers.map { offer in
+        return try offers.filter { $0.ceremony.reference != nil }.map { offer in
             let record = offer.ceremony
             return WaitingQuestion(
                 id: record.id, service: record.detail.service ?? "", origin: record.detail.origin,

@@ -15,6 +15,8 @@ public struct PendingOperation: Sendable, Equatable {
     public let service: String
     /// The web origin of the service that asks.
     public let origin: String?
+    /// The name of the dispatcher that the service chose; `nil` for a question without a dispatcher.
+    public let dispatcher: String?
     /// The payload that gives the operation to this device, once: the plain form of an out-of-band payload.
     public let payload: String
     /// The moment when the service asked.
@@ -50,7 +52,7 @@ public struct DeviceOperations: CeremonyPart {
             let ceremony = offer.ceremony
             return PendingOperation(
                 id: ceremony.id, kind: ceremony.kind, service: ceremony.detail.service ?? "",
-                origin: ceremony.detail.origin,
+                origin: ceremony.detail.origin, dispatcher: ceremony.target?.dispatcher,
                 payload: try self.configuration.payload(token: offer.token, kind: ceremony.kind).json,
                 createdAt: ceremony.createdAt, expiresAt: ceremony.expiresAt)
         }
@@ -74,9 +76,8 @@ public struct DeviceOperations: CeremonyPart {
 
     /// Returns a random time of less than ``Limits/deviceStreamSpread``, in whole milliseconds.
     private func spread() -> Duration {
-        let bytes = self.random.bytes(4).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let longest = UInt64(max(0, self.limits.deviceStreamSpread.milliseconds))
-        return .milliseconds(Int64(longest * bytes >> 32))
+        let longest = UInt64(max(1, self.limits.deviceStreamSpread.milliseconds))
+        return .milliseconds(Int64(self.random.number(below: longest)))
     }
 
     private func reading(
@@ -111,6 +112,7 @@ extension PendingOperation {
             "createdAt": .string(self.createdAt.description), "expiresAt": .string(self.expiresAt.description),
         ]
         document["origin"] = self.origin.map(JSON.string)
+        document["dispatcher"] = self.dispatcher.map(JSON.string)
         return document
     }
 }

@@ -34,6 +34,12 @@ public struct DeviceProofs: CeremonyPart {
         public let keyName: String
         /// The key to which messages for the device are sealed: an uncompressed point on P-256.
         let encryptionKey: [UInt8]
+
+        /// Returns `true` if a text names the device: the device's identifier, or the name of the key that proved the
+        /// request.
+        public func isNamed(_ text: String) -> Bool {
+            text.hasSameBytes(as: self.device.deviceID) || text.hasSameBytes(as: self.keyName)
+        }
     }
 
     let environment: CeremonyEnvironment

@@ -25,7 +25,7 @@ struct WaitingOperations: CeremonyPart {
         let now = self.time.now()
         var offers: [Offer] = []
         for ceremony in try await self.store.waitingOperations(
-            accountID: device.accountID, at: now, limit: limit)
+            accountID: device.accountID, deviceID: device.deviceID, at: now, limit: limit)
         {
             let token = self.token(of: ceremony, for: device.deviceID, over: channel)
             let record = DispatchTokenRecord(

@@ -9,7 +9,9 @@ public struct Dispatchers: Sendable {
     public let all: [any Dispatcher]
 
     /// The dispatchers that every server has unless the server's program says otherwise.
-    public static let standard = Dispatchers(checked: [LinkQRCodeDispatcher(), LinkDispatcher(), QRCodeDispatcher()])
+    public static let standard = Dispatchers(checked: [
+        LinkQRCodeDispatcher(), LinkDispatcher(), QRCodeDispatcher(), DeviceStreamDispatcher(),
+    ])
 
     /// Registers dispatchers. An empty list is possible: then every dispatch is answered with `dispatcherNotFound`.
     ///

@@ -76,6 +76,7 @@ public struct DispatchAnswer: Sendable, Equatable {
 public struct Dispatches: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore & CeremonyStore & DispatchTargetStore
+    let hub: CeremonyHub
     let budgets: Budgets
     let subjects: Subjects
     let targets: DispatchTargets
@@ -155,6 +156,10 @@ public struct Dispatches: CeremonyPart {
         switch try await chosen.prepare(operation, for: ceremony, self.targets) {
         case .refused(let result): return DispatchAnswer(result, dispatcher: name)
         case .ready(let information, let message):
+            var ceremony = ceremony
+            if let message, chosen.dispatcher is any DeviceDispatcher {
+                ceremony.target = CeremonyRecord.Target(deviceID: message.target, dispatcher: name)
+            }
             do {
                 try await self.store.createCeremony(
                     ceremony, tokens: codes.records([channel], sealing: self.sealing),
@@ -164,6 +169,7 @@ public struct Dispatches: CeremonyPart {
             } catch let error as StoreError where error.code == .notFound {
                 return DispatchAnswer(.userNotFound, dispatcher: name)
             }
+            if let target = ceremony.target { self.hub.wake(.device(target.deviceID)) }
             var answer = DispatchAnswer(.dispatched, dispatcher: name)
             answer.sessionID = ceremony.id
             answer.token = token

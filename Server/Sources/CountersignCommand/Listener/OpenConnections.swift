@@ -76,7 +76,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
     /// `later` runs a function after a time. `registry` counts the events. `accountShare` is the number of connections
     /// of an account whose devices have streams.
     init(
-        limit: Int, share: Int, accountShare: Int = .max, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
+        limit: Int, share: Int, accountShare: Int = .max, courtesy: Duration, pauseOfReports: Duration,
+        time: TimeSource = .system,
         registry: PrometheusMetrics = PrometheusMetrics(),
         later: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { pause, action in
             Task {

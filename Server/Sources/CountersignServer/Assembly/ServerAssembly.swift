@@ -259,7 +259,8 @@ public struct ServerAssembly: Sendable {
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
-                share: limits.channelsPerSource, deviceShares: EventChannels.DeviceShares(limits), time: time, pauseOfReports: limits.pauseOfReports,
+                share: limits.channelsPerSource, deviceShares: EventChannels.DeviceShares(limits), time: time,
+                pauseOfReports: limits.pauseOfReports,
                 registry: configuration.metrics.registry),
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(

@@ -46,7 +46,8 @@ extension Response {
     ) -> Response {
         self.serverSentEvents(
             to: context, events, in: channels, heartbeat: heartbeat, heartbeatEvent: heartbeatEvent, owner: owner,
-            replacedEvent: replacedEvent) { (name, try document($0)) }
+            replacedEvent: replacedEvent
+        ) { (name, try document($0)) }
     }
 
     /// Returns a stream as ``serverSentEvents(name:to:_:in:heartbeat:heartbeatEvent:owner:replacedEvent:_:)`` does, with

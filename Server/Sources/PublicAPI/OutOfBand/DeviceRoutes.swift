@@ -75,7 +75,7 @@ struct DeviceRoutes: Sendable {
     {
         let id = try context.pathParameter("id")
         let prover = try await self.authorization.presentProver(of: request, at: "/devices/\(id)/\(name)", context)
-        guard id.hasSameBytes(as: prover.device.deviceID) || id.hasSameBytes(as: prover.keyName) else {
+        guard prover.isNamed(id) else {
             throw Problem(.notFound, Problem.Name.notFound, "The proof is of another device.")
         }
         return prover

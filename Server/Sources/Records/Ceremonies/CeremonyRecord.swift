@@ -41,6 +41,20 @@ public struct CeremonyRecord: Sendable, Equatable {
         case cancelled = 5
     }
 
+    /// The target of a dispatch to a single device.
+    public struct Target: Sendable, Equatable {
+        /// The device.
+        public var deviceID: String
+        /// The name of the dispatcher.
+        public var dispatcher: String
+
+        /// Names a device and a dispatcher.
+        public init(deviceID: String, dispatcher: String) {
+            self.deviceID = deviceID
+            self.dispatcher = dispatcher
+        }
+    }
+
     /// Random, 16 bytes as base64url: the session identifier of back ends.
     public var id: String
     /// The purpose of the ceremony.
@@ -92,6 +106,9 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var isOpenedElsewhere: Bool
     /// The progress of a ceremony whose kind has steps of its own, as a document of this kind. Sealed at rest.
     public var progress: [UInt8]?
+    /// The device that the ceremony was dispatched to, and its dispatcher; `nil` for a ceremony for any device. Never
+    /// changed after the creation.
+    public var target: Target?
     /// The details for the phone's screen. Sealed at rest and never changed.
     public let detail: CeremonyDetail
 

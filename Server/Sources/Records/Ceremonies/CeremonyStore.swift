@@ -235,9 +235,10 @@ public protocol CeremonyStore: DeregistrationStore {
     /// Returns a ceremony in its present state; `nil` if none exists.
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
 
-    /// Returns the ceremonies in which a client asks the account's person without a browser, and which no phone has
-    /// taken up at `now`: the newest first, at most `limit`.
-    func waitingOperations(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord]
+    /// Returns the ceremonies that wait for a device of an account, and which no phone has taken up at `now`: a client
+    /// asks the account's person without a browser, or has dispatched to this device. The newest first, at most `limit`.
+    func waitingOperations(accountID: String, deviceID: String, at now: Timestamp, limit: Int) async throws
+        -> [CeremonyRecord]
 
     /// Returns the ceremonies with progress that a browser has begun for a known account, and which no phone has taken
     /// up at `now`: the newest first, at most `limit`. These are changes of an account without a phone that another

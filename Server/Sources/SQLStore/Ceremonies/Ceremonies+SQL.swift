@@ -120,15 +120,17 @@ extension SQLStore: CeremonyStore {
         }
     }
 
-    public func waitingOperations(accountID: String, at now: Timestamp, limit: Int) async throws -> [CeremonyRecord] {
+    public func waitingOperations(accountID: String, deviceID: String, at now: Timestamp, limit: Int) async throws
+        -> [CeremonyRecord]
+    {
         try await self.read { [sealing] db in
             try db.rows(
                 .composed(
                     """
                     SELECT \(CeremonyColumn.selection) FROM ceremony
-                    WHERE account_id = ? AND reference IS NOT NULL AND client_id IS NOT NULL
+                    WHERE account_id = ? AND client_id IS NOT NULL AND (reference IS NOT NULL OR target_device = ?)
                     AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
-                    """), [accountID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit]
+                    """), [accountID, deviceID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit]
             ) { try CeremonyRecord($0, sealing) }
         }
     }

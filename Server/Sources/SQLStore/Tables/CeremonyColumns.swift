@@ -13,7 +13,7 @@ enum CeremonyColumn: Int, TableColumn {
 
     case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
-        contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere
+        contentHash, isConsumed, detail, methods, assurance, progress, isOpenedElsewhere, targetDevice, targetDispatcher
 
     static let selection = Self.selected()
     static let insertion = Self.inserted()
@@ -119,6 +119,9 @@ extension CeremonyRecord {
         self.progress = try row.optionalBytes(CeremonyColumn.progress).map {
             try sealing.open($0, purpose: .ceremonyProgress, row: id)
         }
+        self.target = try row.optionalText(CeremonyColumn.targetDevice).map {
+            Target(deviceID: $0, dispatcher: try row.text(CeremonyColumn.targetDispatcher))
+        }
     }
 
     /// Returns the stored value of a column; `detail` and `progress` are passed in sealed form. `progress` is sealed
@@ -153,6 +156,8 @@ extension CeremonyRecord {
         case .methods: self.methods.joined(separator: " ")
         case .assurance: self.assurance
         case .progress: try progress()
+        case .targetDevice: self.target?.deviceID
+        case .targetDispatcher: self.target?.dispatcher
         }
     }
 

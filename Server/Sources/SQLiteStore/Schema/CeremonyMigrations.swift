@@ -58,4 +58,14 @@ extension Migration {
         try db.execute(
             sql: "ALTER TABLE ceremony ADD COLUMN is_opened_elsewhere INTEGER NOT NULL DEFAULT 0")
     }
+
+    /// Adds the device that a ceremony was dispatched to. An open ceremony of a former version ends within a minute, and
+    /// stays in no device's list.
+    static let ceremonyTargets = Migration(name: "the devices that ceremonies were dispatched to") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE ceremony ADD COLUMN target_device TEXT;
+                ALTER TABLE ceremony ADD COLUMN target_dispatcher TEXT;
+                """)
+    }
 }

@@ -58,7 +58,8 @@ struct AccountChangeTests {
             // The question is no message on the phone: whoever does not read the code sees nothing of it.
             #expect(
                 try await fixture.server.database.waitingOperations(
-                    accountID: try await fixture.server.accountID(), at: fixture.server.clock.now(), limit: 9
+                    accountID: try await fixture.server.accountID(), deviceID: "any", at: fixture.server.clock.now(),
+                    limit: 9
                 ).isEmpty)
             let before = try await stranger.get("/account/change/complete?request=\(reference)")
             #expect(before.headers[.location] == waiting)

@@ -36,6 +36,45 @@ struct TerminalInboxTests {
         }
     }
 
+    @Test("operations parity 68: inbox without a name lists what waits for all accounts")
+    func allAccounts() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            #expect(try await fixture.inbox().lines.count == 1, "a phone without accounts")
+            try await fixture.enrolForOperations(pin: Self.pin)
+            let centre = try await CallCentre(fixture.server, fixture.client)
+            let request = try await centre.begin()
+            let listed = try await fixture.inbox()
+            #expect(listed.refusal == nil && listed.lines.count == 2)
+            #expect(try listed.line("question").string("account") == "alice")
+            let approved = try await fixture.inbox("--approve", "--pin", Self.pin)
+            #expect(try approved.line("finished").string("outcome") == "approved")
+            #expect(try await centre.pollInTime(request)["id_token"] != nil)
+        }
+    }
+
+    @Test(
+        "operations parity 68: inbox --watch shows a question as it comes, and ends when its device is gone",
+        .timeLimit(.minutes(10)))
+    func watches() async throws {
+        try await TerminalPhoneFixture.run { fixture async throws in
+            try await fixture.enrolForOperations(pin: Self.pin)
+            let centre = try await CallCentre(fixture.server, fixture.client)
+            async let watched = fixture.inbox("--watch")
+            let channels = fixture.server.assembly.channels
+            while !channels.metrics.contains("\ncountersign_device_streams_open 1\n") { await Task.yield() }
+            _ = try await centre.begin()
+            let directory = fixture.server.assembly.directory
+            let account = try await directory.account(written: "alice")
+            for device in try await fixture.server.database.devices(accountID: account.id) {
+                try await directory.deleteDevice(id: device.id, by: "test")
+            }
+            let outcome = try await watched
+            #expect(outcome.refusal == nil)
+            #expect(try outcome.lines.map { try $0.requiredString("event") }.last == "unanswered")
+            #expect(try outcome.line("unanswered").string("account") == "alice")
+        }
+    }
+
     @Test("a phone that was taken away is told nothing, and an account that is not on it is asked of nobody")
     func refused() async throws {
         try await TerminalPhoneFixture.run { fixture async throws in

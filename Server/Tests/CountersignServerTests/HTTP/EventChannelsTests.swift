@@ -83,6 +83,49 @@ struct EventChannelsTests {
         }
     }
 
+    @Test("Decision 115: the streams of proven devices count for device, account and all devices, and for no source")
+    func devices() async throws {
+        let server = try await ServerFixture()
+        let channels = EventChannels(
+            share: 1, deviceShares: EventChannels.DeviceShares(ofDevice: 2, ofAccount: 3, ofAll: 5),
+            pauseOfReports: .seconds(60))
+        try await server.withPublicClient { client in
+            let browser = TestBrowser(client)
+            let (request, _) = try await server.signInPage(browser, try await server.relyingParty())
+            let cookie = try #require(browser.cookies["countersign_browser"])
+            let events = try await server.assembly.ceremonies.signIns.events(reference: request, browser: cookie)
+            func enter(_ owner: EventChannels.Owner) -> (watch: CeremonyWatch, place: EventChannels.Place) {
+                let watch = events.makeAsyncIterator().watch
+                let place = channels.enter(
+                    watch, of: owner, on: ObjectIdentifier(watch), logger: Logger(label: "test"), whenEnded: { _ in })
+                return (watch, place)
+            }
+            func stream(_ device: String, _ account: String) -> (watch: CeremonyWatch, place: EventChannels.Place) {
+                enter(.device(id: device, accountID: account))
+            }
+            let page = enter(.source("203.0.113.1"))
+            let (first, second) = (stream("phone", "alice"), stream("phone", "alice"))
+            #expect(!first.watch.isReplaced && !page.watch.isReplaced, "a share of one channel")
+            let third = stream("phone", "alice")
+            #expect(first.watch.isReplaced && !second.watch.isReplaced, "two of a device")
+            let tablet = stream("tablet", "alice")
+            let watch = stream("watch", "alice")
+            #expect(second.watch.isReplaced && !third.watch.isReplaced, "three of an account")
+            let others = [stream("b", "bob"), stream("c", "carol")]
+            let last = stream("d", "dave")
+            #expect(third.watch.isReplaced, "the account with the most streams gives way at the bound of all")
+            #expect(!others.contains { $0.watch.isReplaced } && !last.watch.isReplaced)
+            #expect(channels.metrics.contains("\ncountersign_device_streams_open 5\n"))
+            #expect(channels.metrics.contains("\ncountersign_device_streams_replaced_total 3\n"))
+            #expect(channels.metrics.contains("\ncountersign_channels_open 1\n"))
+            for entered in [tablet, watch, last] + others { channels.leave(entered.place) }
+            // A displaced stream has no place any more.
+            for entered in [first, second, third] { channels.leave(entered.place) }
+            #expect(channels.metrics.contains("\ncountersign_device_streams_open 0\n"))
+            channels.leave(page.place)
+        }
+    }
+
     @Test("Channels are counted by the address that a named proxy forwards", .timeLimit(.minutes(10)))
     func forwarded() async throws {
         var limits = Limits()

@@ -246,4 +246,8 @@ struct RecordedTransport: Transport {
         self.answers.note(response)
         return response
     }
+
+    func stream<Value: Sendable>(
+        _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
+    ) async throws -> Value { try await self.network.stream(request, read) }
 }
