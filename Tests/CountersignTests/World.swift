@@ -47,12 +47,19 @@ struct World: Sendable {
     /// The same phone after its app was started again, with what its storage holds now.
     func restarted() async throws -> World { try await self.restarted(with: self.phone.storage.snapshot) }
 
+    /// The same phone after its app was started again, over another way to the server.
+    func restarted(over transport: any Transport) async throws -> World {
+        try await self.restarted(with: self.phone.storage.snapshot, over: transport)
+    }
+
     /// The same phone after its app was started again, with those values in its storage.
-    func restarted(with values: [String: [UInt8]], keys: (any DeviceKeys)? = nil) async throws -> World {
+    func restarted(
+        with values: [String: [UInt8]], keys: (any DeviceKeys)? = nil, over transport: (any Transport)? = nil
+    ) async throws -> World {
         World(
             server: self.server,
             phone: try await VirtualPhone(
-                configuration: self.phone.client.configuration, transport: self.server,
+                configuration: self.phone.client.configuration, transport: transport ?? self.server,
                 storage: InMemoryStorage(values), clock: self.phone.clock,
                 sensor: self.phone.sensor, camera: self.phone.camera, passcode: self.phone.passcode,
                 keys: keys ?? self.phone.keys,

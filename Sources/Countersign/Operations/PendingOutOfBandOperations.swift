@@ -163,15 +163,6 @@ private struct AccountWatch: Sendable {
     }
 }
 
-extension ClientCore {
-    /// Returns the stored data of the account with the name; of all accounts without a name.
-    fileprivate func records(named username: Username?) async -> [StoredAccount] {
-        let records = await self.register.records
-        guard let name = username?.normalizedUsername else { return username == nil ? records : [] }
-        return records.filter { $0.username.hasSameBytes(as: name) }
-    }
-}
-
 extension OperationError {
     /// `true` if a later request of the device gets the same answer, until the app or the operator has done something.
     fileprivate var endsWatch: Bool { [.notAuthorized, .accountLocked, .appRenamed].contains(self.code) }

@@ -9,6 +9,13 @@ extension ClientCore {
         await self.register.records.first { $0.username.hasSameBytes(as: username) }
     }
 
+    /// Returns the stored data of the account with the name; of all accounts without a name.
+    func records(named username: Username?) async -> [StoredAccount] {
+        let records = await self.register.records
+        guard let name = username?.normalizedUsername else { return username == nil ? records : [] }
+        return records.filter { $0.username.hasSameBytes(as: name) }
+    }
+
     /// Returns the caller for requests to the server about an account: the app's provider, or else the device itself.
     ///
     /// Throws ``OperationError``: `missingInteraction` without a name, and without a provider if the server does not

@@ -119,7 +119,8 @@ struct DeviceExchange: Sendable {
 
     private func operations(in body: [UInt8]) throws -> [PendingOutOfBandOperation] {
         let limits = JSONLimits(bytes: Self.maximumLength)
-        guard case .object(let body) = try JSON(parsing: body, limits: limits), let values = try body.array("operations")
+        guard case .object(let list) = try JSON(parsing: body, limits: limits),
+            let values = try list.array("operations")
         else { throw JSONError(.missing, "operations") }
         return try values.map { value in
             switch value {

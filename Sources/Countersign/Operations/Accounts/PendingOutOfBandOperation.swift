@@ -45,4 +45,10 @@ public struct PendingOutOfBandOperationsResult: Hashable, Sendable {
     public let operations: [PendingOutOfBandOperation]
     /// The accounts whose lists could not be read, each with its reason. Empty if all servers have answered.
     public let errors: [Failure]
+
+    /// Creates a result. Public also for an app's own tests.
+    public init(operations: [PendingOutOfBandOperation], errors: [Failure]) {
+        self.operations = operations
+        self.errors = errors
+    }
 }
