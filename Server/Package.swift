@@ -21,6 +21,7 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
@@ -237,7 +238,7 @@ let package = Package(
                     "SeedListing", "CountersignServer", "Endpoints", "WebPages", "CeremonyEngine", "FreshStores",
                     "OAuthProvider", "AppSignIn", "Accounts", "Passwords", "Texts", "SQLStore", "Settings", "Records",
                     "Sealing", "UAFRelyingParty", "PhoneCommand", hummingbird, hummingbirdTLS, hummingbirdTesting,
-                    httpTypes, crypto, cryptoExtras, log, metrics, nio, nioSSL, x509, asn1, grdb,
+                    httpTypes, crypto, cryptoExtras, log, metrics, nio, nioPosix, nioSSL, x509, asn1, grdb,
                 ]),
         // Reported bugs of other products, each tried here with the means of the server's tests.
         .testTarget(

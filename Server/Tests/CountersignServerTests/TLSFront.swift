@@ -26,17 +26,21 @@ struct TestAuthority {
     struct Identity: Sendable {
         /// The certificate, DER.
         let certificate: [UInt8]
-        fileprivate let key: String
+        /// The certificate's key, PEM.
+        let key: String
+        /// The pin of the certificate's key (RFC 7469, section 2.4).
+        let pin: String
     }
 
-    private let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+    private let secret = P256.Signing.PrivateKey()
     private let name: DistinguishedName
     private let certificate: Certificate
 
     init() throws {
         self.name = try DistinguishedName { CommonName("Test authority") }
+        let key = Certificate.PrivateKey(self.secret)
         self.certificate = try Self.certificate(
-            self.key.publicKey, self.name, issuer: self.name, signedBy: self.key,
+            key.publicKey, self.name, issuer: self.name, signedBy: key,
             try Certificate.Extensions {
                 Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
                 Critical(KeyUsage(keyCertSign: true))
@@ -45,13 +49,30 @@ struct TestAuthority {
 
     /// A server's certificate for a host.
     func issue(for host: String = "localhost") throws -> Identity {
-        let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let secret = P256.Signing.PrivateKey()
+        let key = Certificate.PrivateKey(secret)
         let certificate = try Self.certificate(
-            key.publicKey, try DistinguishedName { CommonName(host) }, issuer: self.name, signedBy: self.key,
+            key.publicKey, try DistinguishedName { CommonName(host) }, issuer: self.name,
+            signedBy: Certificate.PrivateKey(self.secret),
             try Certificate.Extensions { SubjectAlternativeNames([.dnsName(host)]) })
+        return Identity(
+            certificate: try Self.der(certificate), key: try key.serializeAsPEM().pemString,
+            pin: Self.pin(secret.publicKey))
+    }
+
+    /// The authority's own certificate, DER.
+    var der: [UInt8] { get throws { try Self.der(self.certificate) } }
+    /// The pin of the authority's own key.
+    var pin: String { Self.pin(self.secret.publicKey) }
+
+    private static func der(_ certificate: Certificate) throws -> [UInt8] {
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
-        return Identity(certificate: serializer.serializedBytes, key: try key.serializeAsPEM().pemString)
+        return serializer.serializedBytes
+    }
+
+    private static func pin(_ key: P256.Signing.PublicKey) -> String {
+        Data(SHA256.hash(data: key.derRepresentation)).base64EncodedString()
     }
 
     /// Writes the authority's certificate for a phone, and deletes it again.

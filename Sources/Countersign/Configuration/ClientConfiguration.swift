@@ -55,6 +55,13 @@ public struct ClientConfiguration: Hashable, Sendable {
     /// The client refuses a payload that names another host, and sends nothing. The texts are the app's own words; the
     /// client compares a host from a payload with them byte by byte.
     public var redeemHosts: Set<String>  // check: unicode-words
+    /// The pinned keys of all servers of the client: of ``baseURL``, of the redeem hosts and of the facet list. The
+    /// default is `nil`: the system's certificate authorities alone decide.
+    ///
+    /// With pins, ``MobileAuthenticationClientInitializer`` needs a transport that enforces pins
+    /// (``Transport/pinned(to:)``), and ends with `invalidConfiguration` for any other transport. A file has the pins in
+    /// `tlsPins` and `tlsBackupPins`.
+    public var tlsPins: TLSPins?
     /// The maximum number of retries of an authentication's signed answer, whose answer has the authorization provider.
     /// The default is 3. The bounds of ``RetryPolicy`` apply, and an authentication can have a policy of its own.
     public var authenticationMaxRetries: Int
@@ -90,6 +97,7 @@ public struct ClientConfiguration: Hashable, Sendable {
         self.grantsPath = "/account/v1/grants"
         self.questionsPath = "/account/v1/questions"
         self.redeemHosts = Set([baseURL.authority].compactMap(\.self))
+        self.tlsPins = nil
         self.authenticationMaxRetries = 3
         self.authenticationRetryInterval = .seconds(1)
         self.networkTimeout = .seconds(60)

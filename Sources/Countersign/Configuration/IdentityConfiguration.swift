@@ -37,6 +37,11 @@ public struct IdentityConfiguration: Sendable {
     ///
     /// If an answer is lost, the SDK sends the same request once more within this time.
     public var networkTimeout: Duration
+    /// The pinned keys of all ``servers``. The default is `nil`: the system's certificate authorities alone decide.
+    ///
+    /// With pins, ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` needs a transport that enforces pins
+    /// (``Transport/pinned(to:)``), and ends with `invalidConfiguration` for any other transport.
+    public var tlsPins: TLSPins?
     /// `true` if identities need a device with a passcode. The default is `true`: without a passcode,
     /// ``CountersignSDK/initialize(_:platform:transport:traceRecorder:)`` ends with `deviceLockNotSet`.
     ///
@@ -57,6 +62,7 @@ public struct IdentityConfiguration: Sendable {
         self.facetID = MetaData.applicationFacetID
         self.deviceName = "Phone"
         self.networkTimeout = .seconds(25)
+        self.tlsPins = nil
         self.isDeviceLockRequired = true
         self.securityInspection = nil
         self.securityPolicy = { _ in [] }

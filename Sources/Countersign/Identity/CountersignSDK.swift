@@ -45,8 +45,8 @@ public final class CountersignSDK: Sendable {
             let core = try await CountersignError.running {
                 do {
                     return try await IdentityCore(
-                        configuration: configuration, platform: platform, transport: transport,
-                        traceRecorder: traceRecorder)
+                        configuration: configuration, platform: platform,
+                        transport: try transport.enforcing(configuration.tlsPins), traceRecorder: traceRecorder)
                 } catch let error
                     where error is EngineError || error is JOSEError || error is JSONError || error is UAFError
                 {

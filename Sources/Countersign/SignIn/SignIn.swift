@@ -53,7 +53,7 @@ public struct SignIn: Sendable {
     /// The first start after an install deletes the data that an earlier install has left on the device.
     ///
     /// Throws ``SignInError``: `storageError`, and `misconfigured` if the server's address is neither `https` nor this
-    /// device, or if the app's registration has no name.
+    /// device, if the app's registration has no name, or if the transport cannot enforce the configuration's pins.
     public init(
         _ configuration: SignInConfiguration, platform: SignInPlatform,
         transport: any Transport = URLSessionTransport(), traceRecorder: TraceRecorder? = nil
@@ -61,8 +61,11 @@ public struct SignIn: Sendable {
         guard SecureChannel.isSecure(configuration.baseURL), !configuration.clientID.isEmpty else {
             throw SignInError(.misconfigured, "the server's address is not secure, or the app has no name")
         }
-        let core = SignInCore(
-            configuration: configuration, platform: platform, transport: transport, traceRecorder: traceRecorder)
+        let core = try await Self.running {
+            SignInCore(
+                configuration: configuration, platform: platform,
+                transport: try transport.enforcing(configuration.tlsPins), traceRecorder: traceRecorder)
+        }
         self.core = core
         try await Self.running { try await core.start() }
         Task { try? await core.sendOrders() }

@@ -102,6 +102,11 @@ public struct LoggedTransport: Transport {
         }
     }
 
+    /// Returns a transport that logs the exchanges of the other transport with pins. Throws as the other transport.
+    public func pinned(to pins: TLSPins) throws -> any Transport {
+        LoggedTransport(try self.transport.pinned(to: pins), time: self.time, log: self.log)
+    }
+
     private func logging<Value>(
         _ request: TransportRequest, _ reading: Reading? = nil,
         _ body: () async throws -> (value: Value, status: Int, uafStatusCode: Int?)

@@ -90,6 +90,7 @@ extension TransportResponse: CustomStringConvertible, CustomReflectable {
 /// - It stops at ``TransportRequest/timeout``, at ``TransportRequest/maximumResponseLength`` and when the task is
 ///   cancelled.
 /// - It throws ``TransportError`` if no complete answer arrived.
+/// - It enforces pins (``pinned(to:)``), or says that it cannot.
 public protocol Transport: Sendable {
     /// Sends a request and returns the answer, whatever the answer's status is.
     func send(_ request: TransportRequest) async throws -> TransportResponse
@@ -108,13 +109,36 @@ public protocol Transport: Sendable {
     func stream<Value: Sendable>(
         _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
     ) async throws -> Value
+
+    /// Returns a transport that sends as this transport does, but only to servers with pinned keys.
+    ///
+    /// The returned transport compares the key of each connection after the handshake and before the first byte of the
+    /// request: ``TLSPins/includeKey(ofCertificate:)``. For another key, and for a connection without TLS, the transport
+    /// throws ``TransportError`` `tlsPinMismatch` with ``TransportError/isUnsent``, and sends nothing.
+    ///
+    /// The default throws ``TransportError`` `cannotPin`. A client whose configuration has pins does not start over such
+    /// a transport.
+    func pinned(to pins: TLSPins) throws -> any Transport
+}
+
+extension Transport {
+    /// Throws ``TransportError`` `cannotPin`: the transport compares no keys.
+    public func pinned(to pins: TLSPins) throws -> any Transport {
+        throw TransportError(.cannotPin, "\(Self.self) cannot enforce pins", isUnsent: true)
+    }
+
+    /// Returns the transport for a configuration: a pinned transport, or this transport if the configuration has no
+    /// pins. Throws as ``pinned(to:)``.
+    func enforcing(_ pins: TLSPins?) throws -> any Transport { try pins.map(self.pinned) ?? self }
 }
 
 /// The reason why no complete answer arrived. Two errors are equal if their codes are equal.
 public struct TransportError: CodedError {
     /// The kind of the error, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case unreachable, timedOut, untrustedServer, tooLarge, insecure, cannotStream }
+        private enum Base: String {
+            case unreachable, timedOut, untrustedServer, tlsPinMismatch, tooLarge, insecure, cannotStream, cannotPin
+        }
         private let base: Base
         /// The connection could not be made, or broke. Transient.
         public static let unreachable = Self(base: .unreachable)
@@ -122,12 +146,16 @@ public struct TransportError: CodedError {
         public static let timedOut = Self(base: .timedOut)
         /// The server's certificate or name is not valid.
         public static let untrustedServer = Self(base: .untrustedServer)
+        /// The server's key is not among the pinned keys, or the connection has no TLS; nothing was sent.
+        public static let tlsPinMismatch = Self(base: .tlsPinMismatch)
         /// The answer is longer than the SDK's limit.
         public static let tooLarge = Self(base: .tooLarge)
         /// The address is neither `https` nor loopback; nothing was sent.
         public static let insecure = Self(base: .insecure)
         /// The transport gives answers only as a whole (``Transport/stream(_:_:)``); nothing was sent.
         public static let cannotStream = Self(base: .cannotStream)
+        /// The transport cannot enforce pins (``Transport/pinned(to:)``); nothing was sent.
+        public static let cannotPin = Self(base: .cannotPin)
         public var description: String { self.base.rawValue }
     }
 

@@ -17,9 +17,13 @@ import _Primitives
 /// On Apple's systems, an error without a connection says that the request was not sent (``TransportError/isUnsent``).
 /// Foundation on other systems does not tell reliably. On these systems no error of this transport says so, and a
 /// ``RetryPolicy`` never repeats a request that works only once.
+///
+/// On Apple's systems, the transport enforces pins (``pinned(to:)``). Foundation on other systems shows no certificate to
+/// an app. On these systems, `pinned(to:)` throws `cannotPin`, and an app with pins brings its own transport.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
-    private let exchanges = Exchanges()
+    private let exchanges: Exchanges
+    private let pins: TLSPins?
 
     private let sleep: @Sendable (Duration) async throws -> Void
 
@@ -29,8 +33,14 @@ public final class URLSessionTransport: Transport {
     /// Creates a transport whose time limits use a given clock.
     ///
     /// - Parameter sleep: Waits for the time limit of an exchange. Tests pass their own function, to control the clock.
-    package init(sleep: @escaping @Sendable (Duration) async throws -> Void) {
+    package convenience init(sleep: @escaping @Sendable (Duration) async throws -> Void) {
+        self.init(pins: nil, sleep: sleep)
+    }
+
+    private init(pins: TLSPins?, sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.sleep = sleep
+        self.pins = pins
+        self.exchanges = Exchanges(pins: pins)
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
         configuration.httpCookieAcceptPolicy = .never
@@ -43,8 +53,19 @@ public final class URLSessionTransport: Transport {
 
     deinit { self.session.finishTasksAndInvalidate() }
 
+    #if canImport(Security)
+        /// Returns a transport with a session of its own, which sends only to servers with pinned keys.
+        ///
+        /// The session compares the key of each new connection. A connection is used again only within the session, so
+        /// each request goes over a connection whose key was compared.
+        public func pinned(to pins: TLSPins) throws -> any Transport {
+            URLSessionTransport(pins: pins, sleep: self.sleep)
+        }
+    #endif
+
     /// Sends one request. See ``Transport`` for the errors.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        try self.checkChannel(of: request)
         let seconds = Double(request.timeout.components.seconds)
         let task = self.session.dataTask(with: Self.message(request, patience: max(1, seconds)))
         let answer = self.exchanges.begin(task, limit: request.maximumResponseLength)
@@ -65,6 +86,7 @@ public final class URLSessionTransport: Transport {
     public func stream<Value: Sendable>(
         _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
     ) async throws -> Value {
+        try self.checkChannel(of: request)
         let task = self.session.dataTask(with: Self.message(request, patience: Self.streamPatience))
         let arrival = self.exchanges.beginStream(task, limit: request.maximumResponseLength)
         return try await withTaskCancellationHandler {
@@ -73,6 +95,13 @@ public final class URLSessionTransport: Transport {
             return try await read(try await self.limited(to: request.timeout) { try await arrival.value })
         } onCancel: {
             task.cancel()
+        }
+    }
+
+    /// Throws ``TransportError`` `tlsPinMismatch` for an address without TLS if the transport has pins.
+    private func checkChannel(of request: TransportRequest) throws {
+        guard self.pins == nil || request.url.scheme?.asciiLowercased.hasSameBytes(as: "https") ?? false else {
+            throw TransportError(.tlsPinMismatch, "the address has no TLS", isUnsent: true)
         }
     }
 
@@ -114,16 +143,18 @@ public final class URLSessionTransport: Transport {
         private var byServer: [ExactText: [UInt8]] = [:]
         private var serversOfSeveral: Set<ExactText> = []
 
-        mutating func note(_ space: URLProtectionSpace, for task: URLSessionTask) {
-            guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let trust = space.serverTrust,
-                SecTrustEvaluateWithError(trust, nil),
+        /// Notes the certificate of a new connection. Returns the certificate; `nil` if the system does not trust the
+        /// certificate.
+        mutating func note(_ space: URLProtectionSpace, for task: URLSessionTask) -> [UInt8]? {
+            guard let trust = space.serverTrust, SecTrustEvaluateWithError(trust, nil),
                 let leaf = (SecTrustCopyCertificateChain(trust) as? [SecCertificate])?.first
-            else { return }
+            else { return nil }
             let certificate = Array(SecCertificateCopyData(leaf) as Data)
             let server = ExactText("\(space.host.asciiLowercased):\(space.port)")
             if let other = self.byServer[server], other != certificate { self.serversOfSeveral.insert(server) }
             self.byServer[server] = certificate
             self.byTask[task.taskIdentifier] = certificate
+            return certificate
         }
 
         /// Returns the certificate of the connection that a task has used. The function is called once for each task.
@@ -141,7 +172,7 @@ public final class URLSessionTransport: Transport {
 
 /// The delegate that collects the answers of running tasks up to their length limits. Every redirect is declined, so
 /// that the redirect itself becomes the answer.
-// Safe to share: every access to `running` and `shown` is within `lock`.
+// Safe to share: every access to a variable is within `lock`.
 private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Exchange {
         let limit: Int
@@ -155,27 +186,52 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         let body: ArrivedBytes
     }
 
+    private let pins: TLSPins?
     private let lock = NSLock()
     private var running: [Int: Exchange] = [:]
     private var streaming: [Int: StreamedExchange] = [:]
 
     #if canImport(Security)
         private var shown = ShownCertificates()
+        /// The errors of tasks that this delegate ended during the handshake.
+        private var ended: [Int: TransportError] = [:]
 
         /// Records the certificate. The system decides whether to trust the certificate, as the system does without
-        /// this method.
+        /// this method. With pins, the delegate ends a task before the request is sent, unless the certificate is
+        /// trusted and has a pinned key.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
         ) {
-            self.lock.withLock { self.shown.note(challenge.protectionSpace, for: task) }
-            completionHandler(.performDefaultHandling, nil)
+            guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust else {
+                completionHandler(.performDefaultHandling, nil)
+                return
+            }
+            let error = self.lock.withLock { () -> TransportError? in
+                let certificate = self.shown.note(challenge.protectionSpace, for: task)
+                guard let pins, !(certificate.map(pins.includeKey) ?? false) else { return nil }
+                let error =
+                    certificate == nil
+                    ? TransportError(.untrustedServer, "the certificate does not hold", isUnsent: true)
+                    : TransportError(.tlsPinMismatch, "the server's key is not pinned", isUnsent: true)
+                self.ended[task.taskIdentifier] = error
+                return error
+            }
+            completionHandler(error == nil ? .performDefaultHandling : .cancelAuthenticationChallenge, nil)
+        }
+
+        /// Returns the error of a task: the delegate's own error for a task that the delegate ended.
+        private func failure(of task: URLSessionTask, _ error: any Error) -> any Error {
+            self.lock.withLock { self.ended.removeValue(forKey: task.taskIdentifier) } ?? Self.translate(error)
         }
 
         private func certificate(of task: URLSessionTask) -> [UInt8]? { self.lock.withLock { self.shown.take(task) } }
     #else
         private func certificate(of task: URLSessionTask) -> [UInt8]? { nil }
+        private func failure(of task: URLSessionTask, _ error: any Error) -> any Error { Self.translate(error) }
     #endif
+
+    init(pins: TLSPins?) { self.pins = pins }
 
     func begin(_ task: URLSessionTask, limit: Int) -> Answer<TransportResponse> {
         let answer = Answer<TransportResponse>()
@@ -245,8 +301,9 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
             // A stream shows no certificate: the note of the certificate goes.
             _ = self.certificate(of: task)
             if let error {
-                exchange.head.give(.failure(Self.translate(error)))
-                exchange.body.end(.failure(Self.translate(error)))
+                let failure = self.failure(of: task, error)
+                exchange.head.give(.failure(failure))
+                exchange.body.end(.failure(failure))
             } else {
                 Self.give(task.response, of: exchange)
                 exchange.body.end(.success(()))
@@ -258,7 +315,7 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         }
         let certificate = self.certificate(of: task)
         if let error {
-            exchange.answer.give(.failure(Self.translate(error)))
+            exchange.answer.give(.failure(self.failure(of: task, error)))
         } else if let response = task.response as? HTTPURLResponse {
             exchange.answer.give(
                 .success(

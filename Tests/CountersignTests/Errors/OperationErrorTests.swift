@@ -47,7 +47,8 @@ struct OperationErrorTests {
 struct ErrorRecoveryTests {
     private static let codes: [OperationError.Code] = [
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
-        .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .accountLocked, .sessionUnknown,
+        .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .tlsPinMismatch,
+        .accountLocked, .sessionUnknown,
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
         .invalidServerURL, .storageError, .clockSkewTooBig, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,

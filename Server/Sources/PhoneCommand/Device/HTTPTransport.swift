@@ -15,6 +15,7 @@ import _Primitives
 /// without a connection, nothing of the request has left this machine.
 struct HTTPTransport: Transport {
     private let tls: TLSConfiguration
+    private var pins: TLSPins?
 
     /// Makes the network. Throws if the file of the certificate authority cannot be read.
     init(caFile: String?) throws {
@@ -23,18 +24,39 @@ struct HTTPTransport: Transport {
         self.tls = tls
     }
 
+    /// Makes this machine's network for the options of a command: with the additional certificate authority, and with
+    /// the pins. Throws ``Refusal``.
+    static func network(_ options: PhoneOptions) throws -> any Transport {
+        let network: HTTPTransport
+        do {
+            network = try HTTPTransport(caFile: options.caFile)
+        } catch {
+            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
+        }
+        guard !options.tlsPin.isEmpty || !options.tlsBackupPin.isEmpty else { return network }
+        let pins: TLSPins
+        do throws(TLSPinsError) {
+            pins = try TLSPins(options.tlsPin, backupPins: options.tlsBackupPin)
+        } catch {
+            throw Refusal.usage("--tls-pin and --tls-backup-pin: \(error.reason).")
+        }
+        return try network.pinned(to: pins)
+    }
+
+    func pinned(to pins: TLSPins) throws -> any Transport {
+        var transport = self
+        transport.pins = pins
+        return transport
+    }
+
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let connection = ExchangeConnection(isEncrypted: request.url.scheme?.asciiLowercased == "https")
-        var configuration = self.configuration(for: request.url)
-        configuration.http1_1ConnectionDebugInitializer = { connection.note($0) }
-        configuration.http2ConnectionDebugInitializer = { connection.note($0) }
-        return try await Self.withClient(configuration) { client in
+        try await self.withConnection(for: request) { client, connection in
             do {
                 var response = try await Self.send(request, over: client)
                 response.serverCertificate = connection.certificate
                 return response
             } catch let error as TransportError {
-                throw TransportError(error.code, error.reason, isUnsent: !connection.isReady)
+                throw connection.refusal ?? TransportError(error.code, error.reason, isUnsent: !connection.isReady)
             }
         }
     }
@@ -42,8 +64,13 @@ struct HTTPTransport: Transport {
     func stream<Value: Sendable>(
         _ request: TransportRequest, _ read: @escaping @Sendable (TransportStream) async throws -> Value
     ) async throws -> Value {
-        try await Self.withClient(self.configuration(for: request.url)) { client in
-            let response = try await Self.translating(request) { try await Self.execute(request, over: client) }
+        try await self.withConnection(for: request) { client, connection in
+            let response: HTTPClientResponse
+            do {
+                response = try await Self.translating(request) { try await Self.execute(request, over: client) }
+            } catch {
+                throw connection.refusal ?? error
+            }
             return try await read(
                 TransportStream(
                     status: Int(response.status.code),
@@ -52,13 +79,18 @@ struct HTTPTransport: Transport {
         }
     }
 
-    /// Gives a client of its own to `body`, and closes the client's connection afterwards.
-    private static func withClient<Value: Sendable>(
-        _ configuration: HTTPClient.Configuration, _ body: (HTTPClient) async throws -> Value
+    /// Gives a client of its own to `body`, with the client's only connection, and closes the connection afterwards.
+    private func withConnection<Value: Sendable>(
+        for request: TransportRequest, _ body: (HTTPClient, ExchangeConnection) async throws -> Value
     ) async throws -> Value {
+        let connection = ExchangeConnection(
+            isEncrypted: request.url.scheme?.asciiLowercased == "https", pins: self.pins)
+        var configuration = self.configuration(for: request.url)
+        configuration.http1_1ConnectionDebugInitializer = { connection.note($0) }
+        configuration.http2ConnectionDebugInitializer = { connection.note($0) }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let result: Result<Value, any Error>
-        do { result = .success(try await body(client)) } catch { result = .failure(error) }
+        do { result = .success(try await body(client, connection)) } catch { result = .failure(error) }
         // A client that is not shut down ends the program.
         try? await client.shutdown()
         return try result.get()
@@ -70,6 +102,8 @@ struct HTTPTransport: Transport {
             timeout: .init(connect: PhoneLimits.connectTime))
         // A missing or untrusted server is reported at once, without further tries until the time is over.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // Over HTTP/2 a client speaks before the key of the connection is compared.
+        if self.pins != nil { configuration.httpVersion = .http1Only }
         // Names below `localhost` belong to this machine (RFC 6761, section 6.3). Not every system's resolver knows
         // this rule.
         if let host = url.host(), host.asciiLowercased.hasBytes(atEnd: ".localhost") {
@@ -159,34 +193,56 @@ private struct Pieces: AsyncSequence {
 }
 
 /// The single connection of an exchange. A connection is noted after the handshake and before the request is sent. By
-/// then the trust is decided, and not here.
+/// then the certificate is verified. Here the certificate's key is compared with the pins.
 private final class ExchangeConnection: Sendable {
     private struct State {
         var isReady = false
         var certificate: [UInt8]?
+        var refusal: TransportError?
     }
 
     private let isEncrypted: Bool
+    private let pins: TLSPins?
     private let state = Mutex(State())
 
-    init(isEncrypted: Bool) { self.isEncrypted = isEncrypted }
+    init(isEncrypted: Bool, pins: TLSPins?) {
+        self.isEncrypted = isEncrypted
+        self.pins = pins
+    }
 
     /// `true` if the request may have been sent; `false` if it certainly was not.
     var isReady: Bool { self.state.withLock { $0.isReady } }
     /// The certificate that the server has shown; `nil` for an unencrypted connection.
     var certificate: [UInt8]? { self.state.withLock { $0.certificate } }
 
-    /// Notes a connection, and its certificate over TLS. If a connection over TLS shows no certificate, fails and
-    /// closes the connection.
+    /// The reason why the connection is not used; `nil` for a connection that is used. Nothing was sent.
+    var refusal: TransportError? { self.state.withLock { $0.refusal } }
+
+    /// Notes a connection, and its certificate over TLS. Fails and closes the connection if a connection over TLS shows
+    /// no certificate, or if there are pins and the connection has no pinned key.
     func note(_ channel: any Channel) -> EventLoopFuture<Void> {
         guard self.isEncrypted else {
+            guard self.pins == nil else { return self.refuse(channel, .tlsPinMismatch, "the address has no TLS") }
             self.state.withLock { $0.isReady = true }
             return channel.eventLoop.makeSucceededVoidFuture()
         }
-        return channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
-            guard let certificate else { throw TransportError(.untrustedServer, "no certificate") }
-            let bytes = try certificate.toDERBytes()
+        return channel.nioSSL_peerCertificate().flatMap { certificate in
+            guard let bytes = try? certificate?.toDERBytes() else {
+                return self.refuse(channel, .untrustedServer, "no certificate")
+            }
+            guard self.pins?.includeKey(ofCertificate: bytes) ?? true else {
+                return self.refuse(channel, .tlsPinMismatch, "the server's key is not pinned")
+            }
             self.state.withLock { $0 = State(isReady: true, certificate: bytes) }
+            return channel.eventLoop.makeSucceededVoidFuture()
         }
+    }
+
+    private func refuse(_ channel: any Channel, _ code: TransportError.Code, _ reason: String) -> EventLoopFuture<Void>
+    {
+        let refusal = TransportError(code, reason, isUnsent: true)
+        self.state.withLock { $0.refusal = refusal }
+        channel.close(promise: nil)
+        return channel.eventLoop.makeFailedFuture(refusal)
     }
 }

@@ -47,11 +47,7 @@ struct PhoneDevice: Sendable {
         } catch {
             throw Refusal.failed("trace", "\(options.trace ?? "") cannot be written (\(error.reason)).")
         }
-        do {
-            self.network = try network ?? HTTPTransport(caFile: options.caFile)
-        } catch {
-            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
-        }
+        self.network = try network ?? HTTPTransport.network(options)
     }
 
     /// Returns the SDK for a server, or, without a server, for the data on the phone.

@@ -83,7 +83,7 @@ struct SignInDevice: Sendable {
     }
 
     private let platform: SignInPlatform
-    private let network: HTTPTransport
+    private let network: any Transport
     private let setup: Setup
 
     /// - Parameters:
@@ -102,11 +102,7 @@ struct SignInDevice: Sendable {
         } else {
             storage = try AppFileStorage(directory: Self.folder(home))
         }
-        do {
-            self.network = try HTTPTransport(caFile: options.caFile)
-        } catch {
-            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
-        }
+        self.network = try HTTPTransport.network(options)
         self.setup = setup
         self.platform = SignInPlatform(
             storage: storage, installation: FileInstallationMark(path: "\(home)/app-installed"),

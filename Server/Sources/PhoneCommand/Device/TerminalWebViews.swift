@@ -6,7 +6,7 @@ import _Primitives
 /// The app's web views in a terminal. A view fetches a page with its cookies and reports the result, without the values
 /// of cookies.
 struct TerminalWebViews: WebViews {
-    let network: HTTPTransport
+    let network: any Transport
     let report: Report
 
     func makeView(displayTitle: String) async throws -> any SignInWebView {
@@ -20,11 +20,11 @@ struct TerminalWebViews: WebViews {
 /// One view, which lives as long as its command.
 private final class TerminalWebView: SignInWebView {
     private let displayTitle: String
-    private let network: HTTPTransport
+    private let network: any Transport
     private let report: Report
     private let cookies = Mutex<[WebViewCookie]>([])
 
-    init(displayTitle: String, network: HTTPTransport, report: Report) {
+    init(displayTitle: String, network: any Transport, report: Report) {
         self.displayTitle = displayTitle
         self.network = network
         self.report = report

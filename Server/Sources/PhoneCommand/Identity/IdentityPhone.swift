@@ -52,12 +52,14 @@ struct IdentityPhone: Sendable {
     /// be reached or cannot answer now. The keys are fetched anew, whatever the phone has stored.
     ///
     /// Throws ``Refusal``: `not-its-key` if another root key has signed the keys, `not-its-address` if the server has
-    /// another name, `no-identities` if the address belongs to no such server, `tls-error`.
+    /// another name, `no-identities` if the address belongs to no such server, `tls-error`; and `TransportError`
+    /// `tlsPinMismatch`.
     func answers(_ server: ServerAddress, by roots: JWKSet) async throws -> Bool {
         let response: TransportResponse
         do {
             response = try await self.device.fetch(server.url.appending(path: "identity/keys"))
         } catch let error as TransportError {
+            guard error.code != .tlsPinMismatch else { throw error }
             guard error.code == .untrustedServer else { return false }
             throw Refusal(
                 .unreachable, .unreachable, "tls-error",

@@ -15,6 +15,12 @@ struct PhoneOptions: ParsableArguments {
     @Option(help: "PEM file of an additional certificate authority to trust.")
     var caFile: String?
 
+    @Option(help: "Pin of a server's key, SHA-256 in Base64 (repeatable): other servers get nothing.")
+    var tlsPin: [String] = []
+
+    @Option(help: "Pin of a key that the server's operator has in reserve (repeatable); needed with --tls-pin.")
+    var tlsBackupPin: [String] = []
+
     @Option(help: "The server's address, for a typed code or where the phone knows several.")
     var server: String?
 

@@ -42,6 +42,8 @@ extension Refusal {
             (.unreachable, .unreachable, "Try again, in two minutes where it ends so again.")
         case .tooManyRequests: (.unreachable, .unreachable, "Wait a while, and try again.")
         case .tlsError: (.unreachable, .unreachable, "Is the certificate authority right (--ca-file)?")
+        case .tlsPinMismatch:
+            (.refused, .refused, "Use another network, or ask the service for its new pins (--tls-pin).")
         case .notPersonalized:
             (.notFound, .notFound, "Personalise it with an activation code: `countersign-phone enroll CODE`.")
         case .serverSignatureInvalid:

@@ -73,6 +73,7 @@ struct Refusal: Error, Equatable {
         case let error as SignInError: self.init(error)
         case let error as CountersignError: self.init(error)
         case let error as StorageError: self.init(error)
+        case let error as TransportError where error.code == .tlsPinMismatch: self.init(OperationError(.tlsPinMismatch))
         default: self = .failed("unknown", "Something went wrong: \(error)")
         }
     }
@@ -131,7 +132,7 @@ struct Refusal: Error, Equatable {
         case .notSignedIn: self = .notFound(reason, sentence)
         case .biometricsLockedOut: self.init(.lockedOut, .lockedOut, reason, sentence)
         case .networkError: self.init(.unreachable, .unreachable, reason, sentence)
-        case .wrongCredentials, .refused, .sessionEnded, .browserNeeded, .untrustedAnswer:
+        case .wrongCredentials, .refused, .sessionEnded, .browserNeeded, .untrustedAnswer, .tlsPinMismatch:
             self.init(.refused, .refused, reason, sentence)
         default: self = .failed(reason, "\(sentence) (\(error.reason))")
         }
@@ -156,7 +157,7 @@ struct Refusal: Error, Equatable {
         case .unknownUsername: return (.notFound, .notFound, "no-such-account")
         case .pinLocked, .passwordLocked: return (.lockedOut, .lockedOut, "locked-out")
         case .userNotRegisteredInServer, .notAuthorized, .tokenExpired, .tokenAlreadyRedeemed, .codeCameByLink,
-            .hostNotAllowed, .accountLocked:
+            .hostNotAllowed, .accountLocked, .tlsPinMismatch:
             return (.refused, .refused, reason)
         default: return (.refused, .failed, reason)
         }
@@ -199,6 +200,7 @@ struct Refusal: Error, Equatable {
         case .haveCodeShownAgain: "Have a new code shown where you started."
         case .warnPerson:
             "Somebody may want to sign in as you. Scan codes only from pages that you opened yourself."
+        case .changeNetwork: "Use another network, or ask the service for its new pins (--tls-pin)."
         case .authenticate: "Authenticate first (`countersign-phone authenticate NAME`)."
         case .chooseAnotherAuthenticator: "Choose another one with --authenticator, or enrol one."
         case .enrollAgain: "Ask the service for a new link, and enrol again (`countersign-phone enroll LINK`)."

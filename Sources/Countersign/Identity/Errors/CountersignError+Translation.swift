@@ -143,7 +143,8 @@ extension CountersignError {
         case .unreachable: .connectionError
         case .timedOut: .timeout
         case .untrustedServer: .tlsError
-        case .insecure: .invalidConfiguration
+        case .tlsPinMismatch: .tlsPinMismatch
+        case .insecure, .cannotPin: .invalidConfiguration
         default: .malformedData
         }
     }

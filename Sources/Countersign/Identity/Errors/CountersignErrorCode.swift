@@ -3,7 +3,7 @@
 public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible {
     fileprivate enum Base: String {
         case notInitialized, alreadyInitialized, invalidConfiguration, connectionError, timeout, tlsError
-        case serverSignatureInvalid, unknownManager, protocolVersionUnsupported, malformedData
+        case tlsPinMismatch, serverSignatureInvalid, unknownManager, protocolVersionUnsupported, malformedData
         case notPersonalized, alreadyPersonalized, activationUnknown, activationDisabled, activationDataExpired
         case activationDataConsumed
         case sessionExpired, sessionConsumed, sessionAborted, sessionSuperseded, wrongProcess
@@ -29,7 +29,8 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     /// The SDK was already initialised. A mistake in the app's code.
     public static let alreadyInitialized = Self(base: .alreadyInitialized)
     /// The configuration is invalid: no server, an address that is not secure, an invalid root key, an invalid facet
-    /// ID, or no security inspection although the called function needs one. A mistake in the app's code.
+    /// ID, a transport that cannot enforce the pins, or no security inspection although the called function needs one.
+    /// A mistake in the app's code.
     public static let invalidConfiguration = Self(base: .invalidConfiguration)
     /// The device's storage failed, or the device has no room for another key. Try again, then report the error.
     public static let storageUnavailable = Self(base: .storageUnavailable)
@@ -73,6 +74,9 @@ public struct CountersignErrorCode: Hashable, Sendable, CustomStringConvertible 
     public static let timeout = Self(base: .timeout)
     /// The server's certificate or name is not valid. Nothing was sent. Report the error.
     public static let tlsError = Self(base: .tlsError)
+    /// The server's key is not among the pinned keys (``IdentityConfiguration/tlsPins``). Nothing was sent. Let the
+    /// person use another network; if the error stays, ask the person to update the app.
+    public static let tlsPinMismatch = Self(base: .tlsPinMismatch)
     /// A message in the server's name has no valid signature of the server. Nothing in the message was used. For a
     /// code, call ``CommonProcesses/refreshServerKeys()`` and read the code again. Otherwise report the error.
     public static let serverSignatureInvalid = Self(base: .serverSignatureInvalid)
@@ -206,6 +210,7 @@ extension CountersignErrorCode {
             "This app has made a mistake."
         case .connectionError, .timeout: "The server does not answer."
         case .tlsError, .serverSignatureInvalid: "The server's identity does not hold."
+        case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
         case .unknownManager: "This app does not know that server."
         case .protocolVersionUnsupported, .storageNewer: "This app is too old."
         case .untrustedFacetID: "The server does not take this app."

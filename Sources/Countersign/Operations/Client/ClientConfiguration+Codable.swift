@@ -18,7 +18,7 @@ extension ClientConfiguration: Codable {
         case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
         case networkTimeout = "networkTimeoutInSeconds"
         case userInteractionTimeout = "userInteractionTimeoutInSeconds"
-        case isDeviceLockRequired
+        case isDeviceLockRequired, tlsPins, tlsBackupPins
     }
 
     private static var texts: [(CodingKeys, WritableKeyPath<Self, String>)] {
@@ -45,8 +45,8 @@ extension ClientConfiguration: Codable {
 
     /// Reads a configuration. A missing value gets its default.
     ///
-    /// Throws ``InitializationError`` (`invalidConfiguration`) if `baseUrl` is missing or is not an address, and
-    /// `DecodingError` for a value of another type.
+    /// Throws ``InitializationError`` (`invalidConfiguration`) if `baseUrl` is missing or is not an address, and if
+    /// `tlsPins` and `tlsBackupPins` form no ``TLSPins``; `DecodingError` for a value of another type.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         guard let text = try values.decodeIfPresent(String.self, forKey: .baseURL), let baseURL = URL(string: text),
@@ -68,6 +68,14 @@ extension ClientConfiguration: Codable {
             self.isDeviceLockRequired = isRequired
         }
         if let hosts = try values.decodeIfPresent([String].self, forKey: .redeemHosts) { self.redeemHosts = Set(hosts) }
+        let pins = try values.decodeIfPresent([String].self, forKey: .tlsPins)
+        let backupPins = try values.decodeIfPresent([String].self, forKey: .tlsBackupPins)
+        guard pins != nil || backupPins != nil else { return }
+        do throws(TLSPinsError) {
+            self.tlsPins = try TLSPins(pins ?? [], backupPins: backupPins ?? [])
+        } catch {
+            throw InitializationError(.invalidConfiguration, error.reason)
+        }
     }
 
     /// Writes all values. Times are whole seconds; a fraction of a second is written as a full second.
@@ -81,5 +89,7 @@ extension ClientConfiguration: Codable {
         try values.encode(self.authenticationMaxRetries, forKey: .authenticationMaxRetries)
         try values.encode(self.redeemHosts, forKey: .redeemHosts)
         try values.encode(self.isDeviceLockRequired, forKey: .isDeviceLockRequired)
+        try values.encodeIfPresent(self.tlsPins?.pins, forKey: .tlsPins)
+        try values.encodeIfPresent(self.tlsPins?.backupPins, forKey: .tlsBackupPins)
     }
 }

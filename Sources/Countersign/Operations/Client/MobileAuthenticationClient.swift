@@ -46,6 +46,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
             throw InitializationError(.invalidConfiguration, "scrypt does not take these numbers")
         }
         do {
+            let transport = try (self.transport ?? URLSessionTransport()).enforcing(configuration.tlsPins)
             if configuration.isDeviceLockRequired {
                 guard try await platform.hasDeviceLock() else {
                     throw InitializationError(.noDeviceLock, "the device has no passcode")
@@ -55,7 +56,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
                 throw InitializationError(.deviceProtection, flaw)
             }
             let core = try await ClientCore(
-                configuration: configuration, platform: platform, transport: self.transport ?? URLSessionTransport(),
+                configuration: configuration, platform: platform, transport: transport,
                 pinHardening: self.pinHardening, pictureDisplays: self.pictureDisplays,
                 traceRecorder: self.traceRecorder)
             await DispatchedDeregistration.resume(core)
@@ -64,6 +65,8 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
             throw error
         } catch let error as StorageError {
             throw InitializationError(error)
+        } catch let error as TransportError {
+            throw InitializationError(.invalidConfiguration, error.reason)
         } catch is UAFError {
             throw InitializationError(.invalidConfiguration, "facetID must have 1 to 512 characters")
         } catch {

@@ -92,7 +92,7 @@ extension MobileAuthenticationClient {
         } catch let error as TransportError {
             switch error.code {
             case .insecure: return check(.insecureTransport, [], error.reason)
-            case .untrustedServer: return check(.untrustedServer, [], error.reason)
+            case .untrustedServer, .tlsPinMismatch: return check(.untrustedServer, [], error.reason)
             case .tooLarge: return check(.noUAFServer, [], error.reason)
             default: return check(.unreachable, [], error.reason)
             }

@@ -16,7 +16,8 @@ public struct InitializationError: CodedError {
             case noDeviceLock, deviceProtection
         }
         fileprivate let base: Base
-        /// The configuration is missing, incomplete or wrong. A mistake in the app.
+        /// The configuration is missing, incomplete or wrong, or the transport cannot enforce the configuration's pins. A
+        /// mistake in the app.
         public static let invalidConfiguration = Self(base: .invalidConfiguration)
         /// Another process uses the storage. Wait for the other process to end.
         public static let storageInUse = Self(base: .storageInUse)

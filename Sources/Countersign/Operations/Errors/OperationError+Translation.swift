@@ -47,6 +47,8 @@ extension OperationError {
             default: self = .fido(.authenticatorAccessDenied, "\(error)")
             }
         case let error as TransportError where error.code == .insecure: self = .fido(.insecureTransport, error.reason)
+        case let error as TransportError where error.code == .tlsPinMismatch:
+            self.init(.tlsPinMismatch, error.reason)
         case let error as TransportError: self.init(.networkError, "\(error)")
         case let error as StorageError: self.init(.storageError, "\(error)")
         case let error as UAFError: self = .fido(.protocolError, "\(error)")

@@ -8,7 +8,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Base: String {
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
-            case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink
+            case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink, tlsPinMismatch
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
                 invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
@@ -39,6 +39,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         public static let tokenUnknown = Self(base: .tokenUnknown)
         /// The code names a server that is missing from the configuration. Nothing was sent. Warn the person.
         public static let hostNotAllowed = Self(base: .hostNotAllowed)
+        /// The server's key is not among the pinned keys (``ClientConfiguration/tlsPins``). Nothing was sent over this
+        /// connection. Let the person use another network; if the error stays, ask the person to update the app.
+        public static let tlsPinMismatch = Self(base: .tlsPinMismatch)
         /// The payload came by a link, but its code was made to be scanned or typed. An attacker may have put the code
         /// of their own sign-in page into a link.
         ///

@@ -23,6 +23,9 @@ extension OperationError {
         /// An attacker may be trying to sign in as this person. Warn the person, and let the person start again on
         /// their own.
         case warnPerson
+        /// The server has another key than the app expects: somebody may listen on the network, or the app is too old.
+        /// Nothing was sent. Ask the person to use another network, and to update the app if the error stays.
+        case changeNetwork
         /// Authenticate the person in the app, and pass the new authorization provider to a new operation.
         case authenticate
         /// Let the person choose another authenticator, or enrol an authenticator that the service accepts.
@@ -66,6 +69,7 @@ extension OperationError.Recovery {
             case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
             case .tokenExpired, .tokenUnknown: .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
+            case .tlsPinMismatch: .changeNetwork
             case .accountLocked: .contactService
             case .missingInteraction, .operationReused, .appRenamed, .invalidRequestHeader, .invalidServerURL:
                 .correctApp
@@ -103,6 +107,7 @@ extension OperationError.Recovery {
         case .haveCodeShownAgain: "Have a new code shown where you started."
         case .warnPerson:
             "Somebody may be trying to sign in as you. Only scan codes from pages that you have opened yourself."
+        case .changeNetwork: "Use another network. If that does not help, update this app."
         case .authenticate: "Confirm first that it is you."
         case .chooseAnotherAuthenticator: "Choose another way to confirm that it is you."
         case .enrollAgain: "Enrol this device again."
@@ -135,6 +140,7 @@ extension OperationError: LocalizedError {
             self.recovery == .haveCodeShownAgain
                 ? "You have used this code in this app before." : "The code was used before, perhaps by somebody else."
         case .tokenUnknown: "The server does not know this code."
+        case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
         case .hostNotAllowed: "The code points to a server that this app does not trust."
         case .codeCameByLink: "This code is for scanning, and came in a link. Nobody was signed in."
         case .accountLocked: "The account is locked."

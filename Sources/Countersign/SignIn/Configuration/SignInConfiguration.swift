@@ -52,6 +52,12 @@ public struct SignInConfiguration: Hashable, Sendable {
     public var keeping: Keeping
     /// The sites at which the app's web views are signed in; `nil` for none.
     public var webViews: WebViewSites?
+    /// The pinned keys of the server. The default is `nil`: the system's certificate authorities alone decide.
+    ///
+    /// With pins, ``SignIn`` needs a transport that enforces pins (``Transport/pinned(to:)``), and ends with
+    /// `misconfigured` for any other transport. The pins apply to the requests of the SDK, and neither to the browser nor
+    /// to web views, which verify certificates on their own.
+    public var tlsPins: TLSPins?
     /// The maximum time of one exchange with the server.
     public var networkTimeout: Duration
 
@@ -79,6 +85,7 @@ public struct SignInConfiguration: Hashable, Sendable {
         self.issuer = text.utf8.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
         self.scopes = []
         self.keeping = .behindBiometrics(.currentSet)
+        self.tlsPins = nil
         self.networkTimeout = .seconds(60)
     }
 

@@ -17,8 +17,8 @@ public struct SignInError: CodedError {
         fileprivate enum Base: String {
             case cancelled, interrupted, denied, untrustedAnswer, notSignedIn, sessionEnded, renewedElsewhere
             case biometricsNotMatched, biometricsLockedOut, biometricsChanged, biometricsUnavailable
-            case wrongCredentials, wrongSecondFactor, browserNeeded, refused, networkError, untrustedServer,
-                protocolError, storageError
+            case wrongCredentials, wrongSecondFactor, browserNeeded, refused, networkError
+            case untrustedServer, tlsPinMismatch, protocolError, storageError
             case storageNewer, misconfigured
         }
         fileprivate let base: Base
@@ -69,6 +69,9 @@ public struct SignInError: CodedError {
         /// The server's certificate or name is not valid, or its address is not secure. Nothing secret was sent. Report
         /// the error.
         public static let untrustedServer = Self(base: .untrustedServer)
+        /// The server's key is not among the pinned keys (``SignInConfiguration/tlsPins``). Nothing was sent. Let the
+        /// person use another network; if the error stays, ask the person to update the app.
+        public static let tlsPinMismatch = Self(base: .tlsPinMismatch)
         /// The server's answer is malformed, or an unforeseen error occurred. Usually the app and the server use
         /// different versions: ask the person to update the app.
         public static let protocolError = Self(base: .protocolError)
@@ -122,6 +125,7 @@ extension SignInError: LocalizedError {
         case .refused: "The server refused."
         case .networkError: "The server does not answer."
         case .untrustedServer: "The server's address is not secure."
+        case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
         case .protocolError: "The server's answer makes no sense."
         case .storageError: "This device's storage failed."
         case .storageNewer: "This app is too old."
@@ -142,6 +146,7 @@ extension SignInError: LocalizedError {
         case .interrupted: "Sign in again here in the app."
         case .browserNeeded: "Sign in with the browser."
         case .refused: "Ask the service that you wanted to use."
+        case .tlsPinMismatch: "Use another network. If that does not help, update this app."
         case .networkError, .storageError: "Try again."
         case .protocolError, .storageNewer: "Update this app."
         case .untrustedServer, .misconfigured: "Tell the makers of this app."
@@ -157,6 +162,8 @@ extension SignInError {
         case let error as TransportError:
             switch error.code {
             case .insecure, .untrustedServer: SignInError(.untrustedServer, error.reason)
+            case .tlsPinMismatch: SignInError(.tlsPinMismatch, error.reason)
+            case .cannotPin: SignInError(.misconfigured, error.reason)
             case .tooLarge: SignInError(.protocolError, error.reason)
             default: SignInError(.networkError, error.reason)
             }
