@@ -45,6 +45,10 @@ struct StoredAccount: Equatable {
     var identity: DeviceIdentityKeys?
     /// `true` if the server has acknowledged the identity keys.
     var isIdentityKnown = false
+    /// The server's identifier of this device as a target of dispatches; `nil` until the server has told the identifier.
+    var targetID: String?
+    /// `true` if a registration has still to create the dispatch target, which needs keys that the server knows.
+    var isTargetOwed = false
 }
 
 /// The token of a deregistration that was sent, or was about to be sent, and whose answer is not yet carried out.
@@ -56,7 +60,7 @@ struct PendingDeregistration: Equatable, Sendable {
     let baseURL: URL
 }
 
-/// The accounts and the name of the device: one value in the secure storage, always replaced as a whole.
+/// The accounts and the data of the device: one value in the secure storage, always replaced as a whole.
 actor AccountRegister: CustomReflectable {
     private static let name = "accounts"
     /// The version of the format. Version 2 identifies accounts by their server and an identifier.
@@ -69,7 +73,7 @@ actor AccountRegister: CustomReflectable {
     private static let maximumDeregistrations = 8
 
     private struct Content: Equatable {
-        var deviceName: String?
+        var device: StoredDevice?
         var accounts: [StoredAccount] = []
         var deregistrations: [PendingDeregistration] = []
     }
@@ -86,7 +90,8 @@ actor AccountRegister: CustomReflectable {
     var records: [StoredAccount] { self.content.accounts }
     /// The deregistrations that services have begun and that this device has not carried out, oldest first.
     var deregistrations: [PendingDeregistration] { self.content.deregistrations }
-    var deviceName: String? { self.content.deviceName }
+    /// The device's data; `nil` before the first registration and after the removal of the last account.
+    var device: StoredDevice? { self.content.device }
 
     func record(of key: AccountKey) -> StoredAccount? { self.content.accounts.first { $0.key == key } }
 
@@ -98,16 +103,17 @@ actor AccountRegister: CustomReflectable {
     /// account's name at the server.
     ///
     /// The enrolment holds the secret that authenticates a later enrolment. The new keys replace nothing yet: see
-    /// ``settle(_:of:)``. The first registration sets the device's name.
+    /// ``settle(_:of:)``. The first registration sets the device's data. An enrolment makes a new device at the server,
+    /// and so does the first key of an account: the device's dispatch target is then still to be created.
     ///
     /// Keys that come from no enrolment out of band join the devices of the `confirmed` keys. If the account has too
     /// many enrolments, the function removes the oldest unconfirmed enrolment and returns its keys.
     func add(
-        _ keys: [KeyName], to key: AccountKey, named username: Username, appID: String, deviceName: String?,
+        _ keys: [KeyName], to key: AccountKey, named username: Username, appID: String, device: StoredDevice?,
         confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil, identity: DeviceIdentityKeys? = nil
     ) throws -> [KeyName] {
         var content = self.content
-        if content.deviceName == nil { content.deviceName = deviceName }
+        if content.device == nil { content.device = device }
         let found = Self.index(of: key, in: content)
         let index = found ?? content.accounts.endIndex
         if found == nil {
@@ -115,6 +121,10 @@ actor AccountRegister: CustomReflectable {
         }
         content.accounts[index].keys += keys
         content.accounts[index].appID = appID
+        if found == nil || enrolment != nil {
+            content.accounts[index].targetID = nil
+            content.accounts[index].isTargetOwed = true
+        }
         if content.accounts[index].identity == nil { content.accounts[index].identity = identity }
         var gone: [KeyName] = []
         if let enrolment {
@@ -155,7 +165,7 @@ actor AccountRegister: CustomReflectable {
         return replaced
     }
 
-    /// Removes keys of an account. An account without a key of the person is removed, and the device's name is removed
+    /// Removes keys of an account. An account without a key of the person is removed, and the device's data are removed
     /// with the last account. Returns all removed keys.
     func remove(_ keys: [KeyName], from key: AccountKey) throws -> [KeyName] {
         var content = self.content
@@ -188,7 +198,7 @@ actor AccountRegister: CustomReflectable {
             gone += left
             content.accounts.remove(at: index)
         }
-        if content.accounts.isEmpty { content.deviceName = nil }
+        if content.accounts.isEmpty { content.device = nil }
         return gone
     }
 
@@ -246,6 +256,36 @@ actor AccountRegister: CustomReflectable {
         try self.write(content)
     }
 
+    /// Returns the device's data with an identifier. A device that an earlier version has enrolled gets its identifier
+    /// now, unless the storage refuses.
+    func identifiedDevice(random: RandomSource) -> StoredDevice? {
+        guard var device = self.content.device, device.id == nil else { return self.content.device }
+        device.id = StoredDevice.newIdentifier(random)
+        var content = self.content
+        content.device = device
+        try? self.write(content)
+        return self.content.device
+    }
+
+    /// Changes the device's data. Returns the changed data; `nil` if this device has no account.
+    @discardableResult
+    func change(_ change: StoredDevice.Change) throws -> StoredDevice? {
+        var content = self.content
+        content.device = content.device?.applying(change)
+        try self.write(content)
+        return self.content.device
+    }
+
+    /// Records the server's identifier of this device; `nil` if the server has no dispatch target for the device, and
+    /// the registration cannot create the target any more.
+    func note(targetID: String?, of key: AccountKey) throws {
+        var content = self.content
+        guard let index = Self.index(of: key, in: content) else { return }
+        content.accounts[index].targetID = targetID
+        content.accounts[index].isTargetOwed = false
+        try self.write(content)
+    }
+
     func isApproved(browser: String, by key: AccountKey) -> Bool {
         self.record(of: key)?.browsers.containsBytes(of: browser) ?? false
     }
@@ -264,7 +304,7 @@ actor AccountRegister: CustomReflectable {
     private func write(_ content: Content) throws {
         guard content != self.content else { return }
         var object: JSONObject = ["version": .integer(Self.version)]
-        object["deviceName"] = content.deviceName.map { .string($0) }
+        content.device?.write(to: &object)
         object["accounts"] = .array(
             content.accounts.map { account in
                 var object: JSONObject = [
@@ -276,6 +316,8 @@ actor AccountRegister: CustomReflectable {
                 ]
                 object["identity"] = account.identity.map { .object($0.json) }
                 if account.isIdentityKnown { object["identityKnown"] = .bool(true) }
+                object["target"] = account.targetID.map { .string($0) }
+                if account.isTargetOwed { object["targetOwed"] = .bool(true) }
                 return .object(object)
             })
         if !content.deregistrations.isEmpty {
@@ -309,7 +351,7 @@ actor AccountRegister: CustomReflectable {
             guard version <= Self.version else { throw StorageError(.newer, "the accounts are of version \(version)") }
             guard version >= 1 else { throw StorageError(.corrupt, "the accounts are of no version") }
             var content = Content()
-            content.deviceName = try object.string("deviceName")
+            content.device = try StoredDevice(in: object)
             guard let accounts = try object.array("accounts") else { throw JSONError(.missing, "accounts") }
             for case .object(let account) in accounts {
                 let keys = try Self.keys("keys", of: account)
@@ -320,7 +362,9 @@ actor AccountRegister: CustomReflectable {
                         browsers: try account.strings("browsers") ?? [],
                         enrolments: try StoredAccount.Enrolment.read(from: account, keys),
                         identity: try account.object("identity").map { try DeviceIdentityKeys(json: $0) },
-                        isIdentityKnown: try account.bool("identityKnown") ?? false))
+                        isIdentityKnown: try account.bool("identityKnown") ?? false,
+                        targetID: try account.string("target"),
+                        isTargetOwed: try account.bool("targetOwed") ?? false))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
                 guard let redeemURL = URL(string: try deregistration.requiredString("redeemUrl")),

@@ -32,7 +32,7 @@ public struct ClientConfiguration: Hashable, Sendable {
     /// The path at which the client redeems a service's token that deletes keys. The client stores such a token before
     /// sending it.
     public var deregistrationRedeemPath: String
-    /// The path of the server's dispatch targets. A file can have this path; no operation of this version uses it.
+    /// The path of the server's dispatch targets, below which each device has its own resource.
     public var dispatchTargetResourcePath: String
     /// The path of the server's devices. A file can have this path; no operation of this version uses it.
     public var deviceResourcePath: String

@@ -11,8 +11,8 @@ struct RegistrationExchange: Sendable {
         let account: AccountKey
         /// The name in the server's request.
         let username: Username
-        /// The device's name, used if the device has no name yet.
-        let deviceName: String?
+        /// The data of the device, from the app. A device that has an account already keeps its own data.
+        let device: StoredDevice?
         /// `true` if the keys join the device that has authenticated in the app. Otherwise the enrolment makes a new
         /// device at the server, with a proof of the device that it replaces.
         let joinsDevice: Bool
@@ -86,7 +86,7 @@ struct RegistrationExchange: Sendable {
         var proof: EnrolmentProof?
         do {
             var context: JSONObject = [:]
-            context["deviceName"] = owner.deviceName.map { .string($0) }
+            context["deviceName"] = owner.device.map { .string($0.name) }
             if !owner.joinsDevice {
                 proof = try await EnrolmentProof(
                     for: answer.keys, of: await self.core.register.record(of: owner.account),
@@ -115,7 +115,7 @@ struct RegistrationExchange: Sendable {
             // the same.
             let gone = try await self.core.register.add(
                 answer.keys, to: owner.account, named: owner.username, appID: appID,
-                deviceName: owner.deviceName, confirmed: confirmed,
+                device: owner.device, confirmed: confirmed,
                 enrolment: proof?.enrolment(of: answer.keys), identity: answer.device)
             if let device = answer.device { await self.core.identities.forgetUnlessKept(device, of: owner.account) }
             await self.core.identities.note(response, tellingOf: answer.device, of: owner.account)
@@ -129,7 +129,10 @@ struct RegistrationExchange: Sendable {
             throw Unanswered(cause: error, isJudgementLost: false)
         }
         for key in answer.keys { try? await self.core.module.notify(key, response.statusCode) }
-        if response.statusCode == .ok { try? await self.core.settle(answer.keys, of: owner.account, appID) }
+        if response.statusCode == .ok {
+            try? await self.core.settle(answer.keys, of: owner.account, appID)
+            await DispatchTargetExchange.createOwedTarget(of: owner.account, self.core, self.recording)
+        }
         return response
     }
 

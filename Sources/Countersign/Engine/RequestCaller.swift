@@ -37,6 +37,13 @@ extension ClientCore {
         return .device(identity, of: record.key)
     }
 
+    /// Returns the core for requests to the server of an account.
+    func atServer(of record: StoredAccount) -> ClientCore {
+        guard record.key.server != self.configuration.baseURL else { return self }
+        return self.changed(
+            baseURL: record.key.server, requestHeaders: nil, retryPolicy: nil, answerRetryPolicy: nil)
+    }
+
     /// Sends a request that can be repeated without harm, and repeats it by the operation's policy. Throws as
     /// ``send(_:by:_:noting:)``.
     func sendRepeatedly(_ request: TransportRequest, by caller: RequestCaller, _ recording: Recording) async throws

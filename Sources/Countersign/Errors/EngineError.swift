@@ -52,6 +52,12 @@ struct EngineError: Error, Hashable, Sendable, CustomStringConvertible {
         case appRenamed(former: String)
         /// The token was redeemed before, possibly by this device.
         case tokenSpentHere
+        /// Another device of the person has the name that this device is to have.
+        case nameTaken
+        /// The server has no dispatch target for this device.
+        case targetUnknown
+        /// The server has no dispatcher with the name.
+        case dispatcherUnknown
         /// The person had to see or answer something, and no face showed it. Nothing was signed.
         case undisclosed
     }

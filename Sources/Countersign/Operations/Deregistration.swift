@@ -5,7 +5,7 @@ import _Primitives
 /// An operation that deletes an account's keys of this device: first at the server, then on the device. Configure the
 /// operation and execute it once.
 ///
-/// The account is removed with its last key that a person uses, and the device's name with the last account. A person
+/// The account is removed with its last key that a person uses, and the device's data with the last account. A person
 /// without an enrolment on this device is already deregistered: the operation succeeds and sends nothing.
 ///
 /// If the server knows the device's own keys, the device authenticates the request itself. Otherwise the server refuses
@@ -59,8 +59,8 @@ public struct Deregistration: SingleOperation, InAppOperation {
         return chosen.isEmpty || hasOther ? chosen : record.keys
     }
 
-    /// Has the server delete the keys.
-    private static func deregister(
+    /// Has the server delete the keys. The server's message has to name exactly these keys.
+    static func deregister(
         _ keys: [KeyName], _ username: Username, by caller: RequestCaller, _ core: ClientCore
     ) async throws {
         let context: JSONObject = [

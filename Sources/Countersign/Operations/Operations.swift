@@ -31,6 +31,12 @@ public struct Operations: Sendable {
     public var pinChange: PinChange { PinChange(core: self.core) }
     /// Replaces an account's password on this device. Sends nothing.
     public var passwordChange: PasswordChange { PasswordChange(core: self.core) }
+    /// Changes the name, the push address or the push setting of this device, at the server of each account.
+    public var deviceInformationChange: DeviceInformationChange { DeviceInformationChange(core: self.core) }
+    /// Compares this device with the server of each account.
+    public var deviceInformationCheck: DeviceInformationCheck { DeviceInformationCheck(core: self.core) }
+    /// Repairs differences between this device and the servers of its accounts.
+    public var deviceInformationSync: DeviceInformationSync { DeviceInformationSync(core: self.core) }
     /// Fetches the activity of a person's account: notices, the browsers that are signed in, and the lasting grants of
     /// services.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }

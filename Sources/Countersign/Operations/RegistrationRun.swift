@@ -69,7 +69,11 @@ struct RegistrationRun: Sendable {
         }
         let owner = RegistrationExchange.Owner(
             account: AccountKey(server: self.core.configuration.baseURL, username: username), username: username,
-            deviceName: self.screens.deviceInformation?.name, joinsDevice: self.username != nil)
+            device: self.screens.deviceInformation.map {
+                StoredDevice(
+                    name: $0.name, pushAddress: $0.pushAddress, isPushEnabled: $0.isPushEnabled,
+                    random: self.core.platform.random)
+            }, joinsDevice: self.username != nil)
         var (selections, screenless) = try await self.selections(prepared, owner)
         while true {
             let selection = try await self.select(selector, among: selections, screenless, username)
@@ -98,9 +102,9 @@ struct RegistrationRun: Sendable {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "another server has an account of that name")
         }
         if let flaw = self.screens.deviceInformation?.flaw {
-            throw OperationError(.missingInteraction, "the device cannot have that name: \(flaw)")
+            throw OperationError(.missingInteraction, "the device's information: \(flaw)")
         }
-        guard await self.core.register.deviceName != nil || self.screens.deviceInformation != nil else {
+        guard await self.core.register.device != nil || self.screens.deviceInformation != nil else {
             throw OperationError(.missingInteraction, "the first registration needs a name for the device")
         }
         let (usable, possible) = try await self.exchange.selections(

@@ -7,9 +7,14 @@ public protocol RegistrationOperation: InteractiveOperation
 where Success == RegistrationResult, Failure == OperationError {}
 
 extension OperationBuilder where Operation: RegistrationOperation {
-    /// Sets the device's name. Required for the first registration. Afterwards this device keeps its first name
-    /// (``LocalData/deviceInformation``), but each out-of-band registration creates a device at the server under the
-    /// name that is given here; without a name, the server uses a default.
+    /// Sets the device's name and its push address. Required for the first registration. Afterwards this device keeps
+    /// its own data (``LocalData/deviceInformation``), which ``DeviceInformationChange`` changes: a further registration
+    /// ignores the push address, and only a server without dispatch targets keeps the name that is given here.
+    ///
+    /// The registration creates the device as a target of dispatches at the account's server, with the device's own
+    /// keys. If the server does not know the keys yet, for example because the registration waits for its number, the
+    /// next authentication or ``DeviceInformationSync`` creates the target. A target that cannot be created ends no
+    /// registration: ``DeviceInformationCheck`` finds it.
     public func deviceInformation(_ information: DeviceInformation) -> Self {
         self.changing { $0.screens.deviceInformation = information }
     }

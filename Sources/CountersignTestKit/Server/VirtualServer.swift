@@ -72,6 +72,8 @@ public actor VirtualServer: Transport {
     private var verdicts: [ServerResponse] = []
     private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
     private var number = 0
+    /// The devices that the server knows; `nil` for a server that knows none.
+    var devices: VirtualDevices?
 
     /// Creates a server at an address.
     public init(baseURL: URL) { self.baseURL = baseURL }
@@ -193,6 +195,7 @@ public actor VirtualServer: Transport {
         }
         let path = request.url.path().split(separator: "/").joined(separator: "/")
         if RedeemPath(rawValue: path) != nil { return self.redeem(request) }
+        if let response = self.answerAboutTarget(request) { return response }
         switch path {
         case "uaf/1.1/request/authentication":
             let context = try GetUAFRequest(parsing: request.body).context
@@ -323,10 +326,12 @@ extension VirtualServer {
 
     /// Deletes the keys in the context, and answers with the message that makes the client delete the keys.
     private func deregister(_ request: TransportRequest) throws -> TransportResponse {
-        guard request.headers.contains(where: { $0 == ("Authorization", "Bearer virtual-jwt") }) else {
+        let context = try GetUAFRequest(parsing: request.body).context ?? [:]
+        let hasToken = request.headers.contains { $0 == ("Authorization", "Bearer virtual-jwt") }
+        let prover = self.prover(of: request)
+        guard try hasToken || prover != nil && context.string("username") == prover else {
             return TransportResponse(status: 401, headers: [], body: [])
         }
-        let context = try GetUAFRequest(parsing: request.body).context ?? [:]
         let verdict = self.verdict()
         guard verdict.statusCode == .ok, try context.requiredString("mode") == "key" else {
             return self.message(
@@ -384,11 +389,15 @@ extension VirtualServer {
         self.verdicts.isEmpty ? ServerResponse(statusCode: .ok, additionalTokens: tokens) : self.verdicts.removeFirst()
     }
 
-    private func noteDeviceKeys(of username: Username, _ extensions: [AssertionExtension], _ fcParams: String) {
+    /// Keeps the keys that a device has announced. Returns the name under which the server knows the device.
+    private func noteDeviceKeys(of username: Username, _ extensions: [AssertionExtension], _ fcParams: String)
+        -> String?
+    {
         let hash = FinalChallengeParams.hash(ofEncoded: fcParams)
-        guard let told = try? DeviceKeyAnnouncement(among: extensions, finalChallengeHash: hash) else { return }
+        guard let told = try? DeviceKeyAnnouncement(among: extensions, finalChallengeHash: hash) else { return nil }
         let (x, y) = (Array(told.encryptionKey[1..<33]), Array(told.encryptionKey[33...]))
         self.encryptionKeys[username] = try? JWK(.p256(x: x, y: y, d: nil), use: "enc", algorithm: "ECDH-ES")
+        return self.know(told, of: username)
     }
 
     private func judgeRegistration(_ body: [UInt8]) -> ServerResponse {
@@ -416,11 +425,11 @@ extension VirtualServer {
             keys.append((read.keyRegistrationData.keyID, read.keyRegistrationData.aaid, key))
             extensions += read.keyRegistrationData.extensions
         }
-        let verdict = self.verdict()
+        var verdict = self.verdict()
         if [.ok, .accepted].contains(verdict.statusCode) {
             if let name = try? sent.context?.string("deviceName") { self.deviceNames.append(name) }
             self.registrationContexts.append(sent.context ?? [:])
-            self.noteDeviceKeys(of: username, extensions, response.fcParams)
+            if let name = self.noteDeviceKeys(of: username, extensions, response.fcParams) { verdict.deviceKey = name }
             for (keyID, aaid, key) in keys {
                 self.credentials[keyID] = Credential(
                     username: username, aaid: aaid, publicKey: P256Key(key: key), signCounter: 0)
@@ -462,8 +471,10 @@ extension VirtualServer {
             username = credential.username
             read.append(signed)
         }
-        self.noteDeviceKeys(of: username, read.flatMap(\.extensions), response.fcParams)
+        let deviceKey = self.noteDeviceKeys(of: username, read.flatMap(\.extensions), response.fcParams)
         self.accepted.append(Accepted(username: username, assertions: read))
-        return self.verdict([Token(kind: .jwt, value: "virtual-jwt")])
+        var verdict = self.verdict([Token(kind: .jwt, value: "virtual-jwt")])
+        verdict.deviceKey = verdict.deviceKey ?? deviceKey
+        return verdict
     }
 }

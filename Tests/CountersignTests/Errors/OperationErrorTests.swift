@@ -52,6 +52,7 @@ struct ErrorRecoveryTests {
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
         .invalidServerURL, .storageError, .clockSkewTooBig, .unknown,
         .pinLocked, .pinNotEnrolled, .passwordLocked, .passwordNotEnrolled,
+        .nameAlreadyExists, .dispatchTargetUnknown, .dispatcherUnknown,
     ]
     private static let fidoCodes: [FidoErrorCode] = [
         .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator, .protocolError,
@@ -67,6 +68,7 @@ struct ErrorRecoveryTests {
         #expect(OutOfBandOperationError(.tokenExpired) == OperationError(.tokenExpired))
         #expect(AccountActivityError(.sessionUnknown) == OperationError(.sessionUnknown))
         #expect(PinChangeError(.pinLocked) == OperationError(.pinLocked))
+        #expect(DeviceInformationChangeError(.nameAlreadyExists) == OperationError(.nameAlreadyExists))
         #expect(PasswordChangeError(.passwordLocked) == OperationError(.passwordLocked))
     }
 

@@ -18,7 +18,7 @@ struct RegistrationTests {
         #expect(result.confirmation == nil && result.isDevelopmentStore)
         let data = world.phone.client.localData
         #expect(await data.accounts == [result.account])
-        #expect(await data.deviceInformation == DeviceInformation(name: "Virtual phone"))
+        #expect(await data.deviceInformation?.name == "Virtual phone")
         let authenticators = await data.authenticators
         #expect(authenticators.first { $0.kind == .pin }?.registration.isRegistered(username: "alice") == true)
         #expect(authenticators.first { $0.kind == .fingerprint }?.registration.registeredAccounts == [])

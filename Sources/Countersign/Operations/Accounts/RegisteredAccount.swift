@@ -39,23 +39,3 @@ extension StoredAccount {
         RegisteredAccount(username: self.username, server: RegisteredAccount.Server(baseURL: self.key.server))
     }
 }
-
-/// The app's information for the server about this device.
-public struct DeviceInformation: Hashable, Sendable {
-    /// A name by which the person knows the device: 1 to 100 characters, not only white space, and at most 30 combining
-    /// marks in a row.
-    ///
-    /// A registration with an invalid name ends with ``OperationError/Code/missingInteraction``, and with the reason.
-    public let name: String
-
-    /// Creates the information with a device name.
-    public init(name: String) { self.name = name }
-
-    /// The reason why the name is invalid; `nil` if the name is valid.
-    var flaw: String? {
-        if !(1...100).contains(self.name.unicodeScalars.count) { return "it does not have 1 to 100 characters" }
-        // With such a name, neither this device's own list nor an answer of the server could be read again.
-        if !self.name.isStreamSafe { return "it has more than 30 combining marks in a row" }
-        return self.name.allSatisfy(\.isWhitespace) ? "it is white space" : nil
-    }
-}

@@ -23,9 +23,22 @@ public struct LocalData: Sendable {
         get async { await self.core.descriptors() }
     }
 
-    /// The device's name; `nil` before the first registration and after the removal of the last account.
+    /// The data about this device; `nil` before the first registration and after the removal of the last account.
+    /// ``DeviceInformationChange`` changes the data.
     public var deviceInformation: DeviceInformation? {
-        get async { await self.core.register.deviceName.map(DeviceInformation.init(name:)) }
+        get async {
+            guard let device = await self.core.register.identifiedDevice(random: self.core.platform.random) else {
+                return nil
+            }
+            let identifiers = await self.core.register.records.compactMap { record in
+                record.targetID.map {
+                    DeviceInformation.AccountIdentifier(identifier: $0, account: record.account)
+                }
+            }
+            return DeviceInformation(
+                name: device.name, pushAddress: device.pushAddress, isPushEnabled: device.isPushEnabled,
+                deviceID: device.id, accountIdentifiers: identifiers)
+        }
     }
 
     /// Returns the status of an account's PIN; `nil` if this device has no such account, or the account has no PIN.

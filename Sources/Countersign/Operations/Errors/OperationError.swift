@@ -12,6 +12,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
                 invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
+            case nameAlreadyExists, dispatchTargetUnknown, dispatcherUnknown
         }
         let base: Base
         /// The client, an authenticator or the server refused: see ``OperationError/fidoErrorCode``.
@@ -67,6 +68,14 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The account has no password on this device, so that there is no password to change. Show the authenticators
         /// that the account has now (``LocalData/authenticators``).
         public static let passwordNotEnrolled = Self(base: .passwordNotEnrolled)
+        /// Another device of the person has the name that this device is to have. Ask the person for another name.
+        public static let nameAlreadyExists = Self(base: .nameAlreadyExists)
+        /// The server has no dispatch target for this device, or has no dispatch targets at all. Execute
+        /// ``DeviceInformationSync``, which creates the target, and try again.
+        public static let dispatchTargetUnknown = Self(base: .dispatchTargetUnknown)
+        /// The server has no dispatcher with the name in the ``PushAddress``. A mistake in the app's code, or in the
+        /// server's configuration.
+        public static let dispatcherUnknown = Self(base: .dispatcherUnknown)
         /// The app had another name when the account was enrolled: ``OperationError/formerFacetID``. Nothing is lost:
         /// with the former name all keys sign again.
         ///
@@ -172,3 +181,6 @@ public typealias PinChangeError = OperationError
 
 /// The error of changing a password: another name of ``OperationError``.
 public typealias PasswordChangeError = OperationError
+
+/// The error of changing, checking or repairing the data about this device: another name of ``OperationError``.
+public typealias DeviceInformationChangeError = OperationError

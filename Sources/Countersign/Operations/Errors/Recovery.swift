@@ -47,6 +47,8 @@ extension OperationError {
         /// This device has no room for another key, and unconfirmed keys were already removed. Let the person choose an
         /// account that is no longer used, deregister it, and try again.
         case makeRoom
+        /// Another device of the person has the name. Ask the person for another name of this device.
+        case chooseAnotherName
         /// Only the service can help. Refer the person to the service.
         case contactService
         /// The app and the server use different versions. Ask the person to update the app.
@@ -63,7 +65,7 @@ extension OperationError.Recovery {
         self =
             switch code.base {
             case .fidoError: Self(of: fidoErrorCode ?? .unknown, serverStatusCode: serverStatusCode)
-            case .networkError, .storageError, .sessionUnknown, .clockSkewTooBig: .tryAgain
+            case .networkError, .storageError, .sessionUnknown, .clockSkewTooBig, .dispatchTargetUnknown: .tryAgain
             case .notAuthorized: .authenticate
             case .userNotRegisteredInServer: .enrollAgain
             case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
@@ -71,8 +73,10 @@ extension OperationError.Recovery {
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .tlsPinMismatch: .changeNetwork
             case .accountLocked: .contactService
-            case .missingInteraction, .operationReused, .appRenamed, .invalidRequestHeader, .invalidServerURL:
+            case .missingInteraction, .operationReused, .appRenamed, .invalidRequestHeader, .invalidServerURL,
+                .dispatcherUnknown:
                 .correctApp
+            case .nameAlreadyExists: .chooseAnotherName
             case .unknownUsername, .pinNotEnrolled, .passwordNotEnrolled: .nothing
             case .pinLocked, .passwordLocked: .replaceLockedKey
             case .unknown: .report
@@ -119,6 +123,7 @@ extension OperationError.Recovery {
         case .forgetAccountOfThatName:
             "Remove the account of this name that is at the other server, if you do not need it any more."
         case .makeRoom: "Remove an account in this app that you do not use any more."
+        case .chooseAnotherName: "Choose another name for this device."
         case .contactService: "Ask the service that you wanted to use."
         case .updateApp: "Update this app."
         case .correctApp, .report: "Tell the makers of this app."
@@ -150,6 +155,9 @@ extension OperationError: LocalizedError {
         case .pinNotEnrolled: "The account has no PIN on this device."
         case .passwordLocked: "Too many wrong passwords: the password is locked."
         case .passwordNotEnrolled: "The account has no password on this device."
+        case .nameAlreadyExists: "Another device of yours has this name."
+        case .dispatchTargetUnknown: "The server does not send messages to this device."
+        case .dispatcherUnknown: "The server does not use this device's push service."
         case .appRenamed:
             "This app was called \(self.formerFacetID ?? "something else") when it was enrolled. Nothing is lost."
         case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
