@@ -63,6 +63,32 @@ def test_whoever_is_not_verified_is_not_signed_in(deployment, bank, browser, aut
     assert browser.has("sign-in")
 
 
+def test_a_passcode_that_may_replace_the_finger_signs_in(deployment, bank, browser):
+    phone = deployment.person(
+        "--authenticator", "fingerprint", "--allow-passcode", "--no-invalidate-on-new-biometrics"
+    )
+    kept = [event for event in phone("authenticators").expect(0).events if event["accounts"]]
+    assert [(event["aaid"], event["allowsPasscode"]) for event in kept] == [("C516#0103", True)]
+    phone("sensor", "--fingerprint", "no-match").expect(0)
+    browser.begin_sign_in(bank)
+    answer(phone, "fingerprint", browser.picture()).expect(0)
+    browser.finish_sign_in()
+    phone("sensor", "--passcode", "cancel").expect(0)
+    browser.begin_transfer("41.50")
+    run = answer(phone, "fingerprint", browser.picture()).expect(1)
+    assert run["finished"]["reason"] == "denied"
+
+
+def test_a_passcode_replaces_no_finger_whose_key_ends_with_other_fingers(deployment, bank, browser):
+    phone = deployment.person("--authenticator", "fingerprint", "--allow-passcode")
+    kept = [event for event in phone("authenticators").expect(0).events if event["accounts"]]
+    assert [(event["aaid"], event["allowsPasscode"]) for event in kept] == [("C516#0003", False)]
+    phone("sensor", "--fingerprint", "lockout").expect(0)
+    browser.begin_sign_in(bank)
+    run = answer(phone, "fingerprint", browser.picture()).expect(4)
+    assert run["finished"]["reason"] == "locked-out"
+
+
 def test_a_wrong_password_is_no_sign_in(deployment, bank, browser):
     phone = person_with(deployment, "password")
     browser.begin_sign_in(bank)

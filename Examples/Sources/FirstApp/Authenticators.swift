@@ -48,3 +48,14 @@ func authenticate(
         }
         .execute()
 }
+
+func enrolWithFallback(_ registration: OutOfBandRegistration, _ dialogs: SystemDialogs) async throws {
+    _ =
+        try await registration
+        .deviceInformation(DeviceInformation(name: "Alice's phone"))
+        .authenticatorSelector(Preferred(kind: .face))
+        .biometricUserVerifier(dialogs)
+        .allowDevicePasscodeAsFallback(true)
+        .invalidateOnNewOsBiometrics(false)
+        .execute()
+}

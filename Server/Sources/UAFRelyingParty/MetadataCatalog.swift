@@ -54,7 +54,7 @@ public struct MetadataCatalog: Sendable {
         for bytes in [
             PackageResources.C516_0001_json, PackageResources.C516_0002_json, PackageResources.C516_0003_json,
             PackageResources.C516_0004_json, PackageResources.C516_0005_json, PackageResources.C516_0006_json,
-            PackageResources.C516_0007_json,
+            PackageResources.C516_0007_json, PackageResources.C516_0103_json, PackageResources.C516_0104_json,
         ] {
             catalog.add(try MetadataStatement(parsing: bytes))
         }

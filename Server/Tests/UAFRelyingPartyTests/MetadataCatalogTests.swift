@@ -30,6 +30,16 @@ struct MetadataCatalogTests {
         #expect(AuthenticatorModel.allCases.allSatisfy { catalog.servesOperations($0.aaid) })
     }
 
+    @Test("A model whose finger or face the passcode can replace states a passcode, and signs as a passcode")
+    func passcodeFallback() throws {
+        let catalog = try MetadataCatalog.builtIn()
+        for model in AuthenticatorModel.allCases where model.allowsPasscode {
+            #expect(catalog[model.aaid]?.userVerificationDetails == [[.passcode]])
+            let scene = try Scene.authentication(try SoftwareKey(model.aaid))
+            #expect(try scene.verifyAuthentication().assurance.methods.contains("pin"))
+        }
+    }
+
     @Test("There are no built-in statements of other models")
     func noOthers() throws {
         let aaids = AuthenticatorModel.allCases.map(\.aaid) + [ServerPinModel.aaid]

@@ -31,13 +31,14 @@ struct RegistrationExchange: Sendable {
     }
 
     /// Returns the combinations that meet the policy, given the device's keys of the account: the combinations with the
-    /// factors of `canEnroll`, and the combinations with all factors of this device. Throws ``StorageError``.
+    /// factors of `canEnroll`, and the combinations with all factors of this device. The `options` decide which models
+    /// of finger and face take part. Throws ``StorageError``.
     func selections(
-        _ prepared: PreparedRegistration, over record: StoredAccount?,
+        _ prepared: PreparedRegistration, over record: StoredAccount?, options: BiometricOptions,
         canEnroll: (AuthenticatorModel.Factor) -> Bool
     ) async throws -> (usable: [[AuthenticatorModel]], possible: [[AuthenticatorModel]]) {
-        let supported = await self.core.module.authenticators.filter { $0.isSupportedByHardware && $0.makesKeys }
-            .map(\.model)
+        let supported = await self.core.module.authenticators(with: options)
+            .filter { $0.isSupportedByHardware && $0.makesKeys }.map(\.model)
         // A key that cannot answer any more does not prevent a registration.
         let spent = try await self.core.module.spentKeys(of: record)
         return (

@@ -109,7 +109,7 @@ struct RegistrationRun: Sendable {
         }
         let (usable, possible) = try await self.exchange.selections(
             prepared, over: await self.core.register.record(of: owner.account),
-            canEnroll: { self.screens.canEnroll($0) })
+            options: self.screens.biometricOptions, canEnroll: { self.screens.canEnroll($0) })
         guard !usable.isEmpty else {
             guard possible.isEmpty else {
                 throw OperationError(.missingInteraction, "no enroller or verifier for any authenticator that fits")
@@ -135,7 +135,8 @@ struct RegistrationRun: Sendable {
         let context = AuthenticatorSelectionContext(
             account: RegisteredAccount(
                 username: username, server: RegisteredAccount.Server(baseURL: self.core.configuration.baseURL)),
-            authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
+            authenticators: await self.core.descriptors(
+                preferring: named.map(\.aaid), with: self.screens.biometricOptions),
             exhibit: exhibit, requester: await self.core.requester(of: self.request.message, for: []),
             compliant: Set(named.map(\.aaid)))
         let aaid = try await self.core.patience.ask { answer in

@@ -26,6 +26,16 @@ extension OperationBuilder where Operation: RegistrationOperation {
     public func invalidateOnNewOsBiometrics(_ invalidates: Bool) -> Self {
         self.changing { $0.screens.biometricOptions.invalidatesOnNewBiometrics = invalidates }
     }
+    /// Sets whether the device's passcode may replace the finger or the face of the new key. The default is `false`.
+    ///
+    /// The new key is then a key of another model (``AuthenticatorDescriptor/allowsDevicePasscode``), which the server
+    /// counts as a passcode. A server whose policy requires a finger or a face refuses the model with
+    /// ``FidoErrorCode/noSuitableAuthenticator``. The setting has no effect together with
+    /// ``invalidateOnNewOsBiometrics(_:)``, which is on by default: whoever knows the passcode could enrol another
+    /// finger. The setting applies for the key's whole life.
+    public func allowDevicePasscodeAsFallback(_ allows: Bool) -> Self {
+        self.changing { $0.screens.biometricOptions.allowsPasscode = allows }
+    }
     /// Sets the screen that asks for a new PIN. Without this screen, the person cannot choose a PIN.
     public func pinEnroller(_ enroller: any PinEnroller) -> Self { self.changing { $0.screens.pinEnroller = enroller } }
     /// Sets the screen that asks for a new password. Without this screen, the person cannot choose a password.

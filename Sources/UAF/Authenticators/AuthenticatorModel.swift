@@ -56,12 +56,14 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
 
     /// The models with a metadata statement in this product: the models with keys in a file. Servers accept these
     /// models.
-    public static let allCases = Factor.allCases.map { AuthenticatorModel(factor: $0, keyStore: .file) }
+    public static let allCases = Self.all(in: .file)
 
     /// The whole table. The table also has models for which a server needs a statement from elsewhere.
-    public static let table = KeyStore.allCases.flatMap { store in
-        Factor.allCases.map { AuthenticatorModel(factor: $0, keyStore: store) }
-            + [.fingerprint, .face].map { AuthenticatorModel(factor: $0, keyStore: store, allowsPasscode: true) }
+    public static let table = KeyStore.allCases.flatMap(Self.all)
+
+    private static func all(in keyStore: KeyStore) -> [AuthenticatorModel] {
+        Factor.allCases.map { AuthenticatorModel(factor: $0, keyStore: keyStore) }
+            + [.fingerprint, .face].map { AuthenticatorModel(factor: $0, keyStore: keyStore, allowsPasscode: true) }
     }
 
     private static let models = Dictionary(uniqueKeysWithValues: Self.table.map { ($0.aaid, $0) })

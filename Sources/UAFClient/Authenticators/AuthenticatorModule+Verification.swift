@@ -9,11 +9,18 @@ package struct BiometricOptions: Hashable, Sendable {
     /// `true` if the key ends when fingers or faces are added or removed. Such a key never opens to the device's
     /// passcode, even if its model allows this.
     package var invalidatesOnNewBiometrics: Bool
+    /// `true` if the app wants the device's passcode to open a key of finger or face too.
+    package var allowsPasscode: Bool
 
     /// Creates options, by default the strictest.
-    package init(invalidatesOnNewBiometrics: Bool = true) {
+    package init(invalidatesOnNewBiometrics: Bool = true, allowsPasscode: Bool = false) {
         self.invalidatesOnNewBiometrics = invalidatesOnNewBiometrics
+        self.allowsPasscode = allowsPasscode
     }
+
+    /// `true` if new keys of finger or face open to the passcode, and are therefore keys of the models that say so. A
+    /// key that ends with new fingers does not open to the passcode, because the passcode allows enrolling new fingers.
+    package var offersPasscode: Bool { self.allowsPasscode && !self.invalidatesOnNewBiometrics }
 }
 
 /// The person's proof at a registration, which the new key is bound to.

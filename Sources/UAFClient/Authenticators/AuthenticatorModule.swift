@@ -111,33 +111,37 @@ public actor AuthenticatorModule: CustomReflectable {
     /// The authenticators of this device (GetInfo): the authenticators that make keys, and the authenticators of keys
     /// in the device's earlier key store.
     package nonisolated var authenticators: [AuthenticatorAvailability] {
-        get async {
-            var statuses: [AuthenticatorAvailability] = []
-            let models = AuthenticatorModel.Factor.allCases.map {
-                AuthenticatorModel(factor: $0, keyStore: self.keyStore)
-            }
-            let kept = await self.keptModels.filter { !models.contains($0) }
-            for model in models + kept {
-                let (isSupported, isEnrolled): (Bool, Bool)
-                switch model.factor {
-                case .pin, .password, .devicePossession: (isSupported, isEnrolled) = (true, true)
-                case .fingerprint:
-                    let sensor = self.platform.fingerprintSensor
-                    (isSupported, isEnrolled) = (sensor != nil, (try? await sensor?.enrolledSet()) != nil)
-                case .face:
-                    let sensor = self.platform.faceSensor
-                    (isSupported, isEnrolled) = (sensor != nil, (try? await sensor?.enrolledSet()) != nil)
-                case .devicePasscode:
-                    let passcode = self.platform.devicePasscode
-                    (isSupported, isEnrolled) = (passcode != nil, (try? await passcode?.enrolment()) != nil)
-                }
-                statuses.append(
-                    AuthenticatorAvailability(
-                        model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled,
-                        makesKeys: !kept.contains(model)))
-            }
-            return statuses
+        get async { await self.authenticators(with: BiometricOptions()) }
+    }
+
+    /// The authenticators of this device for a registration with options. If the options offer the device's passcode,
+    /// the models of finger and face are the models that say so.
+    package nonisolated func authenticators(with options: BiometricOptions) async -> [AuthenticatorAvailability] {
+        var statuses: [AuthenticatorAvailability] = []
+        let models = AuthenticatorModel.Factor.allCases.map {
+            AuthenticatorModel(factor: $0, keyStore: self.keyStore, allowsPasscode: options.offersPasscode)
         }
+        let kept = await self.keptModels.filter { !models.contains($0) }
+        for model in models + kept {
+            let (isSupported, isEnrolled): (Bool, Bool)
+            switch model.factor {
+            case .pin, .password, .devicePossession: (isSupported, isEnrolled) = (true, true)
+            case .fingerprint:
+                let sensor = self.platform.fingerprintSensor
+                (isSupported, isEnrolled) = (sensor != nil, (try? await sensor?.enrolledSet()) != nil)
+            case .face:
+                let sensor = self.platform.faceSensor
+                (isSupported, isEnrolled) = (sensor != nil, (try? await sensor?.enrolledSet()) != nil)
+            case .devicePasscode:
+                let passcode = self.platform.devicePasscode
+                (isSupported, isEnrolled) = (passcode != nil, (try? await passcode?.enrolment()) != nil)
+            }
+            statuses.append(
+                AuthenticatorAvailability(
+                    model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled,
+                    makesKeys: !kept.contains(model)))
+        }
+        return statuses
     }
 
     /// The authenticators that a person can register with now: the authenticators that make keys. If the operating

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 9 to 11, 19, 56 to 58: what the operating system judges", .overEachKeyAbility)
+@Suite("Operations parity 9 to 11, 18 to 20, 56 to 58: what the operating system judges", .overEachKeyAbility)
 struct SystemVerifierTests {
     private static let models: [(AuthenticatorModel, VirtualPerson.Question)] = [
         (World.face, .face), (World.passcode, .passcode),
@@ -127,6 +127,51 @@ struct SystemVerifierTests {
         self.enroll(Array("another".utf8), model, world)
         self.feel(model, .match, world)
         try await self.authenticate(world)
+    }
+
+    @Test(
+        "The passcode replaces finger or face where the registration wants it and other fingers do not end the key",
+        arguments: [World.fingerprint, World.face])
+    func passcodeFallback(model: AuthenticatorModel) async throws {
+        let other = AuthenticatorModel(factor: model.factor, keyStore: .file, allowsPasscode: true)
+        let cases: [(allows: Bool?, invalidates: Bool?)] = [
+            (nil, nil), (true, nil), (true, true), (false, false), (nil, false), (true, false),
+        ]
+        for (allows, invalidates) in cases {
+            let world = try await World()
+            self.feel(model, .match, world)
+            let payload = try await world.server.registration(
+                for: "alice", policy: World.policy([[model], [other]]))
+            var operation = world.phone.ready(try await world.registration(payload))
+            if let allows { operation = operation.allowDevicePasscodeAsFallback(allows) }
+            if let invalidates { operation = operation.invalidateOnNewOsBiometrics(invalidates) }
+            _ = try await operation.execute()
+            let isOffered = allows == true && invalidates == false
+            let offered = world.phone.person.asked.first?.authenticators.filter(\.allowsDevicePasscode).map(\.kind)
+            #expect(Set(offered ?? [.pin]) == (isOffered ? [.fingerprint, .face] : []))
+            self.feel(model, .match, world)
+            try await self.authenticate(world)
+            let sensor = model == World.face ? world.phone.camera : world.phone.sensor
+            #expect(sensor.passcodeAllowed == [isOffered, isOffered])
+            let expected = isOffered ? other.aaid : model.aaid
+            #expect(await world.server.accepted.last?.assertions.map(\.aaid) == [expected])
+            let registered = await world.phone.client.localData.authenticators.filter {
+                $0.registration.isRegistered(username: "alice")
+            }
+            #expect(registered.map(\.allowsDevicePasscode) == [isOffered])
+        }
+    }
+
+    @Test(
+        "A server that wants a finger or a face gets no key that the passcode opens, and nothing stays",
+        arguments: [World.fingerprint, World.face])
+    func strictServer(model: AuthenticatorModel) async throws {
+        let world = try await World()
+        let payload = try await world.server.registration(for: "alice", policy: World.policy([[model]]))
+        let operation = world.phone.ready(try await world.registration(payload))
+            .allowDevicePasscodeAsFallback(true).invalidateOnNewOsBiometrics(false)
+        #expect(await operationError { _ = try await operation.execute() } == .fido(.noSuitableAuthenticator))
+        #expect(await world.isEmpty())
     }
 
     @Test("The app's texts reach the operating system's dialog", arguments: models)

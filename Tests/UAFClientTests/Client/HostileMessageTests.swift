@@ -108,7 +108,8 @@ struct HostileMessageTests {
             let prepared = try await self.client.prepareRegistration(request.serialized)
             return Set(await prepared.selections(among: AuthenticatorModel.allCases).joined().map(\.factor))
         }
-        let known: Set<AuthenticatorModel.Factor> = [.pin, .password, .devicePasscode]
+        // A finger or a face that the passcode can replace is worth a passcode.
+        let known: Set<AuthenticatorModel.Factor> = [.pin, .password, .devicePasscode, .fingerprint, .face]
         #expect(try await select { _ in } == Set(AuthenticatorModel.Factor.allCases))
         #expect(try await select { $0.userVerification = .passcode } == known)
         #expect(try await select { $0.userVerification = .faceprint } == [.face])

@@ -211,17 +211,19 @@ struct PolicyMatcherTests {
 struct AuthenticatorModelTests {
     @Test("The table of AAIDs")
     func table() {
-        let expected: [(AuthenticatorModel.Factor, String)] = [
-            (.pin, "C516#0001"),
-            (.password, "C516#0002"),
-            (.fingerprint, "C516#0003"),
-            (.face, "C516#0004"),
-            (.devicePasscode, "C516#0005"),
-            (.devicePossession, "C516#0006"),
+        let expected: [(AuthenticatorModel.Factor, Bool, String)] = [
+            (.pin, false, "C516#0001"),
+            (.password, false, "C516#0002"),
+            (.fingerprint, false, "C516#0003"),
+            (.face, false, "C516#0004"),
+            (.devicePasscode, false, "C516#0005"),
+            (.devicePossession, false, "C516#0006"),
+            (.fingerprint, true, "C516#0103"),
+            (.face, true, "C516#0104"),
         ]
-        #expect(AuthenticatorModel.allCases.count == expected.count)
-        for (factor, text) in expected {
-            let model = AuthenticatorModel(factor: factor, keyStore: .file)
+        #expect(AuthenticatorModel.allCases.map(\.aaid.text) == expected.map(\.2))
+        for (factor, allowsPasscode, text) in expected {
+            let model = AuthenticatorModel(factor: factor, keyStore: .file, allowsPasscode: allowsPasscode)
             #expect(model.aaid.text == text)
             #expect(AuthenticatorModel(aaid: model.aaid) == model)
         }

@@ -97,9 +97,11 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
             "authenticator": .string(name.rawValue), "aaid": .string(authenticator.aaid),
             "accounts": .array(accounts.map { .string($0) }),
             "isUserEnrolled": .bool(authenticator.isUserEnrolled),
+            "allowsPasscode": .bool(authenticator.allowsDevicePasscode),
             "isSupported": .bool(authenticator.isSupportedByHardware), "simulated": .bool(name.isSimulated),
         ]) { terminal in
-            terminal.print(name.title, .bold)
+            terminal.print(
+                name.title + (authenticator.allowsDevicePasscode ? ", or the device's passcode" : ""), .bold)
             let people = accounts.map { DisplayText.line($0) }.joined(separator: ", ")
             terminal.list([("Model", authenticator.aaid), ("Accounts", people.isEmpty ? "none" : people)])
         }

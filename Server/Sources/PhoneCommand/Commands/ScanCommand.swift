@@ -54,6 +54,18 @@ struct EnrollCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "With an activation code: whether a (simulated) finger or face is enrolled.")
     var biometric: Bool?
 
+    @Flag(
+        help: """
+            With a finger or a face: the device's passcode may replace it. Needs --no-invalidate-on-new-biometrics, \
+            because whoever knows the passcode could enrol another finger.
+            """)
+    var allowPasscode = false
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "With a finger or a face: whether the key ends when other fingers or faces are enrolled.")
+    var invalidateOnNewBiometrics = true
+
     @OptionGroup var answers: AnswerOptions
     @OptionGroup var phone: PhoneOptions
 
@@ -61,6 +73,8 @@ struct EnrollCommand: AsyncParsableCommand {
         var run = OutOfBandRun(
             code: self.code, deviceName: self.name ?? IdentityPhone.name, answers: self.answers, phone: self.phone)
         run.biometric = self.biometric
+        run.allowsPasscode = self.allowPasscode
+        run.invalidatesOnNewBiometrics = self.invalidateOnNewBiometrics
         try await run.run()
     }
 }
@@ -75,6 +89,10 @@ struct OutOfBandRun {
     /// The further answers to a code of a personalised identity; `nil` if no answers were given.
     var identity: IdentityOptions?
     var biometric: Bool?
+    /// `true` if the device's passcode may replace the finger or the face of a new key.
+    var allowsPasscode = false
+    /// `true` if a new key of finger or face ends with another enrolment.
+    var invalidatesOnNewBiometrics = true
 
     private var isEnrolment: Bool { self.deviceName != nil }
 
@@ -168,6 +186,8 @@ struct OutOfBandRun {
         let interaction = PersonInteraction(person: person, isRegistration: true)
         let name = self.deviceName ?? IdentityPhone.name
         let result: RegistrationResult = try await registration.deviceInformation(DeviceInformation(name: name))
+            .allowDevicePasscodeAsFallback(self.allowsPasscode)
+            .invalidateOnNewOsBiometrics(self.invalidatesOnNewBiometrics)
             .answered(by: interaction).execute()
         let account = DisplayText.line(result.account.username)
         if result.isDevelopmentStore {

@@ -29,9 +29,12 @@ struct SimulatedSensor: BiometricSensor {
 
     private let part: Part
     private let path: String
+    /// The passcode of the same simulated operating system.
+    private let passcode: SimulatedPasscode
 
     init(_ part: Part, home: String) {
         self.part = part
+        self.passcode = SimulatedPasscode(home: home)
         self.path = "\(home)/\(part == .finger ? "sensor" : "face").json"
     }
 
@@ -69,8 +72,20 @@ struct SimulatedSensor: BiometricSensor {
 
     func enrolledSet() async -> [UInt8]? { Array(self.read().enrolled.utf8) }
 
+    /// Reports the reading that was set. The simulated operating system asks for the passcode, if it may, in place of
+    /// each reading without a match.
     func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
         try Task.checkCancellation()
+        let reading = try self.reading()
+        guard allowingDevicePasscode, reading != .match, reading != .cancelled else { return reading }
+        return switch try await self.passcode.ask(prompt) {
+        case .match: .match
+        case .cancelled: .cancelled
+        case .lockedOut: .lockedOut
+        }
+    }
+
+    private func reading() throws -> BiometricReading {
         var state = self.read()
         switch Feeling(rawValue: state.feeling) {
         case .match, .changed: return .match

@@ -266,8 +266,10 @@ public struct RequestBuilder: Sendable {
         return PolicyMatcher(policy)
     }
 
+    /// Returns the models of a factor. A finger or a face that the device's passcode can replace proves no more than the
+    /// passcode, so a policy accepts such a model where it accepts the passcode, and nowhere else.
     private func models(of factor: AuthenticatorModel.Factor) -> [AAID] {
-        AuthenticatorModel.allCases.filter { $0.factor == factor }.map(\.aaid)
+        AuthenticatorModel.allCases.filter { ($0.allowsPasscode ? .devicePasscode : $0.factor) == factor }.map(\.aaid)
     }
 
     /// Returns, for each device, the alternatives that its keys can satisfy, each criterion with the keys (§8.3 step

@@ -37,6 +37,30 @@ struct SimulatedDeviceTests {
         try await sensor.read(SystemPrompt(), allowingDevicePasscode: false)
     }
 
+    @Test("Where the passcode may replace a finger, the passcode's answer counts, and only if no finger matches")
+    func passcodeFallback() async throws {
+        try await withHome { home in
+            let (sensor, passcode) = (SimulatedSensor(.finger, home: home), SimulatedPasscode(home: home))
+            func read() async throws -> BiometricReading {
+                try await sensor.read(SystemPrompt(), allowingDevicePasscode: true)
+            }
+            try passcode.set(.cancel)
+            #expect(try await read() == .match)
+            for feeling in [SimulatedSensor.Feeling.noMatch, .lockout] {
+                try sensor.set(feeling)
+                try passcode.set(.match)
+                #expect(try await read() == .match)
+                try passcode.set(.noMatch)
+                #expect(try await read() == .lockedOut)
+                try passcode.set(.cancel)
+                #expect(try await read() == .cancelled)
+            }
+            try sensor.set(.cancel)
+            try passcode.set(.match)
+            #expect(try await read() == .cancelled)
+        }
+    }
+
     @Test(
         "The fifth miss in a row locks the sensor, until it is told otherwise",
         arguments: [SimulatedSensor.Part.finger, .face])

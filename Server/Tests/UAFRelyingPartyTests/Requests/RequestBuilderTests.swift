@@ -84,6 +84,19 @@ struct RequestBuilderTests {
             #"[{\#(header("Dereg", "")),"authenticators":[{"aaid":"\#(Names.pin.text)","keyID":"\#(name)"}]}]"#)
     }
 
+    @Test("A finger or a face that the passcode can replace is accepted where the passcode is, and nowhere else")
+    func passcodeFallback() throws {
+        let builder = try Self.builder()
+        let expected: [AuthenticatorModel.Factor: [String]] = [
+            .pin: ["C516#0001"], .password: ["C516#0002"], .fingerprint: ["C516#0003"], .face: ["C516#0004"],
+            .devicePasscode: ["C516#0005", "C516#0103", "C516#0104"], .devicePossession: ["C516#0006"],
+        ]
+        for (factor, aaids) in expected {
+            let accepted = builder.policy(of: [[factor]]).accepted
+            #expect(accepted.joined().map { $0.aaid?.map(\.text) } == [aaids])
+        }
+    }
+
     @Test("A picture is offered to keys that show it, and to nobody who is not known (§8.3 step 4, §14)")
     func picture() throws {
         let display = DisplayPNGCharacteristics(width: 1, height: 1, bitDepth: 8, colorType: 4)

@@ -60,16 +60,19 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
     public let isUserEnrolled: Bool
     /// `true` if the device has the hardware that the authenticator needs.
     public let isSupportedByHardware: Bool
+    /// `true` if the device's passcode can replace the finger or the face. The server knows such keys by their model.
+    public let allowsDevicePasscode: Bool
 
     /// Creates an authenticator. Public also for an app's own tests.
     public init(
         aaid: Aaid, kind: Kind, registration: RegistrationInfo = RegistrationInfo(), isUserEnrolled: Bool = true,
-        isSupportedByHardware: Bool = true
+        isSupportedByHardware: Bool = true, allowsDevicePasscode: Bool = false
     ) {
         self.aaid = aaid
         self.kind = kind
         self.registration = registration
         self.isUserEnrolled = isUserEnrolled
         self.isSupportedByHardware = isSupportedByHardware
+        self.allowsDevicePasscode = allowsDevicePasscode
     }
 }

@@ -55,23 +55,26 @@ extension ClientCore {
         }
     }
 
-    /// Returns the device's authenticators for the app.
-    func descriptors() async -> [AuthenticatorDescriptor] {
+    /// Returns the device's authenticators for the app, for a registration with the `options`.
+    func descriptors(with options: BiometricOptions = BiometricOptions()) async -> [AuthenticatorDescriptor] {
         let records = await self.register.records
-        return await self.module.authenticators.map { status in
+        return await self.module.authenticators(with: options).map { status in
             let aaid = status.model.aaid
             let accounts = records.filter { $0.keys.contains { $0.aaid == aaid } }.map(\.account)
             return AuthenticatorDescriptor(
                 aaid: aaid.text, kind: AuthenticatorDescriptor.Kind(status.model.factor),
                 registration: AuthenticatorDescriptor.RegistrationInfo(registeredAccounts: accounts),
-                isUserEnrolled: status.isUserEnrolled, isSupportedByHardware: status.isSupportedByHardware)
+                isUserEnrolled: status.isUserEnrolled, isSupportedByHardware: status.isSupportedByHardware,
+                allowsDevicePasscode: status.model.allowsPasscode)
         }
     }
 
     /// Returns the device's authenticators: first the authenticators in `aaids`, in the order of `aaids`, then the
     /// others.
-    func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
-        let all = await self.descriptors()
+    func descriptors(preferring aaids: [Aaid], with options: BiometricOptions = BiometricOptions()) async
+        -> [AuthenticatorDescriptor]
+    {
+        let all = await self.descriptors(with: options)
         let preferred = aaids.reduce(into: [Aaid]()) { if !$0.contains($1) { $0.append($1) } }
         return preferred.compactMap { aaid in all.first { $0.aaid == aaid } }
             + all.filter { !preferred.contains($0.aaid) }
