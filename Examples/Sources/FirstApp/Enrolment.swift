@@ -37,3 +37,17 @@ func enrol(_ registration: OutOfBandRegistration) async throws {
         print("Tell this number to whoever gave you the link: \(confirmation.number)")
     }
 }
+
+/// Registers with the answer that the service's back end got from the server.
+func enrol(_ client: MobileAuthenticationClient, withAnswer answer: String) async throws {
+    let result =
+        try await client.operations.authCloudApiRegistration
+        .enrollResponse(answer)
+        .deviceInformation(DeviceInformation(name: "Alice's phone"))
+        .authenticatorSelector(Preferred(kind: .pin))
+        .pinEnroller(NewPinScreen { _ in "258036" })
+        .execute()
+    if let confirmation = result.confirmation {
+        print("Tell this number to the service: \(confirmation.number)")
+    }
+}

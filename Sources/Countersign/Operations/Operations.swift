@@ -23,6 +23,9 @@ public struct Operations: Sendable {
     public var outOfBandOperation: OutOfBandOperation { OutOfBandOperation(core: self.core) }
     /// Registers an authenticator for a person whose identity an authorization provider proves to the server.
     public var registration: Registration { Registration(core: self.core) }
+    /// Registers an authenticator with the answer to a back end's request for an enrolment, or with the link of this
+    /// answer.
+    public var authCloudApiRegistration: AuthCloudApiRegistration { AuthCloudApiRegistration(core: self.core) }
     /// Authenticates a person with a known name.
     public var authentication: Authentication { Authentication(core: self.core) }
     /// Deletes an account's keys of this device, at the server and on the device.

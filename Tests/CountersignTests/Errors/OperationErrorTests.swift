@@ -48,6 +48,7 @@ struct ErrorRecoveryTests {
     private static let codes: [OperationError.Code] = [
         .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
         .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .tlsPinMismatch,
+        .malformedPayload, .decryptionError,
         .accountLocked, .sessionUnknown,
         .unknownUsername, .appRenamed, .missingInteraction, .operationReused, .invalidRequestHeader,
         .invalidServerURL, .storageError, .clockSkewTooBig, .unknown,

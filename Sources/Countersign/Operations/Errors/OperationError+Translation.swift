@@ -1,3 +1,4 @@
+import Ceremony
 import UAF
 import UAFClient
 import _Primitives
@@ -5,6 +6,12 @@ import _Primitives
 extension OperationError {
     /// Creates the error for a name that no account of this device has. The name itself appears in no log.
     init(unknown username: Username) { self.init(.unknownUsername, "no account of that name on this device") }
+
+    /// Creates the error for a payload that cannot be read. The recovery is the payload error's recovery.
+    init(_ error: OutOfBandPayloadError) {
+        let code: Code = error.code == .decryptionError ? .decryptionError : .malformedPayload
+        self.init(code, recovery: error.code == .unsupportedVersion ? .updateApp : nil, error.reason)
+    }
 
     /// Creates the error of an operation whose answer was already sent.
     init(_ error: Unanswered) {

@@ -9,6 +9,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         enum Base: String {
             case fidoError, networkError, notAuthorized, userNotRegisteredInServer, userAlreadyRegisteredInAnotherServer
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, codeCameByLink, tlsPinMismatch
+            case malformedPayload, decryptionError
             case accountLocked, sessionUnknown, unknownUsername, appRenamed, missingInteraction, operationReused,
                 invalidRequestHeader, invalidServerURL, storageError, clockSkewTooBig, unknown
             case pinLocked, pinNotEnrolled, passwordLocked, passwordNotEnrolled
@@ -49,6 +50,14 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The person was asked nothing, and the server has ended the operation. Warn the person: a person signs in
         /// only with a code that the person scans in the app, from a page that the person opened.
         public static let codeCameByLink = Self(base: .codeCameByLink)
+        /// The link or the server's answer to a request for an enrolment is none (``AuthCloudApiRegistration``). Nothing
+        /// was sent. Ask the service for a new link. If the payload is of another version,
+        /// ``OperationError/recovery`` is `updateApp`.
+        public static let malformedPayload = Self(base: .malformedPayload)
+        /// The link's payload is encrypted, and no key of this device opens the payload
+        /// (``AuthCloudApiRegistration``). Nothing was sent. Ask the person to use the other device, or the service for
+        /// a new link.
+        public static let decryptionError = Self(base: .decryptionError)
         /// The account is locked; its browsers are signed out. Refer the person to the operator of the service.
         public static let accountLocked = Self(base: .accountLocked)
         /// The account has no such session or grant: it has ended. Fetch the list again.
@@ -169,6 +178,9 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// The error of an authentication: another name of ``OperationError``.
 public typealias AuthenticationError = OperationError
+
+/// The error of a registration with the answer to a request for an enrolment: another name of ``OperationError``.
+public typealias AuthCloudApiError = OperationError
 
 /// The error of redeeming a token: another name of ``OperationError``.
 public typealias OutOfBandOperationError = OperationError

@@ -69,7 +69,7 @@ extension OperationError.Recovery {
             case .notAuthorized: .authenticate
             case .userNotRegisteredInServer: .enrollAgain
             case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
-            case .tokenExpired, .tokenUnknown: .haveCodeShownAgain
+            case .tokenExpired, .tokenUnknown, .malformedPayload, .decryptionError: .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .tlsPinMismatch: .changeNetwork
             case .accountLocked: .contactService
@@ -148,6 +148,8 @@ extension OperationError: LocalizedError {
         case .tlsPinMismatch: "The server could not prove that it is the right one. Nothing was sent."
         case .hostNotAllowed: "The code points to a server that this app does not trust."
         case .codeCameByLink: "This code is for scanning, and came in a link. Nobody was signed in."
+        case .malformedPayload: "That is not a link of this product."
+        case .decryptionError: "This link was meant for another device."
         case .accountLocked: "The account is locked."
         case .sessionUnknown: "There is no such session or grant, or it has ended."
         case .unknownUsername: "This device has no account of that name."
