@@ -66,7 +66,8 @@ struct AuthCloudApiRegistrationTests {
             let end = await withCheckedContinuation { continuation in
                 Self.operation(.appLinkUri, link, world)
                     .onSuccess { result in
-                        continuation.resume(returning: Result<Username, OperationError>.success(result.account.username))
+                        continuation.resume(
+                            returning: Result<Username, OperationError>.success(result.account.username))
                     }
                     .onError { continuation.resume(returning: .failure($0)) }
                     .execute()
@@ -206,7 +207,8 @@ struct AuthCloudApiRegistrationTests {
         let world = try await World()
         let payload = try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
-                token: "s3cret", redeemURL: try #require(URL(string: "https://evil.example/token/redeem/registration"))))
+                token: "s3cret", redeemURL: try #require(URL(string: "https://evil.example/token/redeem/registration")))
+        )
         let foreign = payload.link(base: "https://id.example.com")
         #expect(await Self.error(.appLinkUri, foreign, world) == OperationError(.hostNotAllowed))
         #expect(await world.server.requests.isEmpty)

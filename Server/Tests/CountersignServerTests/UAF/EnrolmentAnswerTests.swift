@@ -39,8 +39,8 @@ struct EnrolmentAnswerTests {
                 let registration = phone.ready(phone.client.operations.authCloudApiRegistration)
                 let link = try answer.object.requiredString("link")
                 let result =
-                    try await
-                    (isWhole ? registration.enrollResponse(answer.text) : registration.appLinkUri(link)).execute()
+                    try await (isWhole ? registration.enrollResponse(answer.text) : registration.appLinkUri(link))
+                    .execute()
                 let number = try #require(result.confirmation?.number)
                 _ = try await server.assembly.ceremonies.enrolments.confirmEnrolment(
                     id: try answer.object.requiredString("id"), number: number, by: "test")
